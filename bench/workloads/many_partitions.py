@@ -1,0 +1,84 @@
+"""10,000 partitions on three nodes: what they cost idle, how long a start takes, and a node's death."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+from .. import processes
+from ..clients import wait_for_leaders
+from ..measures import Better, Measure
+from ..options import Options
+from ..servers import Server
+from ..trio import Trio
+from ..workload import RunResult, Workload
+
+TOPICS, PARTITIONS = 10, 1000
+IDLE_S = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class ManyCase:
+    label: str = "10,000 partitions, three replicas"
+
+
+class ManyPartitions(Workload[ManyCase]):
+    name = "many-partitions"
+    title = "10,000 partitions on three nodes"
+    warm_up = 0
+    measures = (
+        Measure("idle_cores_each", "idle, cores a node", "", Better.LOWER, value_goal=0.05, digits=3),
+        Measure("start_s", "start of all three to the whole cluster", "s", Better.LOWER, value_goal=5.0),
+        Measure("failover_s", "kill -9 of a node, all partitions led again", "s", Better.LOWER, value_goal=2.0),
+        Measure("memory_mb", "memory of all three", "MB", Better.LOWER, digits=0),
+    )
+
+    def cases(self) -> Sequence[ManyCase]:
+        return [ManyCase()]
+
+    def run(self, server: Server, case: ManyCase, options: Options) -> RunResult:
+        trio = Trio(server)
+        try:
+            trio.start()
+            admin = AdminClient({"bootstrap.servers": trio.bootstrap, "log_level": 0})
+            names = [f"many-{number}" for number in range(TOPICS)]
+            for name in names:
+                admin.create_topics([NewTopic(name, PARTITIONS, 3)], operation_timeout=60)[name].result(120)
+            for name in names:
+                wait_for_leaders(admin, name, PARTITIONS)
+            time.sleep(5)
+            before = processes.cpu_s(processes.processes(), trio.pids)
+            time.sleep(IDLE_S)
+            idle = (processes.cpu_s(processes.processes(), trio.pids) - before) / IDLE_S / 3
+            memory = trio.memory_mb()
+            for node in trio.nodes:
+                node.kill()
+            begin = time.perf_counter()
+            trio.start()
+            for name in names:
+                wait_for_leaders(admin, name, PARTITIONS)
+            started = time.perf_counter() - begin
+            time.sleep(5)
+            failover = _failover(trio, admin, names)
+        finally:
+            trio.remove()
+        return {
+            "idle_cores_each": round(idle, 4),
+            "start_s": round(started, 2),
+            "failover_s": round(failover, 2),
+            "memory_mb": memory,
+        }
+
+
+def _failover(trio: Trio, admin: AdminClient, names: list[str]) -> float:
+    trio.nodes[0].kill()
+    begin = time.perf_counter()
+    while time.perf_counter() < begin + 60:
+        topics = admin.list_topics(timeout=30).topics
+        if all(part.leader not in (1, -1) for name in names for part in topics[name].partitions.values()):
+            return time.perf_counter() - begin
+        time.sleep(0.02)
+    return 60.0

@@ -1,0 +1,24 @@
+"""AddOffsetsToTxn (25), versions 0-4: the offsets a group commits become part of a transaction."""
+
+import asyncio
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.context import RequestContext
+from barnabas.model.ids import OFFSETS_TOPIC
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+
+def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any] | Awaitable[dict[str, Any]]:
+    if node.image.topic(OFFSETS_TOPIC) is None:
+        return _after_creating(node, request, context)
+    return node.transactions.ask(request.transactional_id, request, context)
+
+
+async def _after_creating(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+    """Where the offsets will be kept: a client of the old generation asks this before it looks for the group."""
+    await node.create_internal_topic(OFFSETS_TOPIC)
+    answer = node.transactions.ask(request.transactional_id, request, context)
+    return await answer if isinstance(answer, asyncio.Future) else answer

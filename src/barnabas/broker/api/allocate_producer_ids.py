@@ -1,0 +1,13 @@
+"""AllocateProducerIds (67), version 0: a block of producer ids for a broker, never given twice (KIP-730)."""
+
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.context import RequestContext
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+
+async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+    first, count = await node.controller.submit("allocate_producer_ids", request.broker_id, request.broker_epoch)
+    return {"error_code": 0, "producer_id_start": first, "producer_id_len": count}

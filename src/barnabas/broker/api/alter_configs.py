@@ -1,0 +1,27 @@
+"""AlterConfigs (33), versions 0-2: replaces all the settings of a resource by those given. Older tools use it; what
+they do not name is lost, which is why IncrementalAlterConfigs exists.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.api.incremental_alter_configs import result_item
+from barnabas.broker.context import RequestContext
+from barnabas.core.cluster import ConfigChange
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+_SET = 0
+
+
+async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+    changes = [
+        ConfigChange(
+            resource.resource_type,
+            resource.resource_name,
+            [(config.name, _SET, config.value) for config in resource.configs],
+        )
+        for resource in request.resources
+    ]
+    results = await node.controller.submit("alter_configs", changes, request.validate_only)
+    return {"responses": [result_item(result) for result in results]}

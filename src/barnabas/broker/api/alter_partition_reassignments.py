@@ -1,0 +1,41 @@
+"""AlterPartitionReassignments (45), versions 0-1: move partitions to other brokers, or take a move back (KIP-455).
+
+v1 may forbid that the number of replicas changes (KIP-860).
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.context import RequestContext
+from barnabas.core.cluster import Reassignment
+from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.model.limits import PARTITIONS_PER_REQUEST_MAX
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+
+async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+    wanted = [
+        Reassignment(topic.name, item.partition_index, item.replicas)
+        for topic in request.topics
+        for item in topic.partitions
+    ]
+    if len(wanted) > PARTITIONS_PER_REQUEST_MAX:
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, f"{PARTITIONS_PER_REQUEST_MAX} partitions at once are the most")
+    factor_may_change = context.api_version < 1 or request.allow_replication_factor_change
+    results = await node.controller.submit("alter_reassignments", wanted, factor_may_change)
+    topics: dict[str, list[dict[str, Any]]] = {topic.name: [] for topic in request.topics}
+    for result in results:
+        topics[result.topic].append(
+            {
+                "partition_index": result.partition,
+                "error_code": int(result.code),
+                "error_message": result.message,
+            }
+        )
+    return {
+        "allow_replication_factor_change": factor_may_change,
+        "error_code": 0,
+        "error_message": None,
+        "responses": [{"name": name, "partitions": items} for name, items in topics.items()],
+    }

@@ -1,0 +1,29 @@
+"""AlterReplicaLogDirs (34), versions 1-2: move a replica to another folder of the same node. A node has one folder,
+so a replica is where it should be, or the folder does not exist.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.context import RequestContext
+from barnabas.model.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+
+def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+    results: dict[str, list[dict[str, Any]]] = {}
+    here = node.data_dir.absolute()
+    for directory in request.dirs:
+        known = Path(directory.path).is_absolute() and Path(directory.path) == here
+        for topic in directory.topics:
+            for index in topic.partitions:
+                if not known:
+                    code = ErrorCode.LOG_DIR_NOT_FOUND
+                elif node.partitions.get(topic.name, index) is None:
+                    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                else:
+                    code = ErrorCode.NONE
+                results.setdefault(topic.name, []).append({"partition_index": index, "error_code": int(code)})
+    return {"results": [{"topic_name": name, "partitions": partitions} for name, partitions in results.items()]}

@@ -1,0 +1,68 @@
+"""ApiVersions (18), versions 0-4: what this node speaks, and the feature levels the cluster has settled on.
+
+The first question of every client. v3 adds features and the client's name and version, which must look like one. Up
+to v3 a feature whose lowest level is 0 is left out of the supported ones, because older clients choke on it
+(KAFKA-17492). A version nobody knows is answered in version 0 with UNSUPPORTED_VERSION and the versions of this one
+API, so that any client can go on (KIP-511).
+"""
+
+import re
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from barnabas.broker.context import RequestContext
+from barnabas.core.cluster import MetadataImage
+from barnabas.core.cluster.features import SUPPORTED
+from barnabas.model.errors import ErrorCode
+from barnabas.wire.apis import API_VERSIONS, SERVED
+from barnabas.wire.codec import encode_response
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
+_answers: "WeakKeyDictionary[Node, tuple[MetadataImage, dict[int, bytes]]]" = WeakKeyDictionary()
+
+
+def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any] | bytes:
+    version = context.api_version
+    if version >= 3 and not (
+        _SOFTWARE.fullmatch(request.client_software_name) and _SOFTWARE.fullmatch(request.client_software_version)
+    ):
+        return {"error_code": int(ErrorCode.INVALID_REQUEST), "api_keys": []}
+    known = _answers.get(node)
+    if known is None or known[0] is not node.image:
+        known = _answers[node] = (node.image, {})
+    body = known[1].get(version)
+    if body is None:
+        body = known[1][version] = encode_response(API_VERSIONS, version, _body(node.image, version))
+    return body
+
+
+def unsupported_version_body(node: "Node") -> dict[str, Any]:
+    """For version 0: the code, and which versions of ApiVersions there are."""
+    api = SERVED[API_VERSIONS]
+    served = {"api_key": api.key, "min_version": api.min_version, "max_version": api.max_version}
+    return {"error_code": int(ErrorCode.UNSUPPORTED_VERSION), "api_keys": [served]}
+
+
+def _body(image: MetadataImage, version: int) -> dict[str, Any]:
+    return {
+        "error_code": 0,
+        "api_keys": [
+            {"api_key": api.key, "min_version": api.advertised_min_version, "max_version": api.max_version}
+            for api in sorted(SERVED.values(), key=lambda api: api.key)
+            if not api.between_nodes
+        ],
+        "supported_features": [
+            {"name": name, "min_version": low, "max_version": high}
+            for name, (low, high) in SUPPORTED.items()
+            if version >= 4 or low > 0
+        ],
+        "finalized_features_epoch": image.offset,
+        "finalized_features": [
+            {"name": name, "max_version_level": level, "min_version_level": level}
+            for name, level in image.features.items()
+        ],
+        "zk_migration_ready": False,
+    }

@@ -1,0 +1,30 @@
+"""AssignReplicasToDirs (73), version 0: a broker says where its replicas lie, or that one is lost (KIP-858)."""
+
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.context import RequestContext
+from barnabas.core.cluster import ReplicaDirectory
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+
+async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+    wanted = [
+        ReplicaDirectory(directory.id, topic.topic_id, item.partition_index)
+        for directory in request.directories
+        for topic in directory.topics
+        for item in topic.partitions
+    ]
+    results = await node.controller.submit("assign_directories", request.broker_id, request.broker_epoch, wanted)
+    directories: dict[bytes, dict[bytes, list[dict[str, Any]]]] = {}
+    for result in results:
+        items = directories.setdefault(result.directory_id, {}).setdefault(result.topic_id, [])
+        items.append({"partition_index": result.partition, "error_code": int(result.code)})
+    return {
+        "error_code": 0,
+        "directories": [
+            {"id": key, "topics": [{"topic_id": topic, "partitions": items} for topic, items in topics.items()]}
+            for key, topics in directories.items()
+        ],
+    }

@@ -1,0 +1,32 @@
+"""BrokerHeartbeat (63), versions 0-2: a broker is there, wants to be unfenced, or wants to stop (KIP-631).
+
+The connection it comes on is watched: when it closes, the broker is fenced at once (broker/sessions.py).
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.context import RequestContext
+from barnabas.core.cluster.items import Heartbeat
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+
+async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+    controller = node.controller
+    controller.check_active()
+    beat = Heartbeat(
+        broker_id=request.broker_id,
+        broker_epoch=request.broker_epoch,
+        current_metadata_offset=request.current_metadata_offset,
+        want_fence=request.want_fence,
+        want_shutdown=request.want_shut_down,
+    )
+    result = await controller.submit("heartbeat", beat, node.clock.steady_ms())
+    controller.sessions.heard(request.broker_id, request.broker_epoch, context.connection)
+    return {
+        "error_code": 0,
+        "is_caught_up": result.is_caught_up,
+        "is_fenced": result.is_fenced,
+        "should_shut_down": result.should_shut_down,
+    }

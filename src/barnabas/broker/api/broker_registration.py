@@ -1,0 +1,48 @@
+"""BrokerRegistration (62), versions 0-4: a broker that starts asks the active controller for its epoch (KIP-631).
+
+v2 names its data directories (KIP-858), v3 the epoch of its last life when that life ended in order, or was only
+killed: its logs are then all there. Registered is not yet serving: a heartbeat unfences the broker when it has caught
+up.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.context import RequestContext
+from barnabas.broker.lifecycle import SECURITY_PROTOCOLS
+from barnabas.core.cluster.items import Registration
+from barnabas.core.cluster.records import Endpoint
+from barnabas.model.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+
+async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+    controller = node.controller
+    controller.check_active()
+    if request.cluster_id != node.cluster_id:
+        raise KafkaError(ErrorCode.INCONSISTENT_CLUSTER_ID, f"this is cluster {node.cluster_id}")
+    if request.broker_id < 0 or not request.listeners:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "a broker has an id and a listener")
+    known = controller.machine.image.brokers.get(request.broker_id)
+    registration = Registration(
+        broker_id=request.broker_id,
+        incarnation_id=request.incarnation_id,
+        endpoints=tuple(_endpoint(listener) for listener in request.listeners),
+        rack=request.rack,
+        directories=tuple(request.log_dirs),
+        features={f.name: (f.min_supported_version, f.max_supported_version) for f in request.features},
+        fenced=True,
+        clean=known is None or request.previous_broker_epoch == known.broker_epoch,
+    )
+    if not controller.sessions.connected(request.broker_id):
+        controller.machine.sessions.forget(request.broker_id)  # nobody else with this id is there
+    epoch = await controller.submit("register_broker", registration, node.clock.steady_ms())
+    controller.sessions.heard(request.broker_id, epoch, context.connection)
+    return {"error_code": 0, "broker_epoch": epoch}
+
+
+def _endpoint(listener: Any) -> Endpoint:
+    known = 0 <= listener.security_protocol < len(SECURITY_PROTOCOLS)
+    protocol = SECURITY_PROTOCOLS[listener.security_protocol] if known else "PLAINTEXT"
+    return Endpoint(listener.name, protocol, listener.host, listener.port)

@@ -1,0 +1,16 @@
+"""ControllerRegistration (70), version 0: a controller says what it supports (KIP-919).
+
+The voter set in the metadata log names the controllers and their addresses already, so there is nothing to write down.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.context import RequestContext
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+
+def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+    node.controller.check_active()
+    return {"error_code": 0, "error_message": None}

@@ -1,0 +1,35 @@
+"""DeleteTopics (20), versions 1-6: by name, from v6 by id as well.
+
+The topic is gone from the metadata when the answer leaves; its files follow in the background. v1 and v2 do not know
+TOPIC_DELETION_DISABLED and are told INVALID_REQUEST instead.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.context import RequestContext
+from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import ZERO_UUID
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+
+async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+    if context.api_version >= 6:
+        wanted = [(topic.name, topic.topic_id) for topic in request.topics]
+    else:
+        wanted = [(name, ZERO_UUID) for name in request.topic_names]
+    responses = []
+    for result in await node.controller.submit("delete_topics", wanted):
+        code = result.code
+        if code is ErrorCode.TOPIC_DELETION_DISABLED and context.api_version < 3:
+            code = ErrorCode.INVALID_REQUEST
+        responses.append(
+            {
+                "name": result.name,
+                "topic_id": result.topic_id,
+                "error_code": int(code),
+                "error_message": result.message,
+            }
+        )
+    return {"responses": responses}

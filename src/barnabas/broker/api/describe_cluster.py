@@ -1,0 +1,73 @@
+"""DescribeCluster (60), versions 0-2: the brokers and the cluster's id (KIP-700). v1 may ask for the controllers
+instead (KIP-919), which answer where the quorum is served; v2 may list fenced brokers too.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.api.metadata import broker_items
+from barnabas.broker.api.operations import CLUSTER_OPERATIONS, NO_OPERATIONS
+from barnabas.broker.context import RequestContext
+from barnabas.model.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+BROKERS, CONTROLLERS = 1, 2
+
+
+def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+    if context.api_version >= 1 and request.endpoint_type != BROKERS:
+        if request.endpoint_type == CONTROLLERS and serves_quorum(node, context):
+            return _controllers(node)
+        return _refusal(request.endpoint_type)
+    fenced = context.api_version >= 2 and request.include_fenced_brokers
+    brokers = broker_items(node, context, "broker_id", fenced)
+    for item in brokers:
+        item["is_fenced"] = not node.image.is_alive(item["broker_id"])
+    with_operations = request.include_cluster_authorized_operations
+    return {
+        "error_code": 0,
+        "error_message": None,
+        "endpoint_type": BROKERS,
+        "cluster_id": node.cluster_id,
+        "controller_id": node.node_id,
+        "brokers": brokers,
+        "cluster_authorized_operations": CLUSTER_OPERATIONS if with_operations else NO_OPERATIONS,
+    }
+
+
+def serves_quorum(node: "Node", context: RequestContext) -> bool:
+    ports = node.quorum_ports
+    return not node.quorum.is_alone if ports is None else context.listener_port in ports
+
+
+def _controllers(node: "Node") -> dict[str, Any]:
+    voters = node.quorum.raft.voters.voters
+    return {
+        "error_code": 0,
+        "error_message": None,
+        "endpoint_type": CONTROLLERS,
+        "cluster_id": node.cluster_id,
+        "controller_id": node.quorum.leader[0],
+        "brokers": [
+            {"broker_id": voter.id, "host": voter.address.host, "port": voter.address.port, "rack": None}
+            for voter in voters
+        ],
+        "cluster_authorized_operations": NO_OPERATIONS,
+    }
+
+
+def _refusal(endpoint_type: int) -> dict[str, Any]:
+    if endpoint_type == CONTROLLERS:
+        code, message = ErrorCode.MISMATCHED_ENDPOINT_TYPE, "this listener is the brokers', not the controllers'"
+    else:
+        code, message = ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"unknown endpoint type {endpoint_type}"
+    return {
+        "error_code": int(code),
+        "error_message": message,
+        "endpoint_type": BROKERS,
+        "cluster_id": "",
+        "controller_id": -1,
+        "brokers": [],
+        "cluster_authorized_operations": NO_OPERATIONS,
+    }

@@ -1,0 +1,97 @@
+"""DescribeConfigs (32), versions 1-4: every setting of a topic, broker, group, metrics subscription or logger, with
+its value, where it comes from and what stands behind it. v3 adds the type and, when asked, what the setting is for.
+
+An empty list of names means all (as in Kafka), and a name nobody knows is left out. A broker answers for itself only;
+the empty name stands for the settings of all brokers and lists just those that were set.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.context import RequestContext
+from barnabas.broker.loggers import logger_levels
+from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.model.ids import topic_name_problem
+from barnabas.model.settings import (
+    ConfigEntry,
+    ConfigSource,
+    ResourceType,
+    cluster_entries,
+    group_entries,
+    metrics_entries,
+    node_entries,
+    topic_entries,
+)
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+
+def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+    return {"results": [_result(node, request, resource) for resource in request.resources]}
+
+
+def _result(node: "Node", request: Any, resource: Any) -> dict[str, Any]:
+    result = {"resource_type": resource.resource_type, "resource_name": resource.resource_name}
+    try:
+        entries = _entries(node, resource.resource_type, resource.resource_name)
+    except KafkaError as error:
+        return result | {"error_code": int(error.code), "error_message": error.message, "configs": []}
+    names = set(resource.configuration_keys or ())
+    chosen = (entry for entry in entries if not names or entry.name in names)
+    synonyms, docs = request.include_synonyms, request.include_documentation
+    configs = [_item(entry, synonyms, docs) for entry in chosen]
+    return result | {"error_code": 0, "error_message": "", "configs": configs}
+
+
+def _item(entry: ConfigEntry, synonyms: bool, docs: bool) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "value": entry.value,
+        "read_only": entry.read_only,
+        "config_source": int(entry.source),
+        "is_sensitive": entry.sensitive,
+        "synonyms": [{"name": s.name, "value": s.value, "source": int(s.source)} for s in entry.synonyms]
+        if synonyms
+        else [],
+        "config_type": entry.type,
+        "documentation": entry.doc if docs or entry.source is ConfigSource.LOGGER else None,
+    }
+
+
+def _entries(node: "Node", resource_type: int, name: str) -> Iterable[ConfigEntry]:
+    stored = node.image.config(resource_type, name)
+    match resource_type:
+        case ResourceType.TOPIC:
+            problem = topic_name_problem(name)
+            if problem:
+                raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"topic name {name!r}: {problem}")
+            if name not in node.image.topics:
+                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {name!r}")
+            return topic_entries(node.settings, stored)
+        case ResourceType.BROKER:
+            if not name:
+                return cluster_entries(stored)
+            _check_broker(node, name)
+            return node_entries(node.settings, {**node.image.config(ResourceType.BROKER, ""), **stored})
+        case ResourceType.BROKER_LOGGER:
+            _check_broker(node, name)
+            return [
+                ConfigEntry(logger, level, False, ConfigSource.LOGGER, False, [], 0, "")
+                for logger, level in logger_levels().items()
+            ]
+        case ResourceType.GROUP:
+            if not name:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, "the name of the group is empty")
+            return group_entries(node.settings, stored)
+        case ResourceType.CLIENT_METRICS:
+            if not name:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, "the name of the subscription is empty")
+            return metrics_entries(stored)
+        case _:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"unknown resource type {resource_type}")
+
+
+def _check_broker(node: "Node", name: str) -> None:
+    if name != str(node.node_id):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"this is broker {node.node_id}, and it cannot answer for {name!r}")

@@ -1,0 +1,82 @@
+"""DescribeTopicPartitions (75), version 0: topics in the order of their names, so many partitions at a time
+(KIP-966).
+
+The cursor of an answer names the first partition that did not fit; the next request brings it back. A topic that is
+gone by then is left out when all topics were asked for. Beside the in-sync replicas stand those that may lead although
+they are not in sync, and those last known to (`core/cluster/partition_change.py`).
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.api.metadata import partition_item
+from barnabas.broker.api.operations import NO_OPERATIONS, TOPIC_OPERATIONS
+from barnabas.broker.context import RequestContext
+from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import INTERNAL_TOPICS, ZERO_UUID, topic_name_problem
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+
+def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+    asked = [topic.name for topic in request.topics]
+    cursor = request.cursor
+    names = sorted(set(asked) if asked else node.image.topics)
+    if cursor is not None:
+        if cursor.partition_index < 0 or (asked and cursor.topic_name not in asked):
+            return _refusal(asked)
+        names = [name for name in names if name >= cursor.topic_name]
+    most = node.settings.int("max.request.partition.size.limit")
+    room = max(1, min(request.response_partition_limit, most))
+    topics: list[dict[str, Any]] = []
+    for name in names:
+        if room == 0:
+            return {"topics": topics, "next_cursor": {"topic_name": name, "partition_index": 0}}
+        first = cursor.partition_index if cursor is not None and name == cursor.topic_name else 0
+        item, end = _topic(node, name, first, room)
+        topics.append(item)
+        room -= len(item["partitions"])
+        if end is not None:
+            return {"topics": topics, "next_cursor": {"topic_name": name, "partition_index": end}}
+    return {"topics": topics, "next_cursor": None}
+
+
+def _topic(node: "Node", name: str, first: int, room: int) -> tuple[dict[str, Any], int | None]:
+    """The topic from its partition `first` on, and where it was cut, if it was."""
+    image = node.image
+    item: dict[str, Any] = {
+        "error_code": 0,
+        "name": name,
+        "topic_id": ZERO_UUID,
+        "is_internal": name in INTERNAL_TOPICS,
+        "partitions": [],
+        "topic_authorized_operations": TOPIC_OPERATIONS,
+    }
+    topic = image.topics.get(name)
+    if topic is None:
+        invalid = topic_name_problem(name) is not None
+        code = ErrorCode.INVALID_TOPIC_EXCEPTION if invalid else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return item | {"error_code": int(code)}, None
+    end = min(len(topic.partitions), first + room)
+    item["topic_id"] = topic.id
+    item["partitions"] = [
+        partition_item(image, index, partition)
+        | {"eligible_leader_replicas": partition.elr, "last_known_elr": partition.last_known_elr}
+        for index, partition in enumerate(topic.partitions[first:end], first)
+    ]
+    return item, end if end < len(topic.partitions) else None
+
+
+def _refusal(asked: list[str]) -> dict[str, Any]:
+    topics = [
+        {
+            "error_code": int(ErrorCode.INVALID_REQUEST),
+            "name": name,
+            "topic_id": ZERO_UUID,
+            "is_internal": False,
+            "partitions": [],
+            "topic_authorized_operations": NO_OPERATIONS,
+        }
+        for name in asked
+    ]
+    return {"topics": topics, "next_cursor": None}

@@ -1,0 +1,25 @@
+"""DescribeTransactions (65), version 0: what the coordinator knows of transactional ids (KIP-664)."""
+
+import asyncio
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.context import RequestContext
+from barnabas.model.errors import KafkaError
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+
+async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+    states: list[dict[str, Any]] = []
+    for name in request.transactional_ids:
+        part = copy(request)
+        part.transactional_ids = [name]
+        try:
+            answer = node.transactions.ask(name, part, context)
+            done = await answer if isinstance(answer, asyncio.Future) else answer
+            states += done["transaction_states"]
+        except KafkaError as error:
+            states.append({"transactional_id": name, "error_code": int(error.code)})
+    return {"transaction_states": states}

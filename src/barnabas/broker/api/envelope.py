@@ -1,0 +1,33 @@
+"""Envelope (58), version 0: a request that another node was asked, handed on to the active controller (KIP-590).
+
+The answer travels back as it is, header included. A node that is not the active controller says so on the outside, so
+that the one who handed it on looks for the right one.
+"""
+
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.context import RequestContext
+from barnabas.model.errors import KafkaError
+from barnabas.wire.errors import ProtocolError
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+
+async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+    try:
+        node.controller.check_active()
+        answer = await node.dispatcher.handle_enveloped(memoryview(request.request_data), _host(request))
+    except KafkaError as error:
+        return {"response_data": None, "error_code": int(error.code)}
+    return {"response_data": answer, "error_code": 0}
+
+
+def _host(request: Any) -> str:
+    try:
+        return str(ip_address(bytes(request.client_host_address)))
+    except ValueError:
+        if request.client_host_address:
+            raise ProtocolError("an envelope with an address that is none") from None
+        return ""

@@ -1,0 +1,55 @@
+"""FindCoordinator (10), versions 0-6: which node looks after this group (key type 0) or transactional id (1).
+
+It is the leader of the partition of `__consumer_offsets` or `__transaction_state` that the name falls into, so every
+node can answer from its image. v4 asks for many at once. The first question creates the topic, as in Kafka. Share
+groups (2) have no coordinator here, and the answer says so instead of letting a client try for ever.
+"""
+
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.addresses import advertised
+from barnabas.broker.context import RequestContext
+from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import OFFSETS_TOPIC, TRANSACTION_TOPIC
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+GROUP, TRANSACTION = 0, 1
+_TOPICS = {GROUP: OFFSETS_TOPIC, TRANSACTION: TRANSACTION_TOPIC}
+
+
+def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any] | Awaitable[dict[str, Any]]:
+    topic = _TOPICS.get(request.key_type)
+    if topic is not None and node.image.topic(topic) is None:
+        return _after_creating(node, topic, request, context)
+    return _answer(node, request, context)
+
+
+async def _after_creating(node: "Node", topic: str, request: Any, context: RequestContext) -> dict[str, Any]:
+    await node.create_internal_topic(topic)
+    return _answer(node, request, context)
+
+
+def _answer(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+    if context.api_version >= 4:
+        keys = request.coordinator_keys
+        return {"coordinators": [{"key": key} | _find(node, request.key_type, key, context) for key in keys]}
+    return _find(node, request.key_type, request.key, context)
+
+
+def _find(node: "Node", key_type: int, key: str, context: RequestContext) -> dict[str, Any]:
+    if key_type not in _TOPICS:
+        return _nowhere(ErrorCode.INVALID_REQUEST, "this node coordinates groups and transactions only")
+    driver = node.groups if key_type == GROUP else node.transactions
+    partition = node.image.partition(driver.topic, driver.index_of(key)) if driver.partition_count else None
+    if partition is None or not node.image.is_alive(partition.leader):
+        return _nowhere(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator is not available")
+    host, port = advertised(node, partition.leader, context)
+    silence = "NONE" if context.api_version < 4 else ""  # the name of "no error", as Kafka writes it
+    return {"error_code": 0, "error_message": silence, "node_id": partition.leader, "host": host, "port": port}
+
+
+def _nowhere(code: ErrorCode, message: str) -> dict[str, Any]:
+    return {"error_code": int(code), "error_message": message, "node_id": -1, "host": "", "port": -1}

@@ -1,0 +1,13 @@
+"""Heartbeat (12), versions 0-4: a member of a classic group is alive, and hears whether the group rebalances."""
+
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.context import RequestContext
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+
+def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any] | Awaitable[dict[str, Any]]:
+    return node.groups.ask(request.group_id, request, context)

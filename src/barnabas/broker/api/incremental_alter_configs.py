@@ -1,0 +1,52 @@
+"""IncrementalAlterConfigs (44), versions 0-1: set, delete, append to or subtract from single settings (KIP-339).
+
+Topics, brokers, groups and metrics subscriptions go through the controller into the metadata log; log levels are this
+node's own affair and change at once (KIP-412).
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.context import RequestContext
+from barnabas.broker.loggers import change_levels
+from barnabas.core.cluster import ConfigChange, ConfigResult
+from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.model.settings import ResourceType
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+
+async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+    changes = [
+        ConfigChange(
+            resource.resource_type,
+            resource.resource_name,
+            [(config.name, config.config_operation, config.value) for config in resource.configs],
+        )
+        for resource in request.resources
+    ]
+    stored = [change for change in changes if change.resource_type != ResourceType.BROKER_LOGGER]
+    results = await node.controller.submit("incremental_alter_configs", stored, request.validate_only)
+    logger_changes = [change for change in changes if change.resource_type == ResourceType.BROKER_LOGGER]
+    results = [*results, *(_alter_loggers(node, change, request.validate_only) for change in logger_changes)]
+    return {"responses": [result_item(result) for result in results]}
+
+
+def result_item(result: ConfigResult) -> dict[str, Any]:
+    return {
+        "error_code": int(result.code),
+        "error_message": result.message,
+        "resource_type": result.resource_type,
+        "resource_name": result.resource_name,
+    }
+
+
+def _alter_loggers(node: "Node", change: ConfigChange, validate_only: bool) -> ConfigResult:
+    key = (change.resource_type, change.resource_name)
+    try:
+        if change.resource_name != str(node.node_id):
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"this is broker {node.node_id}, not {change.resource_name!r}")
+        change_levels(list(change.changes), validate_only)
+    except KafkaError as error:
+        return ConfigResult(*key, error.code, error.message)
+    return ConfigResult(*key)

@@ -1,0 +1,64 @@
+"""InitProducerId (22), versions 0-6: an id and an epoch for a producer (KIP-98, KIP-360, KIP-939).
+
+v3 lets a producer keep its id and raise its epoch after an error, v6 keeps a prepared transaction. Ids come in blocks
+from the cluster's metadata, so no id is given twice, after a crash neither. With a transactional id the coordinator
+answers, which fences whoever used the id before.
+"""
+
+import asyncio
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.context import RequestContext
+from barnabas.model.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+_NONE = -1
+
+
+def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any] | Awaitable[dict[str, Any]]:
+    if (request.producer_id == _NONE) != (request.producer_epoch == _NONE):
+        return _refused(ErrorCode.INVALID_REQUEST)
+    if request.transactional_id is not None:
+        if not request.transactional_id:
+            return _refused(ErrorCode.INVALID_REQUEST)
+        return _for_transactions(node, request, context)
+    producer_id = node.producer_ids.take_now()
+    if producer_id is not None:
+        return _granted(producer_id)
+    return _granted_later(node)
+
+
+async def _for_transactions(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+    try:
+        await _ids_at_hand(node)
+        answer = node.transactions.ask(request.transactional_id, request, context)
+        return await answer if isinstance(answer, asyncio.Future) else answer
+    except KafkaError as error:
+        return _refused(error.code)
+
+
+async def _granted_later(node: "Node") -> dict[str, Any]:
+    try:
+        await _ids_at_hand(node)
+    except KafkaError as error:
+        return _refused(error.code)
+    return _granted(await node.producer_ids.take())
+
+
+async def _ids_at_hand(node: "Node") -> None:
+    """A new block comes from the controller; while there is none, the client is told to come again."""
+    try:
+        await node.producer_ids.fill()
+    except KafkaError as error:
+        raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, error.message) from error
+
+
+def _granted(producer_id: int) -> dict[str, Any]:
+    return {"error_code": 0, "producer_id": producer_id, "producer_epoch": 0}
+
+
+def _refused(code: ErrorCode) -> dict[str, Any]:
+    return {"error_code": int(code), "producer_id": -1, "producer_epoch": -1}

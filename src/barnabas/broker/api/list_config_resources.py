@@ -1,0 +1,43 @@
+"""ListConfigResources (74), versions 0-1: what has settings. v0 lists metrics subscriptions only (it had another name
+then, KIP-714); v1 lists topics, brokers, their loggers, groups and subscriptions, of the types asked for (KIP-1142).
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.context import RequestContext
+from barnabas.model.errors import ErrorCode
+from barnabas.model.settings import ResourceType
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+_ALL = (
+    ResourceType.BROKER_LOGGER,
+    ResourceType.BROKER,
+    ResourceType.TOPIC,
+    ResourceType.GROUP,
+    ResourceType.CLIENT_METRICS,
+)
+
+
+def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+    wanted = [ResourceType.CLIENT_METRICS] if context.api_version == 0 else request.resource_types or _ALL
+    if not set(wanted) <= set(_ALL):
+        return {"error_code": int(ErrorCode.UNSUPPORTED_VERSION), "config_resources": []}
+    resources = [
+        {"resource_name": name, "resource_type": int(kind)}
+        for kind in _ALL
+        if kind in wanted
+        for name in _names(node, kind)
+    ]
+    return {"error_code": 0, "config_resources": resources}
+
+
+def _names(node: "Node", kind: ResourceType) -> list[str]:
+    match kind:
+        case ResourceType.TOPIC:
+            return list(node.image.topics)
+        case ResourceType.BROKER | ResourceType.BROKER_LOGGER:
+            return [str(broker.broker_id) for broker in node.image.live_brokers()]
+        case _:
+            return [name for stored, name in node.image.configs if stored == kind]

@@ -1,0 +1,24 @@
+"""ListPartitionReassignments (46), version 0: the moves that are under way, of some partitions or of all (KIP-455)."""
+
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.context import RequestContext
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+
+async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+    asked = None if request.topics is None else [(topic.name, topic.partition_indexes) for topic in request.topics]
+    topics: dict[str, list[dict[str, Any]]] = {}
+    for move in await node.controller.submit("list_reassignments", asked):
+        topics.setdefault(move.topic, []).append(
+            {
+                "partition_index": move.partition,
+                "replicas": move.replicas,
+                "adding_replicas": move.adding,
+                "removing_replicas": move.removing,
+            }
+        )
+    found = [{"name": name, "partitions": items} for name, items in topics.items()]
+    return {"error_code": 0, "error_message": None, "topics": found}

@@ -1,0 +1,24 @@
+"""ListTransactions (66), versions 0-2: the transactions this node coordinates.
+
+Filtered by state and producer, from v1 on by how long they have been open, from v2 on by a pattern of their ids.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.context import RequestContext
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+
+def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+    answers = node.transactions.ask_everywhere(request, context)
+    for answer in answers:
+        if answer["error_code"]:
+            return answer
+    unknown = dict.fromkeys(name for answer in answers for name in answer.get("unknown_state_filters", ()))
+    return {
+        "error_code": 0,
+        "unknown_state_filters": list(unknown),
+        "transaction_states": [state for answer in answers for state in answer["transaction_states"]],
+    }

@@ -1,0 +1,13 @@
+"""OffsetCommit (8), versions 2-10: how far a group has read; answered when the offsets are in the log."""
+
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.context import RequestContext
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+
+def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any] | Awaitable[dict[str, Any]]:
+    return node.groups.ask(request.group_id, request, context)

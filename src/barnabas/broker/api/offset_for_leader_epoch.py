@@ -1,0 +1,32 @@
+"""OffsetForLeaderEpoch (23), versions 2-4: where an epoch ended, so that a reader finds out it has read too far.
+
+KIP-101, KIP-320. The answer for an epoch that this log does not know is the end of the epoch before it.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.api.leadership import check_leader_epoch, leader_partition
+from barnabas.broker.context import RequestContext
+from barnabas.model.errors import KafkaError
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+
+def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+    return {
+        "topics": [
+            {"topic": topic.topic, "partitions": [_answer(node, topic.topic, asked) for asked in topic.partitions]}
+            for topic in request.topics
+        ]
+    }
+
+
+def _answer(node: "Node", topic: str, asked: Any) -> dict[str, Any]:
+    try:
+        partition = leader_partition(node, topic, asked.partition)
+        check_leader_epoch(partition, asked.current_leader_epoch)
+        epoch, end_offset = partition.log.epochs.end_offset_for(asked.leader_epoch, partition.log.log_end_offset)
+    except KafkaError as error:
+        return {"partition": asked.partition, "error_code": int(error.code)}
+    return {"partition": asked.partition, "error_code": 0, "leader_epoch": epoch, "end_offset": end_offset}

@@ -1,0 +1,111 @@
+"""Before the first batch of a transaction enters a partition, the coordinator must know of it (KIP-890).
+
+Otherwise a batch that arrives after its transaction has ended would open a transaction that nobody ends: it hangs, and
+read_committed readers with it. Clients of the old generation have named their partitions, which is verified; for those
+that send Produce 12 and later the partition is added now. If the transaction ends while the coordinator is asked, the
+batch is refused: it would come behind its marker.
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.model.ids import TopicPartition
+from barnabas.wire.batch import HEADER_BYTES, read_header
+from barnabas.wire.produce import ProduceRequest
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+    from barnabas.broker.partition import HostedPartition
+    from barnabas.core.partition.producers import Producers
+
+ADDS_PARTITIONS_SINCE = 12
+_KNOWS_ABORTABLE_SINCE = 11
+_COORDINATOR_ELSEWHERE = (
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+)
+
+
+class Newcomer(NamedTuple):
+    producer_id: int
+    producer_epoch: int
+    endings: int  # markers of this producer in the partition when its batch came
+
+
+News = dict[TopicPartition, Newcomer]
+"""Partitions that do not know the transaction yet, each with the producer of its batch."""
+
+
+def new_to_transaction(node: "Node", frame: memoryview, request: ProduceRequest) -> News:
+    news: News = {}
+    for name, topic_id, partitions in request.topics:
+        topic = name if name is not None else node.image.topic_names.get(topic_id or b"")
+        if topic is None:
+            continue
+        for index, start, end in partitions:
+            partition = node.partitions.get(topic, index)
+            if partition is None or start < 0 or end - start < HEADER_BYTES:
+                continue
+            header = read_header(frame, start)
+            producer = (header.producer_id, header.producer_epoch)
+            known = _producers(partition) if header.is_transactional else None
+            if known is not None and not known.has_open_transaction(*producer):
+                news[partition.id] = Newcomer(*producer, known.endings(header.producer_id))
+    return news
+
+
+def _producers(partition: "HostedPartition") -> "Producers | None":
+    """None where the log cannot be opened; the append then says why."""
+    try:
+        return partition.producers
+    except KafkaError:
+        return None
+
+
+async def enlist(node: "Node", request: ProduceRequest, news: News, version: int) -> dict[TopicPartition, KafkaError]:
+    """What the coordinator refuses, by partition; `version` is that of the Produce request."""
+    assert request.transactional_id is not None
+    verify_only = version < ADDS_PARTITIONS_SINCE
+    refused: dict[TopicPartition, KafkaError] = {}
+    for producer in {newcomer[:2] for newcomer in news.values()}:
+        partitions = [partition for partition, newcomer in news.items() if newcomer[:2] == producer]
+        try:
+            answer = node.transactions.enlist(request.transactional_id, producer, partitions, verify_only=verify_only)
+            done = answer if isinstance(answer, dict) else await answer
+        except KafkaError as error:
+            code = _known_to(error.code, version)
+            refused |= dict.fromkeys(partitions, KafkaError(code, error.message))
+            continue
+        for topic in done["results_by_transaction"][0]["topic_results"]:
+            for item in topic["results_by_partition"]:
+                code = _known_to(ErrorCode(item["partition_error_code"]), version)
+                if code is not ErrorCode.NONE:
+                    partition = TopicPartition(topic["name"], item["partition_index"])
+                    refused[partition] = KafkaError(code, "the transaction does not know this partition")
+    over = KafkaError(ErrorCode.INVALID_TXN_STATE, "the transaction ended before its batch was written")
+    return dict.fromkeys(_ended_meanwhile(node, news), over) | refused
+
+
+def _ended_meanwhile(node: "Node", news: News) -> list[TopicPartition]:
+    hosted = ((node.partitions.get(*partition), newcomer) for partition, newcomer in news.items())
+    return [
+        partition.id
+        for partition, newcomer in hosted
+        if partition is not None
+        and (known := _producers(partition)) is not None
+        and known.endings(newcomer.producer_id) != newcomer.endings
+    ]
+
+
+def _known_to(code: ErrorCode, version: int) -> ErrorCode:
+    """Codes a producer acts upon, as in Kafka: what only concerns coordinators becomes "come again"."""
+    if code in _COORDINATOR_ELSEWHERE or (
+        code is ErrorCode.CONCURRENT_TRANSACTIONS and version < ADDS_PARTITIONS_SINCE
+    ):
+        return ErrorCode.NOT_ENOUGH_REPLICAS
+    if code is ErrorCode.PRODUCER_FENCED:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    if code is ErrorCode.TRANSACTION_ABORTABLE and version < _KNOWS_ABORTABLE_SINCE:
+        return ErrorCode.INVALID_TXN_STATE
+    return code

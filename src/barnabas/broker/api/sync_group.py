@@ -1,0 +1,13 @@
+"""SyncGroup (14), versions 0-5: a member asks for its assignment; answered when the group's leader has given it."""
+
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.context import RequestContext
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+
+def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any] | Awaitable[dict[str, Any]]:
+    return node.groups.ask(request.group_id, request, context)

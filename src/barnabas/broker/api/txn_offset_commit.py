@@ -1,0 +1,66 @@
+"""TxnOffsetCommit (28), versions 0-5: offsets that count when the transaction they belong to is committed.
+
+Clients of the old generation have named the group before (AddOffsetsToTxn), and that is verified; from v5 on the
+group's partition is added to the transaction here (KIP-890).
+"""
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.context import RequestContext
+from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.model.ids import OFFSETS_TOPIC, TopicPartition
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+_ENLISTS_SINCE = 5
+
+
+async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+    if not request.group_id:
+        return _refused(request, ErrorCode.INVALID_GROUP_ID)
+    try:
+        hosted = node.groups.hosted_for(request.group_id)
+        code = await _enlist(node, request, context, hosted.partition.id)
+    except KafkaError as error:
+        code = int(error.code)
+    if code:
+        return _refused(request, code)
+    answer = node.groups.ask(request.group_id, request, context)
+    return await answer if isinstance(answer, asyncio.Future) else answer
+
+
+async def _enlist(node: "Node", request: Any, context: RequestContext, partition: TopicPartition) -> int:
+    """The offsets' partition must belong to the transaction before its records do."""
+    producer = (request.producer_id, request.producer_epoch)
+    hosted = node.partitions.get(OFFSETS_TOPIC, partition.partition)
+    if hosted is None:
+        return int(ErrorCode.NOT_COORDINATOR)
+    if hosted.producers.has_open_transaction(*producer):
+        return 0
+    endings = hosted.producers.endings(request.producer_id)
+    answer = node.transactions.enlist(
+        request.transactional_id, producer, [partition], verify_only=context.api_version < _ENLISTS_SINCE
+    )
+    done = await answer if not isinstance(answer, dict) else answer
+    if hosted.producers.endings(request.producer_id) != endings:
+        return int(ErrorCode.INVALID_TXN_STATE)  # it ended meanwhile: the offsets would come behind its marker
+    code: int = done["results_by_transaction"][0]["topic_results"][0]["results_by_partition"][0]["partition_error_code"]
+    if code == ErrorCode.PRODUCER_FENCED:
+        return int(ErrorCode.INVALID_PRODUCER_EPOCH)
+    if code == ErrorCode.TRANSACTION_ABORTABLE and context.api_version < _ENLISTS_SINCE - 1:
+        return int(ErrorCode.INVALID_TXN_STATE)  # what a client that does not know the newer code understands
+    return code
+
+
+def _refused(request: Any, code: int) -> dict[str, Any]:
+    return {
+        "topics": [
+            {
+                "name": topic.name,
+                "partitions": [{"partition_index": p.partition_index, "error_code": code} for p in topic.partitions],
+            }
+            for topic in request.topics
+        ]
+    }

@@ -1,0 +1,21 @@
+"""UnregisterBroker (64), version 0: forget a broker that will not come back (KIP-500).
+
+A broker that is up and has partitions is not forgotten: it would lose them while it serves them. (Kafka lets it
+happen.) One that has been emptied may go.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.context import RequestContext
+from barnabas.model.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+
+async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+    image, broker_id = node.image, request.broker_id
+    if image.is_alive(broker_id) and next(iter(image.partitions_of(broker_id)), None) is not None:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"broker {broker_id} is up and has partitions: drain it first")
+    await node.controller.submit("unregister_broker", request.broker_id)
+    return {"error_code": 0, "error_message": None}

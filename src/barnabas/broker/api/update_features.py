@@ -1,0 +1,33 @@
+"""UpdateFeatures (57), versions 0-2: raise or lower the feature levels of the cluster, all of a request or none
+(KIP-584).
+
+v0 has a flag for downgrades, v1 a kind of update and a dry run; up to v1 the answer has a line for each feature.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.context import RequestContext
+from barnabas.core.cluster import FeatureUpdate
+from barnabas.core.cluster.features import SAFE_DOWNGRADE, UPGRADE
+from barnabas.model.errors import KafkaError
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+
+async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+    old = context.api_version == 0
+    updates = [
+        FeatureUpdate(
+            update.feature,
+            update.max_version_level,
+            (SAFE_DOWNGRADE if update.allow_downgrade else UPGRADE) if old else update.upgrade_type,
+        )
+        for update in request.feature_updates
+    ]
+    try:
+        names = await node.controller.submit("update_features", updates, not old and request.validate_only)
+    except KafkaError as error:
+        return {"error_code": int(error.code), "error_message": error.message, "results": []}
+    results = [{"feature": name, "error_code": 0, "error_message": "NONE"} for name in names]
+    return {"error_code": 0, "error_message": None, "results": results}

@@ -1,0 +1,81 @@
+"""WriteTxnMarkers (27), versions 1-2: a coordinator ends transactions in partitions led here; v2 tells its version.
+
+All markers of the request are appended first, then each partition is waited for: it answers when its marker is
+committed, or with a code that makes the coordinator look for the leader again. Kafka's `kafka-transactions abort` sends
+it too, to end a transaction that hangs.
+"""
+
+import asyncio
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.context import RequestContext
+from barnabas.core.partition.producers import Marker
+from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.model.ids import TopicPartition
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+    from barnabas.broker.partition import HostedPartition
+
+_STRICT_VERSION = 2
+_COMMIT_TIMEOUT_SECONDS = 5.0  # a partition that cannot commit for so long must not hold up the others
+
+
+async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+    waiting = _Waiting()
+    markers = [_one(node, item, waiting) for item in request.markers]
+    await waiting.wait()
+    return {"markers": markers}
+
+
+class _Waiting:
+    """The partitions of one request that have not committed yet: each holds the item of the answer to complete."""
+
+    def __init__(self) -> None:
+        self._out = 0
+        self._done = asyncio.Event()
+
+    def add(self, item: dict[str, Any], leader: "HostedPartition", offset: int) -> None:
+        self._out += 1
+        leader.when_committed(offset, partial(self._settled, item))
+
+    def _settled(self, item: dict[str, Any], code: ErrorCode) -> None:
+        item["error_code"] = int(code)
+        self._out -= 1
+        if not self._out:
+            self._done.set()
+
+    async def wait(self) -> None:
+        if self._out:
+            self._done.clear()
+            with suppress(TimeoutError):  # those that are still out say so already
+                async with asyncio.timeout(_COMMIT_TIMEOUT_SECONDS):
+                    await self._done.wait()
+
+
+def _one(node: "Node", item: Any, waiting: _Waiting) -> dict[str, Any]:
+    marker = Marker(
+        item.producer_id,
+        item.producer_epoch,
+        item.coordinator_epoch,
+        item.transaction_result,
+        strictly_newer=item.transaction_version >= _STRICT_VERSION,
+    )
+    topics = []
+    for topic in item.topics:
+        partitions = [_write(node, TopicPartition(topic.name, i), marker, waiting) for i in topic.partition_indexes]
+        topics.append({"name": topic.name, "partitions": partitions})
+    return {"producer_id": item.producer_id, "topics": topics}
+
+
+def _write(node: "Node", partition: TopicPartition, marker: Marker, waiting: _Waiting) -> dict[str, Any]:
+    answer = {"partition_index": partition.partition, "error_code": int(ErrorCode.REQUEST_TIMED_OUT)}
+    try:
+        leader, offset = node.transactions.markers.write(partition, marker)
+    except KafkaError as error:
+        answer["error_code"] = int(error.code)
+    else:
+        waiting.add(answer, leader, offset)
+    return answer

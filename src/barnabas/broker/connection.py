@@ -1,0 +1,311 @@
+"""One client's socket: frames in, answers out, in order.
+
+Bytes are received into one buffer that all connections of the node share: the loop fills it and we empty it within
+one callback, so an idle connection owns no buffer at all. Only the part of a frame that has not arrived whole is
+kept, in a buffer of the connection's own, and the rest of that frame is received straight behind it.
+
+Requests are handled in order of arrival. A handler answers at once, or gives a future: then the next request is
+handled while the first one waits (pipelined appends, long polls), and answers still leave in request order. A handler
+that is a coroutine (an admin request, a join) holds up the requests behind it, as a Kafka broker does.
+
+Reading stops while the client does not read its answers, while too many answers wait, and while a coroutine runs.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from struct import Struct
+from typing import TYPE_CHECKING
+
+from barnabas.broker.writer import Piece, SocketWriter, TransportWriter
+from barnabas.model import limits
+from barnabas.wire.errors import ProtocolError
+
+if TYPE_CHECKING:
+    from barnabas.broker.listener import Listener
+
+log = logging.getLogger(__name__)
+
+_FRAME_SIZE = Struct(">i")
+_HEADER_MIN_BYTES = 8  # api key, api version, correlation id
+
+Reply = bytes | Sequence[Piece] | None
+"""The bytes of a whole answer, or its pieces; None for a request that has no answer (acks=0)."""
+
+
+class _Slot:
+    """The place of one answer in the order of answers."""
+
+    __slots__ = ("future", "ready", "reply")
+
+    def __init__(self) -> None:
+        self.ready = False
+        self.future: asyncio.Future[Reply] | None = None
+        self.reply: Reply = None
+
+
+class Connection(asyncio.BufferedProtocol):
+    def __init__(self, listener: "Listener") -> None:
+        self._listener = listener
+        self._dispatch = listener.dispatcher.handle
+        self._shared = listener.receive_buffer
+        self._request_max_bytes = listener.request_max_bytes
+        self._kept = memoryview(b"")  # a buffer of our own, only while a frame is incomplete or held up
+        self._kept_bytes = 0
+        self._frame_bytes = 0  # what the first kept frame needs
+        self._out: list[Piece] = []  # answers made in this callback
+        self._slots: deque[_Slot] = deque()  # answers that wait, oldest first
+        self._task: asyncio.Task[Reply] | None = None  # the coroutine that holds up the next request
+        self._reading = True
+        self._inside = False
+        self.closed = False
+        self._on_close: list[Callable[[], None]] = []
+        self.last_active = listener.loop_time()
+        self.client_host = ""
+        self.local_address: tuple[str, int] = ("", 0)
+
+    # --- the loop calls these -----------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport) or hasattr(transport, "pause_reading")
+        self._transport: asyncio.Transport = transport  # type: ignore[assignment]
+        peer, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
+        self.client_host = peer[0] if peer else ""
+        self.local_address = (local[0], local[1]) if local else ("", 0)
+        plain = transport.get_extra_info("socket") is not None and transport.get_extra_info("sslcontext") is None
+        self._writer = (
+            SocketWriter(self._transport, self._resume_if_room) if plain else TransportWriter(self._transport)
+        )
+        if reason := self._listener.admit(self):
+            log.warning("connection from %s refused: %s", self.client_host, reason)
+            self.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.closed = True
+        self._writer.close()
+        for slot in self._slots:
+            if slot.future is not None:
+                slot.future.cancel()  # a parked fetch leaves its partitions
+        self._slots.clear()
+        self._kept, self._kept_bytes = memoryview(b""), 0
+        if self._task is not None:
+            self._task.cancel()
+        self._listener.forget(self)
+        then, self._on_close = self._on_close, []
+        for callback in then:
+            callback()
+
+    def on_close(self, then: Callable[[], None]) -> None:
+        """Called when the connection is gone, whoever ended it."""
+        self._on_close.append(then)
+
+    @property
+    def watched(self) -> bool:
+        """Somebody counts on this connection while nothing is said on it: the session of a broker."""
+        return bool(self._on_close)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        if self._kept_bytes:
+            return self._kept[self._kept_bytes : self._frame_bytes]
+        return self._shared
+
+    def buffer_updated(self, nbytes: int) -> None:
+        if self.closed:
+            return
+        self.last_active = self._listener.loop_time()
+        self._inside = True
+        try:
+            if self._kept_bytes:
+                self._kept_bytes += nbytes
+                self._handle_kept()
+            else:
+                used = self._handle_frames(self._shared, 0, nbytes)
+                if used < nbytes and not self.closed:
+                    self._keep(self._shared[used:nbytes])
+        except ProtocolError as error:
+            self.refuse(str(error))
+        except Exception:
+            log.exception("a request from %s failed; its connection is closed", self.client_host)
+            self.abort()
+        finally:
+            self._inside = False
+        self._send()
+
+    def resume_writing(self) -> None:
+        self._resume_if_room()
+
+    # --- frames ---------------------------------------------------------------------------------------------------
+
+    def _handle_frames(self, view: memoryview, position: int, end: int) -> int:
+        """Handle the whole frames in view[position:end]; gives the position after the last one handled."""
+        while end - position >= 4 and self._task is None:
+            size = _FRAME_SIZE.unpack_from(view, position)[0]
+            if size < _HEADER_MIN_BYTES or size > self._request_max_bytes:
+                self.refuse(f"a frame of {size} bytes (the limit is {self._request_max_bytes})")
+                return end
+            frame_end = position + 4 + size
+            if frame_end > end:
+                break
+            result = self._dispatch(self, view[position + 4 : frame_end])
+            if type(result) is bytes and not self._slots:
+                self._out.append(result)
+            elif result is not None:
+                self._take(result)
+            position = frame_end
+            if self.closed:
+                return end
+        return position
+
+    def _keep(self, rest: memoryview) -> None:
+        """Copy what cannot be handled yet into a buffer of our own."""
+        have = len(rest)
+        if len(self._kept) < have:
+            self._kept = memoryview(bytearray(have))
+        self._kept[:have] = rest
+        self._kept_bytes = have
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """Room for the first kept frame, grown by doubling so that a claimed size alone allocates little."""
+        have = self._kept_bytes
+        self._frame_bytes = max(4 + _FRAME_SIZE.unpack_from(self._kept)[0], have) if have >= 4 else 4
+        wanted = min(self._frame_bytes, max(have * 2, limits.KEPT_FIRST_BYTES))
+        if len(self._kept) < wanted:
+            grown = memoryview(bytearray(wanted))
+            grown[:have] = self._kept[:have]
+            self._kept = grown
+
+    def _handle_kept(self) -> None:
+        have = self._kept_bytes
+        used = self._handle_frames(self._kept, 0, have)
+        if self.closed:
+            return
+        left = have - used
+        if left and used:
+            self._kept[:left] = bytes(self._kept[used:have])
+        self._kept_bytes = left
+        if left:
+            self._make_room()
+
+    def release_buffer(self) -> None:
+        """Called for a connection that has been quiet for a while."""
+        if not self._kept_bytes:
+            self._kept = memoryview(b"")
+
+    # --- answers --------------------------------------------------------------------------------------------------
+
+    def _take(self, result: "Reply | Awaitable[Reply]") -> None:
+        """Put what a handler gave into the order of answers."""
+        slot = _Slot()
+        self._slots.append(slot)
+        if isinstance(result, asyncio.Future):
+            if result.done():
+                self._finish(slot, result)
+            else:
+                slot.future = result
+                result.add_done_callback(lambda future: self._finish(slot, future))
+        elif isinstance(result, Coroutine):
+            self._task = asyncio.ensure_future(result)
+            self._pause()
+            self._task.add_done_callback(lambda task: self._coroutine_done(slot, task))
+        else:
+            assert not isinstance(result, Awaitable), "a handler gives a future or a coroutine"
+            slot.ready, slot.reply = True, result
+            self._release()
+        if len(self._slots) > limits.CONNECTION_WAITING_REPLIES_MAX:
+            self._pause()
+
+    def _finish(self, slot: _Slot, future: "asyncio.Future[Reply]") -> None:
+        if self.closed or future.cancelled():
+            return
+        if error := future.exception():
+            if isinstance(error, ProtocolError):
+                self.refuse(str(error))
+            else:
+                log.error("a request from %s failed; its connection is closed", self.client_host, exc_info=error)
+                self.abort()
+            return
+        slot.ready, slot.reply = True, future.result()
+        self._release()
+        if not self._inside:
+            self._send()
+            self._resume_if_room()
+
+    def _coroutine_done(self, slot: _Slot, task: "asyncio.Task[Reply]") -> None:
+        self._task = None
+        self._finish(slot, task)
+        if self.closed:
+            return
+        if self._kept_bytes:
+            self.buffer_updated(0)  # the requests that waited behind the coroutine
+        self._resume_if_room()
+
+    def _release(self) -> None:
+        """Move the answers that are next in order to the way out."""
+        slots = self._slots
+        while slots and slots[0].ready:
+            reply = slots.popleft().reply
+            if reply is None:
+                continue
+            if isinstance(reply, bytes):
+                self._out.append(reply)
+            else:
+                self._out.extend(reply)
+
+    def _send(self) -> None:
+        out = self._out
+        if not out or self.closed:
+            return
+        self._out = []
+        try:
+            self._writer.write(out)
+        except OSError:
+            self.abort()
+            return
+        if self._writer.queued_bytes > limits.CONNECTION_QUEUED_MAX_BYTES:
+            log.info("%s does not read its answers: reading its requests stops", self.client_host)
+            self._pause()
+
+    # --- flow control -----------------------------------------------------------------------------------------------
+
+    def _pause(self) -> None:
+        if self._reading and not self.closed:
+            self._reading = False
+            self._transport.pause_reading()
+
+    def _resume_if_room(self) -> None:
+        if (
+            not self._reading
+            and not self.closed
+            and self._task is None
+            and len(self._slots) <= limits.CONNECTION_WAITING_REPLIES_MAX
+            and self._writer.queued_bytes <= limits.CONNECTION_QUEUED_MAX_BYTES // 2
+        ):
+            self._reading = True
+            self._transport.resume_reading()
+
+    @property
+    def queued_bytes(self) -> int:
+        return self._writer.queued_bytes
+
+    @property
+    def waiting(self) -> bool:
+        """Does an answer still have to leave? Then the connection is not idle."""
+        return bool(self._slots) or self._task is not None or self._writer.queued_bytes > 0
+
+    # --- ends -------------------------------------------------------------------------------------------------------
+
+    def refuse(self, reason: str) -> None:
+        """Close because of what the client sent."""
+        log.warning("connection from %s closed: %s", self.client_host, reason)
+        self._send()
+        self.close()
+
+    def close(self) -> None:
+        self.closed = True
+        self._transport.close()
+
+    def abort(self) -> None:
+        self.closed = True
+        self._transport.abort()

@@ -1,0 +1,110 @@
+"""The controller of this node: active on the one node that leads the quorum, silent on the others.
+
+    await node.controller.submit("create_topics", ...)     on the active controller; NOT_CONTROLLER elsewhere
+    await node.controller.ask(api_key, version, body)      from any node (controller_link.py)
+
+Its decisions become records in the metadata log, and answers once the quorum has committed them. Several changes may be
+on their way at once: each is decided on the state its predecessors lead to, one flush serves all that wait, and the
+image the nodes serve from moves on only with what is committed.
+
+A new leader of the quorum is the active controller as soon as its own first record is committed: then it has applied
+everything that any controller before it may have answered.
+"""
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.controller_link import ControllerLink
+from barnabas.broker.sessions import BrokerSessions
+from barnabas.core.cluster.controller import Controller
+from barnabas.core.cluster.image import MetadataImage
+from barnabas.core.raft.effects import RoleChange
+from barnabas.model.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+log = logging.getLogger(__name__)
+
+RECORDS_PER_BATCH_MAX = 10_000  # about 2 MB, well within what one fetch may carry
+
+
+class ControllerDriver:
+    def __init__(self, node: "Node") -> None:
+        self._node = node
+        self.is_active = False
+        self.epoch = -1  # of the quorum's leader we know of
+        self._active_from: int | None = None  # we lead: the offset that must be committed first
+        self.leader_is_known = asyncio.Event()  # and, where it is this node, it may decide
+        self.machine = self._new_machine(node.image)
+        self.link = ControllerLink(node)
+        self.sessions = BrokerSessions(node, self)
+
+    def _new_machine(self, image: MetadataImage) -> Controller:
+        ground = self._node.ground
+        return Controller(image, self._node.settings, random=ground.random(), new_id=ground.new_uuid)
+
+    # --- the quorum says --------------------------------------------------------------------------------------------
+
+    def role_changed(self, role: RoleChange) -> None:
+        if self.is_active and (role.role != "leader" or role.epoch != self.epoch):
+            self.is_active = False
+            self.sessions.stop()
+            log.info("this node is no longer the active controller")
+        self.epoch = role.epoch
+        self._active_from = role.epoch_start_offset if role.role == "leader" else None
+        if role.leader_id is None:
+            self.leader_is_known.clear()
+        elif self._active_from is None:
+            self.leader_is_known.set()
+        self.link.leader_changed()
+        self.caught_up()
+
+    def caught_up(self) -> None:
+        """The image has moved on: perhaps so far that we may decide."""
+        if self.is_active or self._active_from is None or self._node.quorum.image.offset < self._active_from:
+            return
+        self.machine = self._new_machine(self._node.quorum.image)
+        self.is_active = True
+        log.info("this node is the active controller, epoch %d", self.epoch)
+        self.sessions.start()
+        self.leader_is_known.set()
+        self.link.leader_changed()
+
+    # --- decisions --------------------------------------------------------------------------------------------------
+
+    async def submit(self, method: str, *args: Any) -> Any:
+        """One request to the controller by the name of its method; returns when its records are committed."""
+        self.check_active()
+        machine, quorum = self.machine, self._node.quorum
+        if machine.image.offset < quorum.next_offset - 1:
+            machine.image = machine.image.apply((), offset=quorum.next_offset - 1)  # records of the quorum's own
+        records, answer = getattr(machine, method)(*args)
+        if records:
+            # A decision about a whole node may be long; any beginning of it is a valid state of the cluster.
+            parts = [records[at : at + RECORDS_PER_BATCH_MAX] for at in range(0, len(records), RECORDS_PER_BATCH_MAX)]
+            await asyncio.gather(*[self._write(machine, part) for part in parts])
+        return answer
+
+    def _write(self, machine: Controller, records: list[Any]) -> "asyncio.Future[int]":
+        quorum = self._node.quorum
+        image = machine.image.apply(records, offset=quorum.next_offset + len(records) - 1, epoch=self.epoch)
+        machine.image = image
+        return quorum.propose(records, image, self.epoch)
+
+    def check_active(self) -> None:
+        if not self.is_active:
+            raise KafkaError(ErrorCode.NOT_CONTROLLER, "another node is the active controller")
+
+    async def ask(self, api_key: int, version: int, body: dict[str, Any], timeout_ms: int | None = None) -> Any:
+        """A request to the active controller, wherever it is; the answer decoded."""
+        return await self.link.ask(api_key, version, body, timeout_ms)
+
+    def settings_changed(self) -> None:
+        self.machine.settings = self._node.settings
+
+    def close(self) -> None:
+        self.is_active = False
+        self.sessions.stop()
+        self.link.close()

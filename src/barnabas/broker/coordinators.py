@@ -1,0 +1,360 @@
+"""Drives coordinators: machines that each live in one partition of an internal topic, on the node that leads it.
+
+The machine decides; here its records are appended to its partition, its replies leave once those records are
+committed, its timers are set, and a request that finds it not yet rebuilt from its log is told to come again.
+
+    this node begins to lead the partition   the machine is rebuilt from the log, to its very end, in the background
+    a request comes before that              a small log is replayed at once, else COORDINATOR_LOAD_IN_PROGRESS
+    the leader epoch moves, or is lost       the machine is dropped; whoever waits is told NOT_COORDINATOR
+    a record cannot be written               the machine has run ahead of its log: dropped, COORDINATOR_NOT_AVAILABLE
+
+What a new leader finds at the end of its log may not be committed yet. It will be, if this leader lasts, so the machine
+starts from it; but no reply leaves before it is (`appended_to`). While too few replicas are in sync nothing can be
+written: requests that may write are refused before the machine sees them, and its timers wait.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from barnabas.broker.clock import wall_ms
+from barnabas.broker.context import RequestContext
+from barnabas.broker.partition import HostedPartition
+from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.storage.damage import Damaged
+from barnabas.wire.batch import BatchHeader
+from barnabas.wire.errors import ProtocolError
+from barnabas.wire.records import iter_records
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+    from barnabas.core.groups.effects import Reply
+
+log = logging.getLogger(__name__)
+
+_LOAD_AT_ONCE_BYTES = 1024 * 1024  # a larger log is replayed a piece at a time, and clients wait
+_LOAD_STEP_RECORDS = 2_000  # between steps the loop serves others
+_AGAIN_MS = 500  # until a machine that could not be loaded, or not write, is looked at again
+_UNREADABLE = (KafkaError, Damaged, ProtocolError, OSError)
+READS = frozenset({9, 12, 15, 16, 65, 66, 69})  # APIs of which no record comes: they are answered from what is known
+Answer = dict[str, Any]
+Token = asyncio.Future[Answer]
+
+
+class Effects(Protocol):
+    @property
+    def records(self) -> Sequence[tuple[bytes, bytes | None]]: ...
+    @property
+    def replies(self) -> "Sequence[Reply]": ...
+
+
+class Machine(Protocol):
+    def tick(self, now_ms: int) -> Any: ...
+    def next_deadline_ms(self) -> int | None: ...
+    def replay(self, key: bytes, value: bytes | None) -> object: ...
+    def loaded(self, now_ms: int) -> Any: ...
+
+
+M = TypeVar("M", bound=Machine)
+
+
+class Hosted(Generic[M]):
+    """One machine with its partition and its timer."""
+
+    def __init__(self, partition: HostedPartition, machine: M) -> None:
+        self.partition = partition
+        self.machine = machine
+        self.waiting: dict[Token, None] = {}  # in the order they came, so that they are let go in that order
+        self.timer: asyncio.TimerHandle | None = None
+        self.due_ms: int | None = None
+        self.appended_to = 0  # the offset after the last record this machine rests on
+
+    def fail(self, code: ErrorCode) -> None:
+        for token in list(self.waiting):
+            if not token.done():
+                token.set_exception(KafkaError(code))
+
+
+class Coordinators(Generic[M]):
+    topic = ""
+
+    def __init__(self, node: "Node") -> None:
+        self._node = node
+        self._hosted: dict[int, Hosted[M]] = {}
+        self._loading: dict[int, asyncio.Task[None]] = {}
+        self._asleep: deque[int] = deque()  # led, and not looked at yet
+        self._waking: asyncio.Task[None] | None = None
+        self._later: dict[int, asyncio.TimerHandle] = {}  # to be looked at again
+        self._closed = False
+        node.partitions.on_leadership(self._leadership)
+
+    def _make(self, partition: HostedPartition) -> M:
+        raise NotImplementedError
+
+    # --- which machine ----------------------------------------------------------------------------------------------
+
+    @property
+    def partition_count(self) -> int:
+        topic = self._node.image.topic(self.topic)
+        return len(topic.partitions) if topic is not None else 0
+
+    def index_of(self, key: str) -> int:
+        """The partition that holds a group or a transactional id: Java's String.hashCode, as in Kafka."""
+        count = self.partition_count
+        if not count:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"there is no {self.topic} yet")
+        return java_hash(key) % count
+
+    def hosted_for(self, key: str) -> Hosted[M]:
+        return self.at(self.index_of(key))
+
+    def at(self, index: int) -> Hosted[M]:
+        """The machine of a partition, rebuilt if need be. Raises KafkaError when it is not ours, or not ready."""
+        hosted = self._hosted.get(index)
+        if hosted is not None:
+            return hosted
+        partition = self._node.partitions.get(self.topic, index)
+        if partition is None:
+            raise KafkaError(ErrorCode.NOT_COORDINATOR)
+        if index in self._loading:
+            raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        try:
+            hosted = Hosted(partition, self._make(partition))
+            if partition.log.size_bytes > _LOAD_AT_ONCE_BYTES:
+                self._loading[index] = asyncio.ensure_future(self._load(index, hosted))
+                raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+            for _ in self._replay(hosted):
+                pass
+        except _UNREADABLE as error:
+            if isinstance(error, KafkaError) and error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+                raise
+            log.error("%s cannot be loaded: %s", partition.id, error)
+            self._again(index)
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, str(error)) from error
+        self._ready(index, hosted)
+        if self._hosted.get(index) is not hosted:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)  # what it had to write could not be written
+        return hosted
+
+    def every(self) -> list[Hosted[M]]:
+        """All of this node's, those with nothing to say left out."""
+        partitions = (self._node.partitions.get(self.topic, index) for index in range(self.partition_count))
+        led = (partition for partition in partitions if partition is not None)
+        return [self.at(partition.id.partition) for partition in led if self._node.partitions.has_data(partition)]
+
+    # --- coming and going with leadership ---------------------------------------------------------------------------
+
+    def _leadership(self, partition: HostedPartition, leads: bool) -> None:
+        """This node begins to lead a partition, perhaps anew in a later epoch, or does not lead it any more."""
+        if partition.id.topic != self.topic:
+            return
+        self._drop(partition.id.partition, ErrorCode.NOT_COORDINATOR)
+        if leads and self._node.is_open:
+            self._asleep.append(partition.id.partition)
+            self._wake_up()
+
+    def wake(self) -> None:
+        """At start: rebuild what has a log, for its timers run whether or not a client comes."""
+        self._asleep.extend(range(self.partition_count))
+        self._wake_up()
+
+    def _wake_up(self) -> None:
+        if self._waking is None and not self._closed:
+            self._waking = asyncio.ensure_future(self._wake_all())
+
+    def _again(self, index: int) -> None:
+        """It could not be loaded, or not write: it is looked at once more, because its timers are owed to somebody."""
+        if index not in self._later and not self._closed:
+            self._later[index] = asyncio.get_running_loop().call_later(_AGAIN_MS / 1000, self._look_again, index)
+
+    def _look_again(self, index: int) -> None:
+        del self._later[index]
+        self._asleep.append(index)
+        self._wake_up()
+
+    async def _wake_all(self) -> None:
+        """One after the other, and others are served in between: a failed node may leave us many at once."""
+        try:
+            while self._asleep:
+                index = self._asleep.popleft()
+                partition = self._node.partitions.get(self.topic, index)
+                if partition is not None and self._node.partitions.has_data(partition):
+                    with suppress(KafkaError):  # said already
+                        self.at(index)
+                    await asyncio.sleep(0)
+        finally:
+            self._waking = None
+
+    async def _load(self, index: int, hosted: Hosted[M]) -> None:
+        try:
+            for _ in self._replay(hosted):
+                await asyncio.sleep(0)
+            if self._loading.get(index) is asyncio.current_task():
+                self._ready(index, hosted)
+        except _UNREADABLE as error:
+            log.error("%s cannot be loaded: %s", hosted.partition.id, error)
+            if isinstance(error, Damaged):
+                hosted.partition.found_damaged(error)  # another replica may have it whole, and load it
+            self._again(index)
+        finally:
+            if self._loading.get(index) is asyncio.current_task():
+                del self._loading[index]
+
+    def _replay(self, hosted: Hosted[M]) -> Iterable[None]:
+        """Feed the machine its log, a piece at a time, also what is written meanwhile (markers of transactions)."""
+        partition_log = hosted.partition.log
+        records, offset = 0, partition_log.log_start_offset
+        while offset < (end_offset := partition_log.log_end_offset):
+            for header, batch in partition_log.batches_from(offset):
+                self._replay_batch(hosted.machine, header, batch)
+                records += header.record_count
+                if records >= _LOAD_STEP_RECORDS:
+                    records = 0
+                    yield
+            offset = end_offset
+
+    def _replay_batch(self, machine: M, header: BatchHeader, batch: memoryview) -> None:
+        if not header.is_control:
+            for record in iter_records(batch):
+                if record.key is not None:
+                    machine.replay(record.key, record.value)
+
+    def _ready(self, index: int, hosted: Hosted[M]) -> None:
+        self._hosted[index] = hosted
+        hosted.appended_to = hosted.partition.log.log_end_offset
+        self.drive(hosted, hosted.machine.loaded(self._node.clock.steady_ms()))
+
+    # --- requests and effects ---------------------------------------------------------------------------------------
+
+    def check_writable(self, hosted: Hosted[M], api_key: int) -> None:
+        """Too few replicas are in sync: the machine must not decide what cannot be written down."""
+        if hosted.partition.under_min_isr and api_key not in READS:
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"too few replicas of {hosted.partition.id} in sync")
+
+    def new_token(self, hosted: Hosted[M]) -> Token:
+        token: Token = asyncio.get_running_loop().create_future()
+        hosted.waiting[token] = None
+        token.add_done_callback(hosted.waiting.pop)
+        return token
+
+    def drive(self, hosted: Hosted[M], effects: Effects) -> None:
+        if effects.records and not self._append(hosted, effects):
+            return
+        later = []
+        for reply in effects.replies:
+            if reply.after_commit:
+                later.append(reply)
+            else:
+                _release(reply)
+        if later:
+            hosted.partition.when_committed(hosted.appended_to, lambda code: self._committed(hosted, later, code))
+        self._set_timer(hosted)
+
+    def _committed(self, hosted: Hosted[M], replies: "Sequence[Reply]", code: ErrorCode) -> None:
+        if code is ErrorCode.NONE:
+            _release_all(replies)
+        else:
+            self._drop_machine(hosted, ErrorCode.NOT_COORDINATOR)  # its records may be gone
+
+    def _append(self, hosted: Hosted[M], effects: Effects) -> bool:
+        index = hosted.partition.id.partition
+        if self._hosted.get(index) is not hosted:  # dropped: another one speaks for this partition now
+            hosted.fail(ErrorCode.NOT_COORDINATOR)
+            return False
+        try:
+            hosted.appended_to = hosted.partition.append_records(
+                effects.records, wall_ms(), getattr(effects, "transaction", None)
+            )
+        except KafkaError as error:
+            if error.code is not ErrorCode.NOT_LEADER_OR_FOLLOWER:
+                log.error("%s could not be written: %s", hosted.partition.id, error.message)
+                self._again(index)
+            self._drop_machine(hosted, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            return False
+        return True
+
+    def _set_timer(self, hosted: Hosted[M]) -> None:
+        due_ms = hosted.machine.next_deadline_ms()
+        if due_ms == hosted.due_ms:
+            return
+        if hosted.timer is not None:
+            hosted.timer.cancel()
+            hosted.timer = None
+        hosted.due_ms = due_ms
+        if due_ms is not None:
+            delay = max(0, due_ms - self._node.clock.steady_ms()) / 1000
+            hosted.timer = asyncio.get_running_loop().call_later(delay, self._due, hosted)
+
+    def _due(self, hosted: Hosted[M]) -> None:
+        hosted.timer, hosted.due_ms = None, None
+        if hosted.partition.under_min_isr:
+            hosted.timer = asyncio.get_running_loop().call_later(_AGAIN_MS / 1000, self._due, hosted)
+            return
+        self.drive(hosted, hosted.machine.tick(self._node.clock.steady_ms()))
+
+    # --- leaving ----------------------------------------------------------------------------------------------------
+
+    def _drop(self, index: int, code: ErrorCode) -> None:
+        """Forget the machine of a partition, or what is loaded of it."""
+        loading = self._loading.pop(index, None)
+        if loading is not None:
+            loading.cancel()
+        hosted = self._hosted.get(index)
+        if hosted is not None:
+            self._drop_machine(hosted, code)
+
+    def _drop_machine(self, hosted: Hosted[M], code: ErrorCode) -> None:
+        """Whoever waits for it is told to find the coordinator again."""
+        index = hosted.partition.id.partition
+        if self._hosted.get(index) is hosted:
+            del self._hosted[index]
+        if hosted.timer is not None:
+            hosted.timer.cancel()
+            hosted.timer = None
+        hosted.fail(code)
+
+    def close(self) -> None:
+        self._closed = True
+        self._asleep.clear()
+        if self._waking is not None:
+            self._waking.cancel()
+        for timer in self._later.values():
+            timer.cancel()
+        for index in [*self._hosted, *self._loading]:
+            self._drop(index, ErrorCode.NOT_COORDINATOR)
+
+
+def settled(token: Token) -> "Answer | Token":
+    """The answer where it is there already: then no task has to wait for it."""
+    return token.result() if token.done() else token
+
+
+def request_info(context: RequestContext) -> Any:
+    from barnabas.core.groups.effects import RequestInfo
+
+    return RequestInfo(context.api_key, context.api_version, context.client_id or "", context.client_host)
+
+
+def _release_all(replies: "Sequence[Reply]") -> None:
+    for reply in replies:
+        _release(reply)
+
+
+def _release(reply: "Reply") -> None:
+    token = reply.token
+    if isinstance(token, asyncio.Future) and not token.done():
+        token.set_result(reply.response)
+
+
+def java_hash(text: str) -> int:
+    """Java's String.hashCode, made non-negative as Kafka does it."""
+    value = 0
+    data = text.encode("utf-16-be", "surrogatepass")
+    for i in range(0, len(data), 2):
+        value = (31 * value + (data[i] << 8 | data[i + 1])) & 0xFFFFFFFF
+    if value >= 1 << 31:
+        value = (1 << 32) - value
+    return 0 if value == 1 << 31 else value

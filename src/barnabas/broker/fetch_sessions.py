@@ -1,0 +1,173 @@
+"""Fetch sessions (KIP-227): a client names its partitions once and then only what changed.
+
+| session id | epoch | meaning                                                               |
+|------------|-------|-----------------------------------------------------------------------|
+| 0          | -1    | no session: everything is in the request                              |
+| 0          | 0     | everything is in the request; remember it, the answer carries an id   |
+| n          | 0     | the same, and forget session n                                        |
+| n          | -1    | forget session n, answer in full                                      |
+| n          | e     | session n, its e-th request: changes only, and changes only back      |
+
+An unknown id is FETCH_SESSION_ID_NOT_FOUND, another epoch INVALID_FETCH_SESSION_EPOCH: the client begins anew. The
+number of sessions is bounded; the one unused for longest gives way once it has been idle for a while, and a client
+without a session is served all the same.
+"""
+
+import random
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any
+
+from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.model.limits import FETCH_SESSION_PARTITIONS_MAX
+
+NO_SESSION = 0
+_FINAL_EPOCH, _INITIAL_EPOCH = -1, 0
+_EPOCH_MAX = 0x7FFFFFFF
+
+PartitionKey = tuple[str | bytes, int]  # a topic by name, or by id from version 13 on
+
+
+class Wanted:
+    """One partition a client reads, as it last said, and what it was last told."""
+
+    __slots__ = (
+        "fetch_offset",
+        "high_watermark",
+        "index",
+        "last_fetched_epoch",
+        "leader_epoch",
+        "log_start_offset",
+        "max_bytes",
+        "topic",
+        "topic_id",
+    )
+
+    def __init__(self, topic: str, topic_id: bytes, asked: Any) -> None:
+        self.topic = topic
+        self.topic_id = topic_id
+        self.index: int = asked.partition
+        self.update(asked)
+        self.high_watermark = -1
+        self.log_start_offset = -1
+
+    def update(self, asked: Any) -> None:
+        self.fetch_offset: int = asked.fetch_offset
+        self.leader_epoch: int = asked.current_leader_epoch
+        self.last_fetched_epoch: int = asked.last_fetched_epoch
+        self.max_bytes: int = asked.partition_max_bytes
+
+    def unheard(self, high_watermark: int, log_start_offset: int) -> bool:
+        return high_watermark != self.high_watermark or log_start_offset != self.log_start_offset
+
+    def told(self, high_watermark: int, log_start_offset: int) -> bool:
+        """Remember what the client hears now; is it news?"""
+        news = self.unheard(high_watermark, log_start_offset)
+        self.high_watermark, self.log_start_offset = high_watermark, log_start_offset
+        return news
+
+
+class Session:
+    __slots__ = ("by_id", "epoch", "id", "last_used_ms", "wanted")
+
+    def __init__(self, session_id: int, by_id: bool, now_ms: int) -> None:
+        self.id = session_id
+        self.by_id = by_id
+        self.epoch = 1
+        self.last_used_ms = now_ms
+        self.wanted: OrderedDict[PartitionKey, Wanted] = OrderedDict()
+
+
+class FetchPlan:
+    """What one fetch has to look at, and how much of it to answer."""
+
+    __slots__ = ("incremental", "session", "session_id", "wanted")
+
+    def __init__(self, wanted: list[Wanted], session: Session | None, incremental: bool) -> None:
+        self.wanted = wanted
+        self.session = session
+        self.session_id = session.id if session is not None else NO_SESSION
+        self.incremental = incremental
+
+
+class FetchSessions:
+    def __init__(self, slots: int, idle_ms: int, rng: random.Random) -> None:
+        self._slots = slots
+        self._idle_ms = idle_ms
+        self._rng = rng
+        self._sessions: OrderedDict[int, Session] = OrderedDict()  # the one used longest ago first
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def plan(self, request: Any, version: int, now_ms: int) -> FetchPlan:
+        """Raises KafkaError when the client's session is not one of ours."""
+        by_id = version >= 13
+        epoch: int = request.session_epoch
+        if epoch in (_FINAL_EPOCH, _INITIAL_EPOCH):
+            self._sessions.pop(request.session_id, None)
+            wanted = list(_named(request, by_id))
+            fits = epoch == _INITIAL_EPOCH and len(wanted) <= FETCH_SESSION_PARTITIONS_MAX
+            session = self._open(by_id, now_ms) if fits else None
+            if session is not None:
+                session.wanted.update((_key(item, by_id), item) for item in wanted)
+            return FetchPlan(wanted, session, incremental=False)
+        return self._go_on(request, by_id, now_ms)
+
+    def _go_on(self, request: Any, by_id: bool, now_ms: int) -> FetchPlan:
+        session = self._sessions.get(request.session_id)
+        if session is None:
+            raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        if session.epoch != request.session_epoch:
+            raise KafkaError(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+        if session.by_id != by_id:
+            raise KafkaError(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
+        for topic in request.topics:
+            name: str | bytes = topic.topic_id if by_id else topic.topic
+            for asked in topic.partitions:
+                known = session.wanted.get((name, asked.partition))
+                if known is not None:
+                    known.update(asked)
+                else:
+                    session.wanted[name, asked.partition] = Wanted(topic.topic, topic.topic_id, asked)
+        for topic in request.forgotten_topics_data:
+            name = topic.topic_id if by_id else topic.topic
+            for index in topic.partitions:
+                session.wanted.pop((name, index), None)
+        if len(session.wanted) > FETCH_SESSION_PARTITIONS_MAX:
+            del self._sessions[session.id]
+            raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, "too many partitions for a session")
+        session.epoch = 1 if session.epoch == _EPOCH_MAX else session.epoch + 1
+        session.last_used_ms = now_ms
+        self._sessions.move_to_end(session.id)
+        return FetchPlan(list(session.wanted.values()), session, incremental=True)
+
+    def _open(self, by_id: bool, now_ms: int) -> Session | None:
+        if len(self._sessions) >= self._slots:
+            oldest = next(iter(self._sessions.values()), None)
+            if oldest is None or now_ms - oldest.last_used_ms < self._idle_ms:
+                return None
+            del self._sessions[oldest.id]
+        session_id = self._rng.randrange(1, _EPOCH_MAX)
+        while session_id in self._sessions:
+            session_id = self._rng.randrange(1, _EPOCH_MAX)
+        session = self._sessions[session_id] = Session(session_id, by_id, now_ms)
+        return session
+
+
+def served_with_data(plan: FetchPlan, item: Wanted) -> None:
+    """A partition that gave data goes to the back, so that a full answer does not starve the others next time."""
+    if plan.session is not None:
+        key = _key(item, plan.session.by_id)
+        if key in plan.session.wanted:
+            plan.session.wanted.move_to_end(key)
+
+
+def _key(item: Wanted, by_id: bool) -> PartitionKey:
+    return (item.topic_id if by_id else item.topic, item.index)
+
+
+def _named(request: Any, by_id: bool) -> Iterator[Wanted]:
+    for topic in request.topics:
+        for asked in topic.partitions:
+            yield Wanted(topic.topic, topic.topic_id, asked)

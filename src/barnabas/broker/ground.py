@@ -1,0 +1,50 @@
+"""What a node stands on: a disk, threads, chance, addresses to listen on, connections to other nodes. Time comes from
+the loop and clock.py.
+
+The real ones are here. The simulator gives a node ground of its own making, and nothing else about the node changes.
+"""
+
+import asyncio
+import random
+import socket
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from pathlib import Path
+
+from barnabas.broker.listener import listening_socket
+from barnabas.model.ids import new_uuid
+from barnabas.storage.disk import DISK, Disk
+
+
+class Ground:
+    disk: Disk = DISK
+
+    def threads(self, count: int, name: str) -> Executor:
+        return ThreadPoolExecutor(count, thread_name_prefix=name)
+
+    def random(self) -> random.Random:
+        return random.Random()
+
+    def new_uuid(self) -> bytes:
+        return new_uuid()
+
+    def listen(self, host: str, port: int) -> socket.socket:
+        return listening_socket(host, port)
+
+    def hostname(self) -> str:
+        return socket.gethostname()
+
+    def boot_id(self) -> str:
+        """Another one after the machine started anew: what was in memory only is gone. Empty where nobody can say."""
+        try:
+            return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        except OSError:
+            return ""
+
+    async def connect(self, make: Callable[[], asyncio.BaseProtocol], host: str, port: int) -> asyncio.BaseTransport:
+        """To another node; OSError when it cannot be reached."""
+        transport, _ = await asyncio.get_running_loop().create_connection(make, host, port)
+        return transport
+
+
+REAL_GROUND = Ground()

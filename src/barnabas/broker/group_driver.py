@@ -1,0 +1,125 @@
+"""The group coordinators of this node: one for each partition of `__consumer_offsets` it leads.
+
+What a coordinator's driver does is in coordinators.py; here is how requests about one, several or all groups find
+their machines. The machine itself is imported when the first client comes to a group: a node without groups starts
+without it.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.context import RequestContext
+from barnabas.broker.coordinators import Answer, Coordinators, Hosted, Token, request_info, settled
+from barnabas.broker.partition import HostedPartition
+from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.model.ids import OFFSETS_TOPIC
+from barnabas.wire.batch import BatchHeader
+from barnabas.wire.markers import read_marker
+from barnabas.wire.records import iter_records
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+    from barnabas.core.groups.config import GroupConfig
+    from barnabas.core.groups.shard import GroupShard
+
+
+class GroupDriver(Coordinators["GroupShard"]):
+    topic = OFFSETS_TOPIC
+
+    def __init__(self, node: "Node", config: Callable[[], "GroupConfig"]) -> None:
+        super().__init__(node)
+        self._config = config
+
+    def _make(self, partition: HostedPartition) -> "GroupShard":
+        from barnabas.core.groups.shard import GroupShard
+
+        return GroupShard(self._config(), self._node.topics_view, self._node.ground.random())
+
+    def ask(self, group_id: str, request: Any, context: RequestContext) -> "Answer | Token":
+        """One request about one group: its answer, or a future of it. Raises KafkaError when it is not ours."""
+        return self._ask(self.hosted_for(group_id), request, context)
+
+    def _ask(self, hosted: "Hosted[GroupShard]", request: Any, context: RequestContext) -> "Answer | Token":
+        self.check_writable(hosted, context.api_key)
+        token = self.new_token(hosted)
+        now_ms = self._node.clock.steady_ms()
+        self.drive(hosted, hosted.machine.handle(request, request_info(context), now_ms, token))
+        return settled(token)
+
+    def ask_each(
+        self, request: Any, context: RequestContext, *, asked: str, answered: str, also: Answer | None = None
+    ) -> "Awaitable[Answer] | Answer":
+        """A request about several groups: each coordinator gets its own part; the answers stand in the order asked.
+
+        `also` is said of every group that was found.
+        """
+        from barnabas.core.groups.refusals import refusal
+
+        order: list[str] = []
+        parts: dict[int, list[Any]] = {}
+        for item in getattr(request, asked):
+            group_id = item if isinstance(item, str) else item.group_id
+            order.append(group_id)
+            parts.setdefault(self.index_of(group_id) if self.partition_count else -1, []).append(item)
+        answers: list[Answer | Token] = []
+        for index, items in parts.items():
+            part = copy(request)
+            setattr(part, asked, items)
+            try:
+                if index < 0:
+                    raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+                answers.append(self._ask(self.at(index), part, context))
+            except KafkaError as error:
+                answers.append(refusal(context.api_key, part, context.api_version, error.code, error.message))
+        done = [answer for answer in answers if not isinstance(answer, asyncio.Future)]
+        if len(done) < len(answers):
+            return _joined_later(answers, answered, order, also or {})
+        return _joined(done, answered, order, also or {})
+
+    def list_groups(self, states: Sequence[str], types: Sequence[str]) -> list[dict[str, Any]]:
+        """The groups of every coordinator on this node."""
+        return [group for hosted in self.every() for group in hosted.machine.list_groups(states, types)]
+
+    def transaction_ended(self, index: int, producer_id: int, commit: bool, offset: int) -> None:
+        """A marker was written to a partition of ours: the offsets of that transaction count now, or never.
+
+        `offset` is where the marker ends: what it says is told to nobody before it is committed.
+        """
+        hosted = self._hosted.get(index)
+        if hosted is not None:
+            hosted.appended_to = max(hosted.appended_to, offset)
+            now_ms = self._node.clock.steady_ms()
+            self.drive(hosted, hosted.machine.transaction_ended(producer_id, commit, now_ms))
+
+    def _replay_batch(self, machine: "GroupShard", header: BatchHeader, batch: memoryview) -> None:
+        if not header.is_transactional:
+            super()._replay_batch(machine, header, batch)
+        elif header.is_control:
+            found = read_marker(batch)
+            if found is not None:
+                machine.replay_marker(header.producer_id, found[0])
+        else:
+            for record in iter_records(batch):
+                if record.key is not None:
+                    machine.replay_transactional(header.producer_id, record.key, record.value)
+
+    def metadata_changed(self) -> None:
+        now_ms = self._node.clock.steady_ms()
+        for hosted in list(self._hosted.values()):
+            self.drive(hosted, hosted.machine.on_metadata_change(now_ms))
+
+    def settings_changed(self) -> None:
+        for hosted in self._hosted.values():
+            hosted.machine.update_config(self._config())
+
+
+async def _joined_later(answers: "list[Answer | Token]", answered: str, order: list[str], also: Answer) -> Answer:
+    done = [await answer if isinstance(answer, asyncio.Future) else answer for answer in answers]
+    return _joined(done, answered, order, also)
+
+
+def _joined(answers: list[Answer], answered: str, order: list[str], also: Answer) -> Answer:
+    by_group = {item["group_id"]: item for answer in answers for item in answer[answered]}
+    return {answered: [by_group[group_id] | ({} if by_group[group_id]["error_code"] else also) for group_id in order]}

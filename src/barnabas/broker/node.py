@@ -1,0 +1,355 @@
+"""The composition root: one node is one process, one loop, and everything below put together.
+
+Start: lock the data directory, take the addresses, load the metadata, serve the other nodes, find the quorum's leader,
+register, host the partitions (recover them after an unclean stop), serve clients, and only then say so. A cluster of
+one goes the same way and finds itself. Stop: hand over, the same backwards, and a clean-shutdown marker at the very
+end.
+"""
+
+import asyncio
+import gc
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker import identity
+from barnabas.broker.chores import Chores
+from barnabas.broker.clock import Clock
+from barnabas.broker.controller import ControllerDriver
+from barnabas.broker.dispatch import Dispatcher
+from barnabas.broker.doubts import Doubts
+from barnabas.broker.faults import Faults
+from barnabas.broker.fetch_sessions import FetchSessions
+from barnabas.broker.flusher import THREADS as FLUSH_THREADS
+from barnabas.broker.flusher import Flusher
+from barnabas.broker.ground import REAL_GROUND, Ground
+from barnabas.broker.group_driver import GroupDriver
+from barnabas.broker.lifecycle import Lifecycle
+from barnabas.broker.listener import Listener
+from barnabas.broker.metadata_log import MetadataLog
+from barnabas.broker.partitions import PartitionTable
+from barnabas.broker.peers import Peers
+from barnabas.broker.producer_ids import ProducerIds
+from barnabas.broker.quorum import membership
+from barnabas.broker.quorum.driver import QuorumDriver
+from barnabas.broker.replication import Replication
+from barnabas.broker.topics_view import ImageTopics
+from barnabas.broker.txn_driver import TxnDriver
+from barnabas.core.cluster.image import MetadataImage
+from barnabas.core.cluster.internal_topics import internal_topic
+from barnabas.core.cluster.items import NewTopic
+from barnabas.core.cluster.records import Endpoint
+from barnabas.core.raft.effects import RoleChange
+from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.model.settings import ConfigSource, ResourceType, Settings
+from barnabas.storage.directory import DataDirectory
+from barnabas.wire.apis import ALLOCATE_PRODUCER_IDS, CREATE_TOPICS
+
+if TYPE_CHECKING:
+    from barnabas.core.groups.config import GroupConfig
+    from barnabas.core.txn.config import TxnConfig
+
+log = logging.getLogger(__name__)
+
+_READ_THREADS = 4
+_SAY_EVERY_SECONDS = 5.0
+
+
+class Node:
+    def __init__(self, settings: Settings, data_dir: Path, ground: Ground = REAL_GROUND) -> None:
+        self.static_settings = settings
+        self.settings = settings
+        self.data_dir = data_dir
+        self.ground = ground
+        self.clock = Clock()
+        self.faults: Faults | None = None
+        self.failure: BaseException | None = None
+        self.stopped = asyncio.Event()
+        self.opened = asyncio.Event()  # clients are served
+        self.is_open = False
+        self.bootstrap = ""
+        self._starting: asyncio.Task[Any] | None = None
+
+    # --- start ------------------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Ready when this returns; raises DirectoryError, CannotListen, KafkaError or OSError with one line to show."""
+        self.settings.client_listeners()  # a wrong one is found now, not by every client
+        self.settings.advertised_listeners()
+        self.data = DataDirectory.open(self.data_dir, disk=self.ground.disk, new_id=self.ground.new_uuid)
+        self._closers: list[Callable[[], None]] = []
+        self._starting = asyncio.current_task()
+        try:
+            await self._start()
+        except BaseException as error:
+            for close in reversed(self._closers):
+                close()
+            self.data.close(clean=False)
+            if isinstance(error, asyncio.CancelledError) and self.failure is not None:
+                raise self.failure from None
+            raise
+        finally:
+            self._starting = None
+
+    @staticmethod
+    def own_the_process() -> None:
+        """For a process that is nothing but a node: requests leave no cycles behind, so look for them rarely."""
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 50)
+
+    async def _start(self) -> None:
+        self.node_id = identity.node_id(self)
+        plan = membership.plan(self.settings, self.node_id)
+        self.has_broker = membership.BROKER in plan.roles
+        self.cluster_id = await identity.cluster_id(self, plan)
+        self._make_listener(plan)
+        self.data.claim(self.cluster_id, self.node_id)
+        self.data.remove_doomed()
+        self._make_rooms()
+        self._make_quorum(plan)
+        await self.listener.serve()
+        self.quorum.start()
+        await self._find_leader()
+        if self.has_broker:
+            await self._join()
+        self.chores = Chores(self)
+        self.chores.start()
+        self.is_open = True
+        self.opened.set()
+        self.chores.flush_recovered()
+        self.transactions.wake()
+        self.groups.wake()
+
+    def _make_listener(self, plan: membership.Plan) -> None:
+        self.dispatcher = Dispatcher(self)
+        self.listener = Listener(
+            self.dispatcher,
+            request_max_bytes=self.settings.int("socket.request.max.bytes"),
+            idle_ms=self.settings.int("connections.max.idle.ms"),
+            listen=self.ground.listen,
+        )
+        self._limit_connections()
+        self._closers.append(self.listener.abandon)
+        self._addresses = identity.take_addresses(self, plan, self.settings)
+        self.endpoints = self._addresses.bound
+        self.quorum_ports = self._addresses.quorum_ports
+        self.inter_broker_listener = str(self.settings["inter.broker.listener.name"] or "").upper()
+        self.bootstrap = identity.shown(self.endpoints[0]) if self.endpoints else ""
+
+    def _make_rooms(self) -> None:
+        ground = self.ground
+        self.image = MetadataImage()
+        self.read_threads = ground.threads(_READ_THREADS, "read")
+        self.flusher = Flusher(self.fail, ground.threads(FLUSH_THREADS, "flush"))
+        self.replication = Replication(self)
+        self.partitions = PartitionTable(
+            self.data,
+            lambda: self.settings,
+            self.flusher.request,
+            self.read_threads,
+            ground.threads,
+            self.replication,
+        )
+        self.peers = Peers(self)
+        self.doubts = Doubts(self)
+        self.peers.on_lost(self.doubts.lost)
+        self._closers += [self.doubts.close, self.peers.close, self.replication.stop]
+        self.topics_view = ImageTopics(lambda: self.image)
+        self.groups = GroupDriver(self, self._group_config)
+        self.transactions = TxnDriver(self, self._txn_config)
+        self.may_write_internal = False
+        self.producer_ids = ProducerIds(self._producer_id_block)
+        self.fetch_sessions = FetchSessions(
+            self.settings.int("max.incremental.fetch.session.cache.slots"), 120_000, ground.random()
+        )
+        self.fetch_max_bytes = self.settings.int("fetch.max.bytes")
+
+    def _make_quorum(self, plan: membership.Plan) -> None:
+        directory_id = self.data.directory_id
+        assert directory_id is not None
+        own = self._addresses.quorum
+        config = membership.raft_config(self.settings, plan, self.node_id, directory_id, self.cluster_id, own)
+        self.quorum_thread = self.ground.threads(1, "flush")
+        self.metadata_log = MetadataLog(self.data_dir, self.ground.disk)
+        voters = membership.initial_voters(plan, self.node_id, directory_id, own)
+        self.quorum = QuorumDriver(self, config, self.metadata_log, voters, self._publish, self._role_changed)
+        self.controller = ControllerDriver(self)
+        self.lifecycle = Lifecycle(self)
+        self._closers += [self.quorum.close, self.controller.close, self.lifecycle.close]
+
+    async def _find_leader(self) -> None:
+        """However long it takes: a majority of the controllers must be there. It is said every few seconds."""
+        while not self.controller.leader_is_known.is_set():
+            try:
+                async with asyncio.timeout(_SAY_EVERY_SECONDS):
+                    await self.controller.leader_is_known.wait()
+            except TimeoutError:
+                log.warning("node %d waits for its quorum: %s", self.node_id, self.quorum.why_no_leader())
+
+    async def _join(self) -> None:
+        """Register, catch up with the metadata, put the logs in order, and be unfenced."""
+        boot_id = self.ground.boot_id()
+        last_boot, last_epoch = self.data.read_last_life()
+        unharmed = boot_id != "" and last_boot == boot_id  # killed, perhaps, but the machine has kept what it was given
+        self.previous_broker_epoch = self.data.clean_epoch if self.data.clean else last_epoch if unharmed else -1
+        self.stopped_in_order = self.data.clean or unharmed
+        self.broker_epoch: int = await self.lifecycle.register()
+        self.data.write_last_life(boot_id, self.broker_epoch)
+        while not await self.quorum.applied(self.broker_epoch, _SAY_EVERY_SECONDS):
+            log.warning("node %d waits for the metadata log to reach %d", self.node_id, self.broker_epoch)
+        self.partitions.remove_strays()
+        if not self.data.clean:
+            await asyncio.get_running_loop().run_in_executor(self.read_threads, self.partitions.recover)
+        await self.replication.lost.tell_missing()
+        self.replication.start()
+        self.lifecycle.start_beating()
+        await self.lifecycle.wait_unfenced()
+
+    @property
+    def is_alone(self) -> bool:
+        """Controller and only broker of its cluster."""
+        return self.controller.is_active and self.image.brokers.keys() <= {self.node_id} and self.quorum.is_alone
+
+    @property
+    def has_successor(self) -> bool:
+        """Is there another broker that could lead what this one leads?"""
+        return any(broker.eligible and broker.broker_id != self.node_id for broker in self.image.live_brokers())
+
+    @property
+    def told_endpoints(self) -> tuple[Endpoint, ...]:
+        """The listeners as others reach them."""
+        return self._addresses.told
+
+    @property
+    def rack(self) -> str | None:
+        return str(self.settings["broker.rack"]) if self.settings["broker.rack"] else None
+
+    def _limit_connections(self) -> None:
+        self.listener.limit(self.settings.int("max.connections"), self._given("max.connections.per.ip"))
+
+    def _given(self, name: str) -> int | None:
+        """A setting that somebody made, None where it stands at its default."""
+        return None if self.settings.source(name) is ConfigSource.DEFAULT else self.settings.int(name)
+
+    # --- metadata ---------------------------------------------------------------------------------------------------
+
+    def _publish(self, image: MetadataImage) -> None:
+        """A new image is safe: serve from it."""
+        old, self.image = self.image, image
+        cluster, node = (image.config(ResourceType.BROKER, name) for name in ("", str(self.node_id)))
+        changed = cluster is not old.config(ResourceType.BROKER, "") or node is not old.config(
+            ResourceType.BROKER, str(self.node_id)
+        )
+        if changed:
+            self.settings = self.static_settings.with_dynamic(cluster=cluster, node=node)
+            self.controller.settings_changed()
+            self._limit_connections()
+        self.partitions.follow(old, image, settings_changed=changed)
+        self.replication.image_changed(old, image, settings_changed=changed)
+        if changed or old.configs is not image.configs:
+            self.groups.settings_changed()
+        if changed or old.features is not image.features:
+            self.transactions.settings_changed()
+        if old.shape is not image.shape:
+            self.groups.metadata_changed()
+        self.controller.caught_up()
+        self.doubts.image_changed()
+
+    def _role_changed(self, role: RoleChange) -> None:
+        self.controller.role_changed(role)
+        self.lifecycle.leader_changed()
+
+    async def create_internal_topic(self, name: str) -> None:
+        """The topic that groups or transactions live in, made when the first client asks for a coordinator."""
+        wanted = internal_topic(name, self.settings, self.image)
+        await self.create_topics([wanted], KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, ""))
+
+    async def create_topics(
+        self, wanted: Sequence[NewTopic], refusal: KafkaError | None = None
+    ) -> dict[str, ErrorCode]:
+        """Ask the active controller for these topics; those it refused with their codes. One that is there already is
+        what was wanted. `refusal` is raised in place of giving codes."""
+        answer = await self.controller.ask(
+            CREATE_TOPICS,
+            7,
+            {"topics": [topic_body(topic) for topic in wanted], "timeout_ms": 30_000, "validate_only": False},
+        )
+        fine = (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
+        failed = {t.name: ErrorCode(t.error_code) for t in answer.topics if t.error_code not in fine}
+        if failed and refusal is not None:
+            raise KafkaError(refusal.code, str(answer.topics[0].error_message or ""))
+        return failed
+
+    async def _producer_id_block(self) -> range:
+        body = {"broker_id": self.node_id, "broker_epoch": self.broker_epoch}
+        answer = await self.controller.ask(ALLOCATE_PRODUCER_IDS, 0, body)
+        if answer.error_code:
+            raise KafkaError(ErrorCode(answer.error_code), "no producer ids from the controller")
+        return range(answer.producer_id_start, answer.producer_id_start + answer.producer_id_len)
+
+    def _group_config(self) -> "GroupConfig":
+        from barnabas.broker.group_settings import group_config
+
+        return group_config(self.settings, self.image)
+
+    def _txn_config(self) -> "TxnConfig":
+        from barnabas.broker.group_settings import txn_config
+
+        return txn_config(self.settings, self.image)
+
+    def log_starts_changed(self) -> None:
+        self.chores.checkpoint_soon()
+
+    # --- stop -------------------------------------------------------------------------------------------------------
+
+    def fail(self, error: BaseException) -> None:
+        """Something that cannot be carried on from (a failed fsync): stop without the clean marker."""
+        if self.failure is None:
+            log.critical("the node stops: %s", error)
+            self.failure = error
+            self.stopped.set()
+            if self._starting is not None:
+                self._starting.cancel()
+
+    async def stop(self) -> None:
+        clean = self.failure is None
+        if clean and self.is_open:
+            await self._take_leave()
+        self.lifecycle.close()
+        await self.listener.close()
+        self.chores.stop()
+        self.transactions.close()
+        self.groups.close()
+        self.replication.stop()
+        self.peers.close()
+        self.controller.close()
+        self.quorum.close()
+        self.flusher.close()
+        self.quorum_thread.shutdown(wait=True)
+        self.read_threads.shutdown(wait=True)
+        clean = clean and self.failure is None
+        if clean:
+            self.partitions.close()
+            self.metadata_log.close()
+        self.data.close(clean=clean, broker_epoch=self.broker_epoch if self.has_broker else -1)
+        self.stopped.set()
+
+    async def _take_leave(self) -> None:
+        """Hand over what this node leads, so that nobody has to miss it first."""
+        if self.has_broker and self.has_successor and self.settings.bool("controlled.shutdown.enable"):
+            await self.lifecycle.hand_over()
+        if self.controller.is_active and not self.quorum.is_alone:
+            await self.quorum.resign()
+
+
+def topic_body(topic: NewTopic) -> dict[str, Any]:
+    """A topic as CreateTopics asks for it."""
+    return {
+        "name": topic.name,
+        "num_partitions": topic.num_partitions,
+        "replication_factor": topic.replication_factor,
+        "assignments": [{"partition_index": index, "broker_ids": list(ids)} for index, ids in topic.assignments],
+        "configs": [{"name": name, "value": value} for name, value in topic.configs],
+    }

@@ -1,0 +1,182 @@
+"""A partition hosted by this node, as those see it who write to it and read from it.
+
+The appends of a leader pass through `append`: check the batch, ask whether it is new, stamp it, write it, tell those
+who wait: followers of new bytes, readers and producers of the high watermark (partition_roles.py). The log is opened
+when it is first needed (partition_replica.py), so a partition that nobody uses costs an object and nothing else.
+
+The last stable offset is where the first transaction begins that is still open (or whose marker is not yet safe); a
+read_committed reader sees nothing from there on. What was aborted below it is in `aborted`.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from barnabas.broker.partition_replica import Waiter
+from barnabas.broker.partition_roles import ENOUGH, RoledReplica
+from barnabas.core.partition.producers import Marker
+from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.storage.disk import StorageFatal
+from barnabas.wire import batch as batches
+from barnabas.wire.markers import build_marker
+from barnabas.wire.records import Record, build_batch
+from barnabas.wire.validate import validate_for_produce
+
+__all__ = ["Appended", "HostedPartition", "Waiter"]
+
+_BEGINS_AT_ZERO_SINCE = 12  # of Produce: each transaction of KIP-890 has its own epoch, so its sequences begin anew
+
+
+class Appended(NamedTuple):
+    base_offset: int
+    next_offset: int  # the high watermark at which this append is safe
+    log_append_time_ms: int
+
+
+class HostedPartition(RoledReplica):
+    __slots__ = ()
+
+    def append(
+        self, view: memoryview, start: int, end: int, now_ms: int, version: int, transactional: bool = False
+    ) -> Appended:
+        """Append the one batch in view[start:end], in place; raises KafkaError when it may not be.
+
+        `transactional`: the request names a transactional id. A batch of a transaction without one is refused
+        (CVE-2018-17196), whatever its producer id says.
+        """
+        config = self.config
+        header = validate_for_produce(view, start, end, max_message_bytes=config.max_message_bytes, version=version)
+        end = start + header.batch_length + batches.LENGTH_OVERHEAD_BYTES
+        if header.attributes & batches.TRANSACTIONAL_BIT and not transactional:
+            raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "a transaction without its id")
+        if config.needs_look_inside:
+            view, start, end, header = config.prepare(view, start, end, header, now_ms)
+        elif header.max_timestamp - now_ms > config.timestamp_after_max_ms:
+            config.check_timestamps(view[start:end], now_ms)
+        log = self.log
+        at_zero = transactional and version >= _BEGINS_AT_ZERO_SINCE
+        if header.producer_id >= 0 and (duplicate := self.producers.check(header, begins_at_zero=at_zero)) is not None:
+            return Appended(duplicate.base_offset, duplicate.last_offset + 1, duplicate.timestamp)
+        base_offset = log.log_end_offset
+        last_offset = base_offset + header.last_offset_delta
+        batches.stamp(view, start, base_offset, header.batch_length, self.leader_epoch)
+        try:
+            self._write(view[start:end], header, base_offset, last_offset)
+        except KafkaError:
+            batches.stamp(view, start, 0, header.batch_length, -1)  # as it came: whoever asked may try once more
+            raise
+        if header.producer_id >= 0:
+            self.producers.appended(header, base_offset)
+        self._written(last_offset + 1, end - start)
+        return Appended(base_offset, last_offset + 1, header.max_timestamp if config.log_append_time else -1)
+
+    def append_records(
+        self,
+        records: Sequence[tuple[bytes, bytes | None]],
+        now_ms: int,
+        transaction: tuple[int, int] | None = None,
+    ) -> int:
+        """Append records of a coordinator as one batch; gives the offset after them.
+
+        `transaction` is the producer id and epoch of the transaction they belong to.
+        """
+        base_offset = self.log.log_end_offset
+        self.must_lead()
+        producer_id, producer_epoch = transaction or (-1, -1)
+        data = build_batch(
+            [Record(base_offset + i, now_ms, key, value, ()) for i, (key, value) in enumerate(records)],
+            leader_epoch=self.leader_epoch,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            transactional=transaction is not None,
+        )
+        header = batches.read_header(data)
+        next_offset = base_offset + len(records)
+        self._write(memoryview(data), header, base_offset, next_offset - 1)
+        if transaction is not None:
+            self.producers.opened(producer_id, producer_epoch, base_offset, now_ms)
+        self._written(next_offset, len(data))
+        return next_offset
+
+    def append_marker(self, marker: Marker, now_ms: int) -> int:
+        """End a transaction in this partition; gives the offset after the marker."""
+        self.must_lead()
+        self.producers.check_marker(marker)
+        offset = self.log.log_end_offset
+        data = build_marker(
+            offset=offset,
+            timestamp_ms=now_ms,
+            leader_epoch=self.leader_epoch,
+            producer_id=marker.producer_id,
+            producer_epoch=marker.producer_epoch,
+            coordinator_epoch=marker.coordinator_epoch,
+            commit=marker.commit,
+        )
+        self._write(memoryview(data), batches.read_header(data), offset, offset)
+        try:
+            self.state.transaction_ended(self.log, marker, offset, now_ms)
+        except OSError as error:
+            # Readers would take for committed what the index does not name: without its entry there is no marker.
+            self.log.truncate_to(offset)
+            raise self.storage_error(error) from error
+        self._written(offset + 1, len(data))
+        return offset + 1
+
+    @property
+    def last_stable_offset(self) -> int:
+        unstable = self.producers.first_unstable(self.high_watermark)
+        return self.high_watermark if unstable is None or unstable > self.high_watermark else unstable
+
+    def _write(self, data: memoryview, header: batches.BatchHeader, base_offset: int, last_offset: int) -> None:
+        log = self.log
+        try:
+            log.append(
+                data,
+                base_offset=base_offset,
+                last_offset=last_offset,
+                max_timestamp=header.max_timestamp,
+                leader_epoch=self.leader_epoch,
+            )
+        except OSError as error:
+            raise self.storage_error(error) from error
+        except StorageFatal as fatal:
+            self.storage_failed(fatal)
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(fatal)) from fatal
+
+    def _written(self, next_offset: int, size: int) -> None:
+        """Everything about an append is known now, whose transaction it belongs to as well: readers may be told."""
+        config = self.config
+        state = self.replicas
+        if state is None and not config.flushes:  # the usual way of a node that is alone
+            if self.waiters or self._acks:
+                self._advance(next_offset, size)
+            else:
+                self.high_watermark = next_offset
+            return
+        if state is not None:
+            self._unseen_bytes += size
+            for listener in self.listeners:
+                listener.appended()
+        if config.flushes and config.flush_messages <= self.log.unflushed_records:
+            self._flush_requested(self)
+            if config.flush_every_write:
+                return  # the high watermark follows the fsync
+        if state is not None:
+            if len(state.maximal_isr) == 1:
+                self.settle()  # else it waits for the followers
+        else:
+            self._advance(next_offset, size)
+
+    def flushed(self, offset: int) -> None:
+        """An fsync has made everything below `offset` durable."""
+        log = self.log
+        if offset > log.recovery_point:
+            log.recovery_point = offset
+        if self.when_flushed is not None and not self.deleted:
+            then, self.when_flushed = self.when_flushed, None
+            then()
+        if self.deleted or not self.is_leader or self.lost:
+            return
+        if self.replicas is not None:
+            self.settle()
+        elif offset > self.high_watermark:
+            self._advance(offset, ENOUGH)

@@ -1,0 +1,51 @@
+"""What a partition knows beside its log, and rebuilds from it: its producers, its open and its aborted transactions.
+
+Read from the newest snapshot and the batches behind it, at opening and whenever the end of the log was cut. Nothing
+here is known that the log does not tell.
+"""
+
+from barnabas.core.partition.producers import Marker, Producers
+from barnabas.storage.aborted import AbortedTransaction, AbortedTransactions
+from barnabas.storage.log import Log
+from barnabas.wire.batch import BatchHeader
+from barnabas.wire.markers import read_marker
+
+
+class PartitionState:
+    __slots__ = ("aborted", "producers")
+
+    def __init__(self, producers: Producers, aborted: AbortedTransactions) -> None:
+        self.producers = producers
+        self.aborted = aborted
+
+    @classmethod
+    def load(cls, log: Log) -> "PartitionState":
+        """Raises OSError, Damaged or ProtocolError where the log cannot be read."""
+        offset, entries = log.load_producers()
+        state = cls(Producers(entries), AbortedTransactions(log.folder, disk=log.disk))
+        if log.log_end_offset:
+            state.aborted.load(log.disk.scan(log.folder), offset)
+        for header, batch in log.batches_from(offset):
+            state.replay(log, header, batch)
+        return state
+
+    def replay(self, log: Log, header: BatchHeader, batch: memoryview) -> None:
+        """One batch of the log, whoever wrote it."""
+        if not header.is_control:
+            self.producers.replay(header)
+        elif (found := read_marker(batch)) is not None:
+            commit, coordinator_epoch = found
+            marker = Marker(header.producer_id, header.producer_epoch, coordinator_epoch, commit)
+            self.transaction_ended(log, marker, header.base_offset, header.max_timestamp)
+
+    def transaction_ended(self, log: Log, marker: Marker, offset: int, timestamp: int) -> None:
+        """A marker lies in the log. Only now: a segment that is rolled for it has a snapshot without it."""
+        first_offset = self.producers.open_since(marker.producer_id)
+        if first_offset is not None and not marker.commit:
+            stable = self.producers.first_open_beside(marker.producer_id)
+            entry = AbortedTransaction(
+                marker.producer_id, first_offset, offset, offset + 1 if stable is None else stable
+            )
+            log.unsynced_paths.append(self.aborted.add(entry, log.active_segment.base_offset))
+            log.folder_dirty = True
+        self.producers.marker_appended(marker, offset, timestamp)

@@ -1,0 +1,267 @@
+"""The replicas this node hosts, kept in step with the cluster's metadata.
+
+A replica is an object as soon as the metadata says that this node has one; its folder is opened on first use. After an
+unclean stop the folders that exist are opened before the node serves anybody, so that recovery does not happen under a
+client's request. `get` gives what this node leads, `hosted` any replica it has.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from typing import Protocol
+
+from barnabas.broker.partition import HostedPartition
+from barnabas.broker.partition_checkpoints import PartitionCheckpoints
+from barnabas.broker.partition_config import PartitionConfig, partition_config
+from barnabas.broker.surroundings import Surroundings
+from barnabas.core.cluster.image import MetadataImage, TopicImage
+from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.model.ids import METADATA_TOPIC, TopicPartition
+from barnabas.model.settings import Settings
+from barnabas.storage.directory import DataDirectory, read_partition_metadata, write_partition_metadata
+from barnabas.storage.log import Log
+
+log = logging.getLogger(__name__)
+
+_RECOVERY_THREADS = 4
+
+OnLeadership = Callable[[HostedPartition, bool], None]
+
+
+class Around(Surroundings, Protocol):
+    """What the replicas need, and whoever fills the followers among them."""
+
+    def moved(self, partition: HostedPartition) -> None:
+        """This replica is here, with a leader and an epoch that are new to it; or it is deleted."""
+
+
+class PartitionTable:
+    def __init__(
+        self,
+        data: DataDirectory,
+        settings: Callable[[], Settings],
+        request_flush: Callable[[HostedPartition], None],
+        threads: Executor,
+        make_threads: Callable[[int, str], Executor],
+        around: Around,
+    ) -> None:
+        self._node_id = around.node_id
+        self._data = data
+        self._settings = settings
+        self._request_flush = request_flush
+        self._threads = threads
+        self._make_threads = make_threads
+        self._around = around
+        self._led: dict[str, dict[int, HostedPartition]] = {}
+        self._hosted: dict[str, dict[int, HostedPartition]] = {}
+        self._configs: dict[str, PartitionConfig] = {}
+        self._on_leadership: list[OnLeadership] = []
+        self.checkpoints = PartitionCheckpoints(data)
+        self._existing = set(data.partition_directories())
+        self._unusable: set[TopicPartition] = set()  # could not be opened
+        # A folder that held something when it was last written down is gone: this node's logs are not what they were.
+        self.lost = self.checkpoints.known_to_hold() - self._existing
+
+    def get(self, topic: str, index: int) -> HostedPartition | None:
+        """The partition, if this node leads it."""
+        led = self._led.get(topic)
+        return led.get(index) if led is not None else None
+
+    def hosted(self, topic: str, index: int) -> HostedPartition | None:
+        """This node's replica of the partition."""
+        hosted = self._hosted.get(topic)
+        return hosted.get(index) if hosted is not None else None
+
+    def __iter__(self) -> Iterator[HostedPartition]:
+        for hosted in self._hosted.values():
+            yield from hosted.values()
+
+    def led(self) -> Iterator[HostedPartition]:
+        for led in self._led.values():
+            yield from led.values()
+
+    def open_ones(self) -> Iterator[HostedPartition]:
+        return (partition for partition in self if partition.is_open)
+
+    def has_data(self, partition: HostedPartition) -> bool:
+        """Does it have a folder, open or not?"""
+        return partition.is_open or partition.id in self._existing
+
+    def with_data(self) -> Iterator[HostedPartition]:
+        return (partition for partition in self if self.has_data(partition) and partition.id not in self._unusable)
+
+    def usable(self, partition: HostedPartition) -> bool:
+        """Open, or opened now. One that cannot be is left out of the chores until a client's request opens it."""
+        return partition.is_open or self._opened(partition)
+
+    def on_leadership(self, then: OnLeadership) -> None:
+        """`then(partition, leads)`: this node begins to lead it (perhaps anew, in a later epoch), or no longer does."""
+        self._on_leadership.append(then)
+
+    # --- metadata ---------------------------------------------------------------------------------------------------
+
+    def follow(self, old: MetadataImage, new: MetadataImage, *, settings_changed: bool) -> None:
+        """Host what is new, let go what is gone, take over changed settings, leaders and epochs."""
+        if old.topics is new.topics and not settings_changed:
+            return
+        for name, topic in old.topics.items():
+            known = new.topics.get(name)
+            if known is None or known.id != topic.id:
+                for index in list(self._hosted.get(name, ())):
+                    self._remove(name, index)
+                self._configs.pop(name, None)
+        for name, topic in new.topics.items():
+            before = old.topics.get(name)
+            if settings_changed or before is not topic:
+                self._update(topic, None if before is None or before.id != topic.id else before, settings_changed)
+
+    def _update(self, topic: TopicImage, before: TopicImage | None, settings_changed: bool) -> None:
+        same_settings = before is not None and before.configs is topic.configs and not settings_changed
+        if not same_settings or topic.name not in self._configs:
+            self._configs[topic.name] = partition_config(self._settings().topic(topic.configs).__getitem__)
+        config = self._configs[topic.name]
+        hosted = self._hosted.setdefault(topic.name, {})
+        known = before.partitions if before is not None else ()
+        for index, image in enumerate(topic.partitions):
+            if same_settings and index < len(known) and known[index] is image:
+                continue
+            partition = hosted.get(index)
+            if self._node_id not in image.replicas:
+                if partition is not None:
+                    self._remove(topic.name, index)
+            elif partition is None:
+                identity = TopicPartition(topic.name, index)
+                partition = hosted[index] = HostedPartition(
+                    identity,
+                    topic.id,
+                    image,
+                    config,
+                    self._open,
+                    self._request_flush,
+                    self._around,
+                    untouched=identity not in self._existing,
+                )
+                self._place(partition, led=False)
+            else:
+                led = self.get(topic.name, index) is partition
+                leader, epoch = partition.image.leader, partition.leader_epoch
+                partition.configure(config)
+                partition.follow(image)
+                if (leader, epoch) != (image.leader, image.leader_epoch):
+                    self._place(partition, led=led)
+
+    def _place(self, partition: HostedPartition, *, led: bool) -> None:
+        """Among those we lead or not, and whoever has to know is told."""
+        topic, index = partition.id
+        if partition.is_leader and not partition.lost:
+            self._led.setdefault(topic, {})[index] = partition
+        elif led:
+            self._led[topic].pop(index, None)
+        self._around.moved(partition)
+        leads = partition.is_leader and not partition.lost
+        if led or leads:
+            for then in self._on_leadership:
+                then(partition, leads)
+
+    def replace(self, partition: HostedPartition) -> None:
+        """It has been found to have lost records, or has to do without them."""
+        self._place(partition, led=self.get(*partition.id) is partition)
+
+    def _remove(self, topic: str, index: int) -> None:
+        """The topic is gone, or its replica has been moved elsewhere."""
+        partition = self._hosted[topic].pop(index)
+        led = self.get(topic, index) is partition
+        if partition.id in self._existing:
+            self._existing.discard(partition.id)
+            self._remove_folder(partition.id)
+        partition.delete()
+        self._unusable.discard(partition.id)
+        self.checkpoints.forget(partition.id)
+        self._place(partition, led=led)
+
+    def _remove_folder(self, partition: TopicPartition) -> None:
+        """Out of the way at once; its files go in a thread, for there may be many gigabytes of them."""
+        try:
+            doomed = self._data.doom_partition(partition)
+        except OSError as error:
+            log.error("cannot remove the folder of %s: %s", partition, error.strerror or error)
+            return
+        self._threads.submit(self._data.disk.remove_tree, str(doomed))
+
+    # --- disk -------------------------------------------------------------------------------------------------------
+
+    def _open(self, partition: HostedPartition) -> tuple[Log, int]:
+        """The log, and the high watermark that was last written down."""
+        directory, known = self._data.partition_path(partition.id), self.checkpoints
+        try:
+            if partition.id in self._existing:
+                found = read_partition_metadata(directory, disk=self._data.disk)
+                if found is not None and found != partition.topic_id:
+                    log.warning("%s is what is left of a deleted topic of that name: removed", directory)
+                    self._existing.discard(partition.id)
+                    self._remove_folder(partition.id)
+                    known.forget(partition.id)
+            opened = Log.open(
+                directory,
+                partition.config.log,
+                clean=self._data.clean,
+                recovery_point=known.recovery_points.get(partition.id, 0),
+                log_start_offset=known.log_starts.get(partition.id, 0),
+                disk=self._data.disk,
+            )
+            if partition.id not in self._existing:
+                write_partition_metadata(directory, partition.topic_id, disk=self._data.disk)
+                self._existing.add(partition.id)
+        except OSError as error:
+            log.error("cannot open %s: %s", directory, error.strerror or error)
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{partition.id}: {error.strerror or error}") from error
+        opened.first_dirty_offset = known.cleaned_to.get(partition.id, 0)
+        if not opened.report.quiet:
+            log.warning("%s was repaired: %s", partition.id, opened.report)
+        return opened, known.high_watermarks.get(partition.id, 0)
+
+    def recover(self) -> int:
+        """Open every folder that exists, several at a time; gives how many.
+
+        One that cannot be opened (damage, a full disk) is refused to its clients and does not stop the others.
+        """
+        waiting = [partition for partition in self if partition.id in self._existing]
+        with self._make_threads(_RECOVERY_THREADS, "recover") as threads:
+            return sum(threads.map(self._opened, waiting))
+
+    def _opened(self, partition: HostedPartition) -> bool:
+        try:
+            partition.open()
+        except KafkaError as error:
+            log.error("%s cannot be served: %s", partition.id, error.message)
+            self._unusable.add(partition.id)
+            return False
+        return True
+
+    def remove_strays(self) -> None:
+        """Folders of topics that the metadata does not know were deleted while the node was down."""
+        known = {partition.id for partition in self} | {TopicPartition(METADATA_TOPIC, 0)}
+        for stray in sorted(self._existing - known):
+            log.warning("%s is not in the cluster's metadata: its folder is removed", stray)
+            self._existing.discard(stray)
+            self._remove_folder(stray)
+            self.checkpoints.forget(stray)
+
+    def collect_checkpoint(self) -> Callable[[], None]:
+        """How far each log is known to be on disk, and where each begins; call the result to write it down."""
+        return self.checkpoints.collect(self.open_ones())
+
+    def collect_watermarks(self) -> Callable[[], None] | None:
+        """The high watermarks; None when they are as they were last written down."""
+        return self.checkpoints.collect_watermarks(self.open_ones())
+
+    def checkpoint_cleaned(self, partition: HostedPartition) -> None:
+        self.checkpoints.cleaned(partition)
+
+    def close(self) -> None:
+        for partition in self.open_ones():
+            partition.close()
+        self.collect_checkpoint()()
+        write = self.collect_watermarks()
+        if write is not None:
+            write()

@@ -1,0 +1,1 @@
+"""Drives the quorum's machine (core/raft) on real disks and connections."""

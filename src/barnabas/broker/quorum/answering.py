@@ -1,0 +1,72 @@
+"""A request about the metadata log from another node: to the quorum's machine, and its answer back in Kafka's form.
+
+What comes in is checked here, at the edge, because the machine believes its peers: a member of this cluster names it,
+an epoch is not near the end of the numbers, and nobody else stands for election in a quorum of one.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.api.failures import failure_body
+from barnabas.broker.context import RequestContext
+from barnabas.core.raft.messages import (
+    BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
+    FetchRequest,
+    FetchSnapshotRequest,
+    Request,
+    Response,
+    UpdateRaftVoterRequest,
+    VoteRequest,
+)
+from barnabas.core.raft.wire_answers import response_body
+from barnabas.core.raft.wire_form import METADATA_TOPIC_ID, request_from
+from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.model.limits import QUORUM_EPOCH_MAX
+from barnabas.wire.apis import FETCH
+from barnabas.wire.headers import encode_response_frame
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+
+async def answer(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+    return response_body(await _answered(node, request_from(context.api_key, request)))
+
+
+def is_quorum_fetch(request: Any) -> bool:
+    """A Fetch of the metadata log is the quorum's; such a fetch names nothing else."""
+    topics = request.topics
+    return len(topics) == 1 and topics[0].topic_id == METADATA_TOPIC_ID
+
+
+async def serve_fetch(node: "Node", request: Any, version: int, correlation_id: int) -> bytes:
+    try:
+        body = response_body(await _answered(node, request_from(FETCH, request)))
+    except KafkaError as error:
+        body = failure_body(FETCH, version, request, error)
+    return encode_response_frame(FETCH, version, correlation_id, body)
+
+
+async def _answered(node: "Node", message: Request) -> Response:
+    _check(node, message)
+    return await node.quorum.request(message)
+
+
+def _check(node: "Node", message: Request) -> None:
+    epoch = 0
+    match message:
+        case VoteRequest():
+            epoch = message.replica_epoch
+        case BeginQuorumEpochRequest() | EndQuorumEpochRequest():
+            epoch = message.leader_epoch
+        case FetchRequest() | FetchSnapshotRequest() | UpdateRaftVoterRequest():
+            epoch = message.current_leader_epoch
+        case _:
+            return  # an administrator's; the machine judges it
+    if message.cluster_id != node.cluster_id:
+        raise KafkaError(ErrorCode.INCONSISTENT_CLUSTER_ID, f"this is cluster {node.cluster_id}")
+    if epoch > QUORUM_EPOCH_MAX:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"epoch {epoch}")
+    stands = isinstance(message, VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest)
+    if stands and node.quorum.is_alone:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "this node is a quorum of one")

@@ -1,0 +1,383 @@
+"""Drives this node's member of the quorum: events in, effects carried out in the order core/raft/effects.py asks for.
+
+What must survive a crash (an epoch, a vote) is written and flushed in a thread, and everything of that step and of
+later ones waits behind it. The log is flushed in a thread too, one flush at a time, and the machine hears of it with
+the generation the flush began in. Committed records become the image, which the node publishes; a snapshot of it is
+taken every so many records.
+
+Whoever leads is told to the controller (`lead`, `follow`), whoever proposes is answered when its records are committed.
+A broken invariant of the quorum stops the node.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.clock import wall_ms
+from barnabas.broker.metadata_log import MetadataLog
+from barnabas.broker.quorum.links import Links
+from barnabas.broker.quorum.serving import Serving
+from barnabas.broker.quorum.snapshotting import Snapshotting
+from barnabas.broker.quorum.state_file import read_state, write_state
+from barnabas.core.cluster.image import MetadataImage
+from barnabas.core.raft import Endpoint, PersistentState, RaftConfig, RaftNode, VoterSet
+from barnabas.core.raft.effects import (
+    AppendBatch,
+    AppendFetched,
+    Done,
+    Effects,
+    Flush,
+    LogChange,
+    ResetLog,
+    RoleChange,
+    Truncate,
+)
+from barnabas.core.raft.events import (
+    Event,
+    LogFlushed,
+    Propose,
+    RequestReceived,
+    Resign,
+    Tick,
+)
+from barnabas.core.raft.messages import Request, Response
+from barnabas.core.raft.roles import Resigned
+from barnabas.core.raft.view import QuorumView
+from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.storage.disk import FULL
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+log = logging.getLogger(__name__)
+
+_RESIGN_SECONDS = 0.5
+_ROOM_SECONDS = 0.5  # between two looks whether a full disk has room again
+
+
+class QuorumDriver:
+    """`publish(image)`: committed. `changed(role)`: who leads, or what we are, has changed."""
+
+    def __init__(
+        self,
+        node: "Node",
+        config: RaftConfig,
+        metadata: MetadataLog,
+        initial_voters: VoterSet | None,
+        publish: Callable[[MetadataImage], None],
+        changed: Callable[[RoleChange], None],
+    ) -> None:
+        self._node = node
+        self._config = config
+        self._log = metadata
+        self._publish = publish
+        self._changed = changed
+        self._thread = node.quorum_thread  # one: two flushes of one log at a time would count on each other
+        self._disk = node.ground.disk
+        self.image, view = metadata.load(initial_voters)  # what is committed
+        # An empty disk of a voter that others know by its id alone: it may have been a fuller one (newcomers.py).
+        new = view.end_offset == 0 and initial_voters is not None and len(initial_voters) > 1
+        state = read_state(self._disk, metadata.folder, new=new)
+        self.raft = RaftNode(config, state, view, node.ground.random(), node.clock.steady_ms())
+        self._links = Links(node, self.step, config.request_timeout_ms + config.fetch_max_wait_ms)
+        self._serving = Serving(metadata)
+        self._queue: deque[Effects] = deque()
+        self._waiting = False  # for the disk: a vote that is being written, or room
+        self._head_persisted = False  # of the first in the queue
+        self._head_written = 0  # how many of its changes are in the log
+        self._said_full = False
+        self._inside = False  # effects of a step are being carried out: what they bring about waits behind them
+        self._flushing = False
+        self._flush_wanted: Flush | None = None
+        self._snapshots = Snapshotting(node, self, metadata)
+        self._pending: deque[tuple[int, MetadataImage]] = deque()  # of our own proposals, by their last offset
+        self._timer: asyncio.TimerHandle | None = None
+        self._waiting_offsets: list[tuple[int, asyncio.Future[None]]] = []
+        self.closed = False
+
+    # --- entrances --------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        leader_id = self.leader[0]
+        if leader_id >= 0:  # as the state on disk had it; the machine tells only of changes
+            voter = self.raft.voters.has(self._config.key)
+            self._changed(RoleChange(self.raft.role.name, self.raft.epoch, leader_id, not voter))
+        self.step(Tick())
+
+    def step(self, event: Event) -> None:
+        if self.closed:
+            return
+        try:
+            effects = self.raft.step(event, self._node.clock.steady_ms())
+            self._queue.append(effects)
+            self._drain()
+            self._set_timer()
+        except Exception as error:  # QuorumBroken, or a mistake of ours: nothing may follow from either
+            log.exception("the quorum's machine")
+            self.stop_node(error)
+
+    def request(self, message: Request) -> "asyncio.Future[Response]":
+        """A request of another node."""
+        token: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        self.step(RequestReceived(message, token))
+        return token
+
+    def propose(self, records: Sequence[Any], image: MetadataImage, epoch: int) -> "asyncio.Future[int]":
+        """Records for the log and the image they lead to (its offset is set here); done when they are committed."""
+        token: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        end_offset = self.raft.log.end_offset
+        pending = (end_offset + len(records) - 1, image)
+        self._pending.append(pending)
+        self.step(Propose(tuple(records), token, epoch))
+        if self.raft.log.end_offset == end_offset and self._pending and self._pending[-1] is pending:
+            self._pending.pop()  # refused
+        return token
+
+    async def resign(self) -> None:
+        """Give up leading, and wait, briefly, until the voters have been told."""
+        self.step(Resign())
+        until = asyncio.get_running_loop().time() + _RESIGN_SECONDS
+        while asyncio.get_running_loop().time() < until and not self.closed:
+            role = self.raft.role
+            if not isinstance(role, Resigned) or not role.untold:
+                return
+            await asyncio.sleep(0.005)
+
+    # --- what is so -------------------------------------------------------------------------------------------------
+
+    @property
+    def leader(self) -> tuple[int, Endpoint | None]:
+        """The leader and where it is reached; -1 while none is known."""
+        return self.raft.leader
+
+    @property
+    def is_alone(self) -> bool:
+        """A quorum of one."""
+        return len(self.raft.voters) == 1 and self.raft.voters.get(self._config.node_id) is not None
+
+    def why_no_leader(self) -> str:
+        """One line for a person who waits."""
+        voters = self.raft.voters.voters
+        if not voters:
+            places = ", ".join(f"{server.host}:{server.port}" for server in self._config.bootstrap_servers)
+            return f"no answer yet from {places}"
+        places = ", ".join(f"{voter.id} at {voter.address.host}:{voter.address.port}" for voter in voters)
+        return f"a majority of {len(voters)} controllers must be up ({places})"
+
+    @property
+    def high_watermark(self) -> int:
+        return self.raft.high_watermark
+
+    @property
+    def next_offset(self) -> int:
+        return self.raft.log.end_offset
+
+    def view(self) -> QuorumView:
+        return self.raft.view()
+
+    async def applied(self, offset: int, timeout_seconds: float) -> bool:
+        """Wait until the image holds everything up to this offset."""
+        if self.image.offset >= offset:
+            return True
+        reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        waiting = (offset, reached)
+        self._waiting_offsets.append(waiting)
+        try:
+            await asyncio.wait_for(reached, timeout_seconds)
+        except TimeoutError:
+            return False
+        finally:
+            if waiting in self._waiting_offsets:
+                self._waiting_offsets.remove(waiting)
+        return True
+
+    # --- effects, in order ------------------------------------------------------------------------------------------
+
+    def _drain(self) -> None:
+        if self._inside:
+            return
+        self._inside = True
+        try:
+            while self._queue and not self._waiting and not self.closed:
+                effects = self._queue[0]
+                if effects.persist is not None and not self._head_persisted:
+                    self._persist(effects.persist)
+                elif self._write_log(effects.log):
+                    self._queue.popleft()
+                    self._head_persisted, self._head_written = False, 0
+                    self._carry_out(effects)
+        finally:
+            self._inside = False
+
+    def _persist(self, state: PersistentState) -> None:
+        self._waiting = True
+        loop = asyncio.get_running_loop()
+        work = loop.run_in_executor(self._thread, write_state, self._disk, self._log.folder, state)
+        work.add_done_callback(self._persisted)
+
+    def _persisted(self, done: "asyncio.Future[None]") -> None:
+        if self.closed or done.cancelled():
+            return
+        error = done.exception()
+        if error is None:
+            self._head_persisted = True
+            self._go_on()
+        elif isinstance(error, OSError) and error.errno in FULL:
+            self._wait_for_room(error)
+        else:
+            self.stop_node(error)
+
+    def _write_log(self, changes: Sequence[LogChange]) -> bool:
+        """False when the disk is full: everything waits until it is not. The others elect another leader meanwhile."""
+        while self._head_written < len(changes):
+            try:
+                self._write(changes[self._head_written])
+            except OSError as error:
+                if error.errno not in FULL:
+                    raise
+                self._wait_for_room(error)
+                return False
+            self._head_written += 1
+        return True
+
+    def _wait_for_room(self, error: OSError) -> None:
+        if not self._said_full:
+            log.error("the metadata log cannot be written (%s): this node waits for room on its disk", error.strerror)
+        self._waiting = self._said_full = True
+        asyncio.get_running_loop().call_later(_ROOM_SECONDS, self._go_on)
+
+    def _go_on(self) -> None:
+        self._waiting = False
+        try:
+            self._drain()
+        except Exception as problem:
+            log.exception("the quorum's machine")
+            self.stop_node(problem)
+
+    def _carry_out(self, effects: Effects) -> None:
+        if effects.flush is not None:
+            self._flush_wanted = effects.flush
+            self._flush()
+        for sent in effects.send:
+            self._links.send(sent)
+        for token, message in effects.replies:
+            _answer(token, message)
+        for read in effects.reads:
+            _answer(read.token, self._serving.read(read))
+        if effects.committed is not None:
+            self._commit(effects.committed)
+        if effects.role is not None:
+            self._log_role(effects.role)
+            if effects.role.role != "leader":
+                self._pending.clear()
+            self._changed(effects.role)
+        for done in effects.done:
+            self._tell_proposer(done)
+        if effects.snapshot_part is not None:
+            self._snapshots.take_part(effects.snapshot_part)
+
+    def _write(self, change: LogChange) -> None:
+        match change:
+            case AppendBatch():
+                self._log.append(change, wall_ms())
+            case AppendFetched():
+                self._log.append_fetched(change)
+            case Truncate(end_offset):
+                self._log.truncate(end_offset)
+            case ResetLog(snapshot_id):
+                self._log.reset(snapshot_id)
+                self.image = self._snapshots.take_fetched()
+
+    def _tell_proposer(self, done: Done) -> None:
+        token: Any = done.token
+        if token.done():
+            return
+        if done.error is None:
+            token.set_result(done.offset)
+        elif done.error is ErrorCode.NOT_LEADER_OR_FOLLOWER:
+            token.set_exception(KafkaError(ErrorCode.NOT_CONTROLLER, "another node is the active controller"))
+        else:
+            token.set_exception(KafkaError(done.error, "the metadata log does not take more at the moment"))
+
+    def _log_role(self, role: RoleChange) -> None:
+        leader = "none is known" if role.leader_id is None else f"node {role.leader_id}"
+        log.info("quorum: %s in epoch %d, the leader is %s", role.role, role.epoch, leader)
+
+    def _set_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        deadline_ms = self.raft.next_deadline_ms()
+        if deadline_ms is not None and not self.closed:
+            seconds = max(deadline_ms - self._node.clock.steady_ms(), 0) / 1000 + 0.0005
+            self._timer = asyncio.get_running_loop().call_later(seconds, self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        self.step(Tick())
+
+    # --- the log on disk --------------------------------------------------------------------------------------------
+
+    def _flush(self) -> None:
+        if self._flushing or self._flush_wanted is None or self.closed:
+            return
+        wanted, self._flush_wanted = self._flush_wanted, None
+        self._flushing = True
+        work = asyncio.get_running_loop().run_in_executor(self._thread, self._log.log.flush)
+        work.add_done_callback(lambda done: self._flushed(done, wanted))
+
+    def _flushed(self, done: "asyncio.Future[int]", wanted: Flush) -> None:
+        self._flushing, generation = False, wanted.generation
+        if self.closed or done.cancelled():
+            return
+        if error := done.exception():
+            self.stop_node(error)
+            return
+        # The flush counts what was in the log when it began; a truncation since then began another generation.
+        end_offset = done.result()
+        if generation == self.raft.log.generation:
+            self._log.log.recovery_point = max(self._log.log.recovery_point, end_offset)
+            if end_offset < wanted.end_offset and self._flush_wanted is None:  # no room for what a flush writes
+                self._flush_wanted = wanted
+                asyncio.get_running_loop().call_later(_ROOM_SECONDS, self._flush)
+                return
+        self.step(LogFlushed(end_offset, generation))
+        self._flush()
+
+    # --- what is committed ------------------------------------------------------------------------------------------
+
+    def _commit(self, high_watermark: int) -> None:
+        image = self.image
+        while self._pending and self._pending[0][0] < high_watermark:
+            image = self._pending.popleft()[1]
+        if image.offset < high_watermark - 1:
+            image = self._log.replay(image, high_watermark)
+        self.image = image
+        self._publish(image)
+        for waiting in [each for each in self._waiting_offsets if each[0] <= image.offset]:
+            self._waiting_offsets.remove(waiting)
+            if not waiting[1].done():
+                waiting[1].set_result(None)
+        self._snapshots.look(image)
+
+    # --- the end ----------------------------------------------------------------------------------------------------
+
+    def stop_node(self, error: BaseException) -> None:
+        """Nothing may follow from this."""
+        self.close()
+        self._node.fail(error)
+
+    def close(self) -> None:
+        self.closed = True
+        self._links.close()
+        if self._timer is not None:
+            self._timer.cancel()
+        for _, reached in self._waiting_offsets:
+            reached.cancel()
+
+
+def _answer(token: Any, message: Response) -> None:
+    if not token.done():  # whoever asked may be gone
+        token.set_result(message)

@@ -1,0 +1,131 @@
+"""Carries the quorum's requests to other nodes and their answers back to the machine.
+
+Two connections to each node, because answers come in order: one for fetches, which wait at the leader, and one for all
+that must not wait behind them. They are opened when the machine first speaks to a node. A connection that closes with a
+request on it, or cannot be opened, tells the machine that the process is likely gone: that is how a killed leader is
+missed within milliseconds. One that is only silent fails its requests and nothing more.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from barnabas.broker.peer_connection import PeerConnection, PeerGone
+from barnabas.broker.peers import connect
+from barnabas.core.raft import Endpoint
+from barnabas.core.raft.effects import Send
+from barnabas.core.raft.events import ConnectionLost, Event, RequestFailed, ResponseReceived
+from barnabas.core.raft.messages import FetchRequest, FetchSnapshotRequest, Request
+from barnabas.core.raft.wire_answers import response_from
+from barnabas.core.raft.wire_form import request_body
+from barnabas.model.errors import KafkaError
+from barnabas.wire.codec import decode_response, encode_request
+from barnabas.wire.errors import ProtocolError
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+log = logging.getLogger(__name__)
+
+
+class Links:
+    def __init__(self, node: "Node", step: Callable[[Event], None], timeout_ms: int) -> None:
+        self._node = node
+        self._step = step
+        self._timeout_ms = timeout_ms
+        self._links: dict[tuple[int, bool], _Link] = {}
+        self.closed = False
+
+    def send(self, sent: Send) -> None:
+        if self.closed:
+            return
+        fetches = isinstance(sent.message, FetchRequest | FetchSnapshotRequest)
+        key = (sent.node_id, fetches)
+        link = self._links.get(key)
+        if link is None or (link.endpoint.host, link.endpoint.port) != (sent.endpoint.host, sent.endpoint.port):
+            if link is not None:
+                link.close()
+            link = self._links[key] = _Link(self._node, self.tell, sent.node_id, sent.endpoint, self._timeout_ms)
+        link.send(sent.message)
+
+    def tell(self, event: Event) -> None:
+        if not self.closed:
+            self._step(event)
+
+    def close(self) -> None:
+        self.closed = True
+        for link in self._links.values():
+            link.close()
+
+
+class _Link:
+    def __init__(
+        self, node: "Node", tell: Callable[[Event], None], node_id: int, endpoint: Endpoint, timeout_ms: int
+    ) -> None:
+        self._node = node
+        self._tell = tell
+        self._node_id = node_id
+        self.endpoint = endpoint
+        self._timeout_ms = timeout_ms
+        self._connection: PeerConnection | None = None
+        self._connecting: asyncio.Task[None] | None = None
+        self._queue: list[Request] = []  # one of each kind at most: the machine has no more on its way
+        self._closed = False
+
+    def send(self, request: Request) -> None:
+        if self._connection is not None and not self._connection.closed:
+            self._ask(self._connection, request)
+            return
+        self._queue.append(request)
+        if self._connecting is None or self._connecting.done():
+            self._connecting = asyncio.ensure_future(self._connect())
+
+    async def _connect(self) -> None:
+        try:
+            connection = await connect(self._node, self.endpoint.host, self.endpoint.port, self._lost)
+        except PeerGone as error:
+            log.debug("node %d at %s:%d: %s", self._node_id, self.endpoint.host, self.endpoint.port, error)
+            queue, self._queue = self._queue, []
+            for request in queue:
+                self._tell(RequestFailed(self._node_id, request))
+            if error.__cause__ is not None:
+                self._tell(ConnectionLost(self._node_id))  # refused: nobody is there
+            return
+        if self._closed:
+            connection.close()
+            return
+        self._connection = connection
+        queue, self._queue = self._queue, []
+        for request in queue:
+            self._ask(connection, request)
+
+    def _ask(self, connection: PeerConnection, request: Request) -> None:
+        api_key, version, body = request_body(request)
+        answer = connection.ask_raw(api_key, version, encode_request(api_key, version, body), self._timeout_ms)
+        answer.add_done_callback(lambda done: self._answered(done, request, api_key, version))
+
+    def _answered(self, done: "asyncio.Future[memoryview]", request: Request, api_key: int, version: int) -> None:
+        if self._closed or done.cancelled():
+            return
+        if done.exception() is not None:
+            self._tell(RequestFailed(self._node_id, request))
+            return
+        try:
+            message = response_from(api_key, decode_response(api_key, version, done.result()))
+        except (ProtocolError, KafkaError, ValueError) as error:
+            log.warning("node %d gave the quorum an answer of no use: %s", self._node_id, error)
+            self._tell(RequestFailed(self._node_id, request))
+            return
+        self._tell(ResponseReceived(self._node_id, request, message))
+
+    def _lost(self, owed: bool) -> None:
+        if owed and not self._closed:
+            self._tell(ConnectionLost(self._node_id))
+
+    def close(self) -> None:
+        self._closed = True
+        if self._connecting is not None:
+            self._connecting.cancel()
+        if self._connection is not None:
+            self._connection.close()

@@ -1,0 +1,143 @@
+"""Replication on this node: it fills the followers, serves the followers of others, and keeps the controller informed.
+
+The hosted partitions see the cluster through here (surroundings.py): who may be in sync, who was heard of, whom to
+tell. A fetcher for each broker that leads something this node follows; one session for each broker that follows it.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from barnabas.broker.follower_sessions import FollowerSessions
+from barnabas.broker.isr_keeper import IsrKeeper
+from barnabas.broker.lost_replicas import LostReplicas
+from barnabas.broker.partition import HostedPartition
+from barnabas.broker.replica_fetcher import FetchLimits, ReplicaFetcher
+from barnabas.broker.replication_throttle import Throttle
+from barnabas.core.cluster.image import MetadataImage
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+log = logging.getLogger(__name__)
+
+
+class Replication:
+    def __init__(self, node: "Node") -> None:
+        self._node = node
+        self.node_id = node.node_id
+        self.steady_ms = node.clock.steady_ms
+        self.max_lag_ms = node.settings.int("replica.lag.time.max.ms")
+        self.limits = FetchLimits.of(node.settings)
+        self.sessions = FollowerSessions(node.ground.random())
+        self.heard = self.sessions.heard
+        self.isr = IsrKeeper(node)
+        self.lost = LostReplicas(node)
+        self.throttle = Throttle(node)
+        self._fetchers: dict[int, ReplicaFetcher] = {}
+        self._source: dict[HostedPartition, int] = {}  # of those that are followed
+        self._running = False
+        self._writing: asyncio.Future[None] | None = None
+        self._when_written: list[Callable[[], None]] = []
+
+    def start(self) -> None:
+        """The logs are in order: followers may be filled."""
+        self._running = True
+        self.isr.start()
+        for partition in self._node.partitions:
+            self.moved(partition)
+
+    def stop(self) -> None:
+        self._running = False
+        self.isr.stop()
+        self.lost.stop()
+        for fetcher in self._fetchers.values():
+            fetcher.close()
+        self.sessions.close()
+
+    @property
+    def stopped_in_order(self) -> bool:
+        return self._node.stopped_in_order
+
+    # --- for the partitions -------------------------------------------------------------------------------------------
+
+    def eligible(self, broker_id: int, broker_epoch: int) -> bool:
+        broker = self._node.image.brokers.get(broker_id)
+        return broker is not None and broker.eligible and broker_epoch in (-1, broker.broker_epoch)
+
+    def isr_due(self, partition: HostedPartition) -> None:
+        self.isr.due(partition)
+
+    def damaged(self, partition: HostedPartition, damage: str) -> None:
+        self.lost.report(partition, damage)
+
+    def failed(self, error: Exception) -> None:
+        self._node.fail(error)
+
+    # --- the image ----------------------------------------------------------------------------------------------------
+
+    def moved(self, partition: HostedPartition) -> None:
+        """It has a leader or an epoch that is new to us, or is gone."""
+        source = self._source.pop(partition, None)
+        if source is not None:
+            fetcher = self._fetchers[source]
+            fetcher.remove(partition)
+        leader = partition.image.leader
+        follows = self._running and not partition.deleted and leader >= 0 and not partition.is_leader
+        if follows:
+            self._source[partition] = leader
+            fetcher = self._fetchers.get(leader) or self._begin(leader)
+            fetcher.add(partition)
+        if source is not None and not self._fetchers[source]:
+            self._fetchers.pop(source).close()
+
+    def _begin(self, source: int) -> ReplicaFetcher:
+        fetcher = self._fetchers[source] = ReplicaFetcher(self._node, source)
+        return fetcher
+
+    def image_changed(self, old: MetadataImage, new: MetadataImage, *, settings_changed: bool) -> None:
+        """After the partitions have taken it over."""
+        if old.configs is not new.configs:
+            self.throttle.image_changed()
+        if settings_changed:
+            self.max_lag_ms = self._node.settings.int("replica.lag.time.max.ms")
+            self.limits = FetchLimits.of(self._node.settings)
+        if old.brokers is not new.brokers:
+            self.sessions.keep_only(new.brokers)
+            for partition in self._node.partitions.led():
+                state = partition.replicas
+                if state is not None and len(state.maximal_isr) < len(state.replicas):
+                    partition.settle()
+                    self.isr.due(partition)
+
+    # --- disk ---------------------------------------------------------------------------------------------------------
+
+    def write_recovery_points(self, then: Callable[[], None]) -> None:
+        """How far each log is on disk, written down before `then`; many that ask together are served by one."""
+        self._when_written.append(then)
+        if self._writing is None:
+            self._write()
+
+    def _write(self) -> None:
+        waiting, self._when_written = self._when_written, []
+        write = self._node.partitions.collect_checkpoint()
+        self._writing = asyncio.get_running_loop().run_in_executor(self._node.read_threads, write)
+        self._writing.add_done_callback(lambda done: self._written(done, waiting))
+
+    def _written(self, done: "asyncio.Future[None]", waiting: list[Callable[[], None]]) -> None:
+        self._writing = None
+        if done.cancelled() or not self._running:
+            return
+        if (error := done.exception()) is not None:
+            log.warning("recovery points not written: %s", error)
+            self._when_written += waiting
+            asyncio.get_running_loop().call_later(1.0, self._retry)
+            return
+        for then in waiting:
+            then()
+        self._retry()
+
+    def _retry(self) -> None:
+        if self._when_written and self._writing is None and self._running:
+            self._write()

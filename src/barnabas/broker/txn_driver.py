@@ -1,0 +1,133 @@
+"""The transaction coordinators of this node: one for each partition of `__transaction_state` it leads.
+
+What a coordinator's driver does is in coordinators.py. The topic asks for `flush.messages=1`, so "committed" means on
+disk: nothing is answered, and no marker sent, before the decision would survive a power loss. Markers go to the leaders
+of the partitions (marker_sender.py), and what became of them is reported back to the machine.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.context import RequestContext
+from barnabas.broker.coordinators import Answer, Coordinators, Effects, Hosted, Token, request_info, settled
+from barnabas.broker.marker_sender import MarkerSender
+from barnabas.broker.partition import HostedPartition
+from barnabas.broker.remote_coordinator import BROKERS_VERSION, RemoteCoordinators
+from barnabas.core.cluster.image import NO_LEADER
+from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.model.ids import TRANSACTION_TOPIC, TopicPartition
+from barnabas.wire.apis import ADD_PARTITIONS_TO_TXN
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+    from barnabas.core.txn.config import TxnConfig
+    from barnabas.core.txn.effects import SendMarkers
+    from barnabas.core.txn.shard import TxnShard
+
+
+class TxnDriver(Coordinators["TxnShard"]):
+    topic = TRANSACTION_TOPIC
+
+    def __init__(self, node: "Node", config: Callable[[], "TxnConfig"]) -> None:
+        super().__init__(node)
+        self._config = config
+        self._remote = RemoteCoordinators(node)
+        self.markers = MarkerSender(node)
+
+    def _make(self, partition: HostedPartition) -> "TxnShard":
+        from barnabas.core.txn.shard import TxnShard
+
+        groups = self._node.groups
+        return TxnShard(self._config(), partition.leader_epoch, self._node.producer_ids.take_now, groups.index_of)
+
+    def ask(self, transactional_id: str, request: Any, context: RequestContext) -> "Answer | Token":
+        """One request about one transactional id. Raises KafkaError when this node does not coordinate it."""
+        return self._ask(self.hosted_for(transactional_id), request, request_info(context))
+
+    def _ask(self, hosted: "Hosted[TxnShard]", request: Any, info: Any) -> "Answer | Token":
+        self.check_writable(hosted, info.api_key)
+        token = self.new_token(hosted)
+        self.drive(hosted, hosted.machine.handle(request, info, self._node.clock.steady_ms(), token))
+        return settled(token)
+
+    def ask_everywhere(self, request: Any, context: RequestContext) -> list[Answer]:
+        """The same question to every coordinator of this node; only for questions that write nothing."""
+        answers = [self._ask(hosted, request, request_info(context)) for hosted in self.every()]
+        return [answer for answer in answers if isinstance(answer, dict)]
+
+    def settings_changed(self) -> None:
+        for hosted in self._hosted.values():
+            hosted.machine.update_config(self._config())
+
+    # --- for the leaders of partitions (KIP-890) --------------------------------------------------------------------
+
+    def enlist(
+        self,
+        transactional_id: str,
+        producer: tuple[int, int],
+        partitions: Iterable[TopicPartition],
+        *,
+        verify_only: bool,
+    ) -> "Answer | Awaitable[Answer]":
+        """Add partitions to the producer's transaction, or only ask whether they belong to it; here, or on the node
+        that coordinates it."""
+        topics: dict[str, list[int]] = {}
+        for topic, index in partitions:
+            topics.setdefault(topic, []).append(index)
+        item: Answer = {
+            "transactional_id": transactional_id,
+            "producer_id": producer[0],
+            "producer_epoch": producer[1],
+            "verify_only": verify_only,
+            "topics": [{"name": name, "partitions": indexes} for name, indexes in topics.items()],
+        }
+        index = self.index_of(transactional_id)
+        if self._node.partitions.get(self.topic, index) is not None:
+            return self._enlist_here(self.at(index), item)
+        image = self._node.image.partition(self.topic, index)
+        if image is None or image.leader in (NO_LEADER, self._node.node_id):
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "nobody coordinates this transaction just now")
+        return self._remote.enlist(image.leader, item)
+
+    def _enlist_here(self, hosted: "Hosted[TxnShard]", item: Answer) -> "Answer | Token":
+        from barnabas.core.groups.effects import RequestInfo
+
+        topics = [SimpleNamespace(**topic) for topic in item["topics"]]
+        request = SimpleNamespace(transactions=[SimpleNamespace(**(item | {"topics": topics}))])
+        return self._ask(hosted, request, RequestInfo(ADD_PARTITIONS_TO_TXN, BROKERS_VERSION, "", ""))
+
+    # --- markers ----------------------------------------------------------------------------------------------------
+
+    def drive(self, hosted: "Hosted[TxnShard]", effects: Effects) -> None:
+        super().drive(hosted, effects)
+        for sent in getattr(effects, "markers", ()):
+            if self._is_current(hosted):
+                hosted.partition.when_committed(hosted.appended_to, partial(self._send, hosted, sent))
+
+    def _is_current(self, hosted: "Hosted[TxnShard]") -> bool:
+        return self._hosted.get(hosted.partition.id.partition) is hosted
+
+    def _send(self, hosted: "Hosted[TxnShard]", sent: "SendMarkers", code: ErrorCode) -> None:
+        """The decision is safe (or lost with the leadership: then another coordinator finds what is left of it)."""
+        if code is ErrorCode.NONE and self._is_current(hosted):
+            self.markers.send(sent, hosted.partition.id.partition, partial(self._report, hosted, sent))
+
+    def _report(
+        self,
+        hosted: "Hosted[TxnShard]",
+        sent: "SendMarkers",
+        written: list[TopicPartition],
+        failed: list[TopicPartition],
+    ) -> None:
+        now_ms = self._node.clock.steady_ms()
+        if written and self._is_current(hosted):
+            self.drive(hosted, hosted.machine.markers_written(sent, written, now_ms))
+        if failed and self._is_current(hosted):
+            self.drive(hosted, hosted.machine.markers_failed(sent, failed, now_ms))
+
+    def close(self) -> None:
+        super().close()
+        self.markers.close()
+        self._remote.close()

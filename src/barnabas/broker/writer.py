@@ -1,0 +1,150 @@
+"""How bytes leave: answers and slices of segment files, in order, without passing a record through Python.
+
+`SocketWriter` writes straight to the socket: a buffer by `send`, a slice by `sendfile`. What the socket does not take
+at once waits in a queue until the socket is writable again. The transport never writes, so the two cannot mix; the
+queue listens on a duplicate of the descriptor because the loop refuses a second listener on a transport's own.
+
+`TransportWriter` is the same for a transport that is not a plain socket: slices are read and handed over as bytes.
+"""
+
+import asyncio
+import os
+import socket
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from barnabas.storage.slice import Slice
+
+Piece = bytes | memoryview | Slice
+
+SENDFILE_FROM_BYTES = 32 * 1024  # below this one pread and one send are cheaper than a send and a sendfile
+
+
+class SocketWriter:
+    __slots__ = ("_fd", "_loop", "_on_drained", "_queue", "_socket", "_waiting", "queued_bytes")
+
+    def __init__(self, transport: asyncio.Transport, on_drained: Callable[[], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._fd: int = transport.get_extra_info("socket").fileno()
+        self._socket: socket.socket | None = None
+        self._queue: deque[Piece] = deque()
+        self._waiting = False
+        self._on_drained = on_drained
+        self.queued_bytes = 0
+
+    def write(self, pieces: Sequence[Piece]) -> None:
+        """Send the pieces now, or as soon as the client reads. Raises OSError when the client is gone."""
+        if self._queue:
+            self._enqueue(pieces)
+            return
+        if len(pieces) == 1 and type(pieces[0]) is bytes:
+            data = pieces[0]
+            try:
+                sent = os.write(self._fd, data)
+            except BlockingIOError:
+                sent = 0
+            if sent != len(data):
+                self._append(memoryview(data)[sent:])
+                self._wait()
+            return
+        self._enqueue(pieces)
+        self._pump()
+
+    def _enqueue(self, pieces: Sequence[Piece]) -> None:
+        """Queue pieces; neighbours that are bytes (small slices included) become one."""
+        run: list[bytes | memoryview] = []
+        for piece in pieces:
+            if isinstance(piece, Slice):
+                if piece.length < SENDFILE_FROM_BYTES:
+                    run.append(piece.read())
+                    continue
+                if run:
+                    self._append(b"".join(run))
+                    run = []
+                self._queue.append(piece)
+                self.queued_bytes += piece.length
+            else:
+                run.append(piece)
+        if run:
+            self._append(run[0] if len(run) == 1 else b"".join(run))
+
+    def _append(self, data: bytes | memoryview) -> None:
+        self._queue.append(data)
+        self.queued_bytes += len(data)
+
+    def _pump(self) -> None:
+        """Send from the queue until it is empty or the socket is full."""
+        queue = self._queue
+        while queue:
+            piece = queue[0]
+            try:
+                if isinstance(piece, Slice):
+                    size = piece.length
+                    sent = os.sendfile(self._fd, piece.fd, piece.position, size)
+                    if sent == 0:
+                        raise ConnectionAbortedError("a segment file ended before its slice did")
+                    piece.position += sent
+                    piece.length -= sent
+                else:
+                    size = len(piece)
+                    if len(queue) > 1:  # more follows: let the kernel put both into one packet
+                        sent = self._own_socket().send(piece, socket.MSG_MORE)
+                    else:
+                        sent = os.write(self._fd, piece)
+                    if sent < size:
+                        queue[0] = memoryview(piece)[sent:]
+            except BlockingIOError:
+                self._wait()
+                return
+            self.queued_bytes -= sent
+            if sent == size:
+                queue.popleft()
+        if self._waiting:
+            self._waiting = False
+            self._loop.remove_writer(self._own_socket().fileno())
+            self._on_drained()
+
+    def _wait(self) -> None:
+        if not self._waiting:
+            self._waiting = True
+            self._loop.add_writer(self._own_socket().fileno(), self._writable)
+
+    def _writable(self) -> None:
+        try:
+            self._pump()
+        except OSError:
+            self.close()
+            self._on_drained()
+
+    def _own_socket(self) -> socket.socket:
+        if self._socket is None:
+            self._socket = socket.socket(fileno=os.dup(self._fd))
+        return self._socket
+
+    def close(self) -> None:
+        """Forget what is queued and free the duplicate descriptor."""
+        self._queue.clear()
+        self.queued_bytes = 0
+        if self._socket is not None:
+            if self._waiting:
+                self._waiting = False
+                self._loop.remove_writer(self._socket.fileno())
+            self._socket.close()
+            self._socket = None
+
+
+class TransportWriter:
+    __slots__ = ("_transport",)
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+
+    @property
+    def queued_bytes(self) -> int:
+        return self._transport.get_write_buffer_size()
+
+    def write(self, pieces: Sequence[Piece]) -> None:
+        self._transport.write(b"".join(piece.read() if isinstance(piece, Slice) else piece for piece in pieces))
+
+    def close(self) -> None:
+        """Nothing of its own to free."""

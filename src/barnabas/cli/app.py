@@ -1,0 +1,113 @@
+"""The tree of commands. One file a group; each command imports what it needs when it runs, so that help stays quick.
+
+Help is plain text (no boxes): it reads well at any width, in a pipe and in docs/cli.md, which is made from this tree by
+tools/cli_page.py and compared with it by a test.
+"""
+
+import os
+from typing import Any
+
+import typer
+import typer.core
+
+from barnabas.cli import (
+    cluster,
+    config,
+    consume,
+    demo,
+    doctor,
+    group,
+    log,
+    pipeline,
+    produce,
+    sim,
+    topic,
+    txn,
+    up_command,
+    version,
+)
+from barnabas.cli.failure import FAILED, USAGE, usage
+
+
+class InOrder(typer.core.TyperGroup):
+    """Lists the commands in the order of a first day, not groups after commands."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        order = (
+            "up",
+            "demo",
+            "cluster",
+            "topic",
+            "produce",
+            "consume",
+            "group",
+            "txn",
+            "pipeline",
+            "config",
+            "log",
+            "doctor",
+            "sim",
+            "version",
+        )
+        return [name for name in order if name in self.commands]
+
+
+app = typer.Typer(
+    name="barnabas",
+    cls=InOrder,
+    help="Barnabas: event streaming that speaks Kafka's protocol.\n\nStart with: barnabas up",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+app.command("up")(up_command.up)
+app.add_typer(cluster.app, name="cluster")
+app.add_typer(topic.app, name="topic")
+app.command("produce")(produce.produce)
+app.command("consume")(consume.consume)
+app.add_typer(group.app, name="group")
+app.add_typer(txn.app, name="txn")
+app.add_typer(pipeline.app, name="pipeline")
+app.add_typer(config.app, name="config")
+app.add_typer(log.app, name="log")
+app.command("doctor")(doctor.doctor)
+app.command("demo")(demo.demo)
+app.command("sim")(sim.sim)
+app.command("version")(version.version)
+
+COMPLETION = "_BARNABAS_COMPLETE"  # set by the shell's completion script
+
+# typer carries its own copy of click since 0.2x and used the package before: take the class from whichever is there.
+_USAGE_ERROR: type[Exception] = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+
+
+def invoke(arguments: list[str]) -> int:
+    """Run one command line; a wrong one becomes a Failure with exit code 2.
+
+    Not by typer's own `main`: that one would end the process itself, with code 1 when a reader leaves a pipe.
+    """
+    command = typer.main.get_command(app)
+    if COMPLETION in os.environ:
+        command.main(arguments, prog_name="barnabas", complete_var=COMPLETION)
+    try:
+        with command.make_context("barnabas", arguments) as context:
+            command.invoke(context)
+    except typer.Exit as ended:
+        return ended.exit_code
+    except typer.Abort:
+        return FAILED
+    except _USAGE_ERROR as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            typer.echo(str(error), err=True)
+            return USAGE
+        where = getattr(error, "ctx", None)
+        path = where.command_path if where else "barnabas"
+        raise usage(_one_line(error), f"See: {path} --help") from None
+    return 0
+
+
+def _one_line(error: Exception) -> str:
+    text: str = error.format_message() if hasattr(error, "format_message") else str(error)
+    text = " ".join(text.split())
+    return text[:1].lower() + text[1:]

@@ -1,0 +1,232 @@
+"""`barnabas cluster`: see a cluster, spread its load, empty a node, and watch it lose a leader and nothing else."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from barnabas.cli import human
+from barnabas.cli.cluster_kill import kill_test
+from barnabas.cli.failure import Failure, usage
+from barnabas.cli.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, Yes, confirm
+from barnabas.cli.screen import Column, emit_json, facts, paint, say, table
+
+if TYPE_CHECKING:
+    from barnabas.cli.cluster_plan import Move
+    from barnabas.cli.cluster_view import Broker, View
+    from barnabas.cli.wire_client import Cluster
+
+app = typer.Typer(help="See a cluster, spread its load, empty a node, test a failover.", no_args_is_help=True)
+app.command("kill-test")(kill_test)
+
+DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Show the plan, and change nothing.")]
+AtOnce = Annotated[int, typer.Option("--at-once", min=1, max=1000, metavar="N", help="Partitions moved side by side.")]
+Throttle = Annotated[
+    str | None,
+    typer.Option("--throttle", metavar="RATE", help="At most so many bytes a second and node: 50MB, 200KB."),
+]
+_SHOWN = 20
+
+
+@app.command("status")
+def status(
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Again every second, until Ctrl-C.")] = False,
+    as_json: AsJson = False,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+) -> None:
+    """Show nodes, leaders, the quorum, and what is not safe.
+
+    \b
+    Example:
+      barnabas cluster status
+      barnabas cluster status --watch
+      barnabas cluster status --json | jq '.partitions[] | select(.leader < 0)'
+    """
+    from barnabas.cli.cluster_view import view
+    from barnabas.cli.wire_client import Cluster
+
+    with Cluster(bootstrap) as cluster:
+        while True:
+            found = view(cluster)
+            if as_json:
+                emit_json(found)
+            else:
+                if watch:
+                    say("\x1b[2J\x1b[H" + time.strftime("%H:%M:%S"))
+                _show(found)
+            if not watch:
+                return
+            time.sleep(1.0)
+
+
+def _show(found: View) -> None:
+    up = sum(broker.up for broker in found.brokers)
+    quorum = f"node {found.quorum_leader} leads, epoch {found.quorum_epoch}, voters {', '.join(map(str, found.voters))}"
+    facts(
+        [
+            ("cluster", found.cluster_id),
+            ("nodes", f"{up} of {len(found.brokers)} up"),
+            ("quorum", quorum if found.quorum_leader >= 0 else "no leader is known now"),
+            ("topics", f"{human.plural(found.topics, 'topic')}, {human.plural(len(found.partitions), 'partition')}"),
+            ("health", _health(found)),
+        ]
+    )
+    say()
+    columns = (
+        Column("node", True, style="bold"), Column("address", flexible=True), Column("rack"), Column("state"),
+        Column("leads", True), Column("replicas", True), Column("quorum"), Column("behind", True),
+    )  # fmt: skip
+    table(columns, (_row(broker) for broker in found.brokers))
+    for title, partitions in (("without a leader", found.without_leader), ("under-replicated", found.under_replicated)):
+        if partitions:
+            say()
+            say(paint(f"{title}:", "red" if title.startswith("without") else "yellow"))
+            for each in partitions[:_SHOWN]:
+                say(f"  {each.name}  replicas {_ids(each.replicas)}  in sync {_ids(each.isr)}")
+            if len(partitions) > _SHOWN:
+                say(f"  and {len(partitions) - _SHOWN} more")
+
+
+def _health(found: View) -> str:
+    missing, under = len(found.without_leader), len(found.under_replicated)
+    if missing:
+        return f"{human.plural(missing, 'partition')} without a leader, {under} under-replicated"
+    return f"{human.plural(under, 'partition')} under-replicated" if under else "every partition is fully replicated"
+
+
+def _row(broker: Broker) -> list[str]:
+    behind = "-" if broker.behind is None else human.count(broker.behind)
+    address = f"{broker.host}:{broker.port}" if broker.port else "controller only"
+    return [
+        str(broker.id), address, broker.rack or "-", "up" if broker.up else "down",
+        human.count(broker.leads), human.count(broker.replicas), broker.role or "-", behind,
+    ]  # fmt: skip
+
+
+def _ids(ids: tuple[int, ...]) -> str:
+    return ",".join(map(str, ids)) or "none"
+
+
+@app.command("balance")
+def balance(
+    dry_run: DryRun = False,
+    throttle: Throttle = None,
+    at_once: AtOnce = 10,
+    yes: Yes = False,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+) -> None:
+    """Spread partitions and leaders evenly over the nodes that are up.
+
+    Clients go on while partitions move. Ctrl-C stops: what is under way is taken back, what is done stays.
+
+    \b
+    Example:
+      barnabas cluster balance --dry-run
+      barnabas cluster balance --throttle 50MB
+    """
+    from barnabas.cli.wire_client import Cluster
+
+    rate = _rate(throttle)
+    with Cluster(bootstrap) as cluster:
+        moves = _planned(cluster, frozenset())
+        if not moves:
+            say("the cluster is balanced: nothing to move")
+            return
+        _tell_plan(moves)
+        if dry_run:
+            return
+        confirm(f"Move {human.plural(len(moves), 'partition')}?", yes)
+        _carry_out(cluster, bootstrap, moves, at_once, rate)
+    say(f"moved {human.plural(len(moves), 'partition')}")
+
+
+@app.command("drain")
+def drain(
+    node: Annotated[int, typer.Argument(metavar="NODE", help="The node's id.")],
+    dry_run: DryRun = False,
+    throttle: Throttle = None,
+    at_once: AtOnce = 10,
+    keep: Annotated[bool, typer.Option("--keep", help="Empty it, but leave it a member of the cluster.")] = False,
+    yes: Yes = False,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+) -> None:
+    """Move everything off a node and take it out of the cluster.
+
+    Its partitions go to the other nodes, its vote in the quorum is taken back, and its registration ends. Stop it
+    afterwards; a node that is down already can be drained too, as long as its partitions have other replicas.
+
+    \b
+    Example:
+      barnabas cluster drain 3
+      barnabas cluster drain 3 --keep --throttle 50MB
+    """
+    from barnabas.cli.cluster_leave import leave
+    from barnabas.cli.cluster_view import view
+    from barnabas.cli.wire_client import Cluster
+
+    rate = _rate(throttle)
+    with Cluster(bootstrap) as cluster:
+        known = [broker.id for broker in view(cluster).brokers]
+        if node not in known:
+            raise Failure(f"there is no node {node}", f"There are {', '.join(map(str, known))}.")
+        moves = _planned(cluster, frozenset({node}))
+        _tell_plan(moves)
+        if dry_run:
+            return
+        ending = "" if keep else " and take it out of the cluster"
+        confirm(f"Empty node {node}{ending}?", yes)
+        _carry_out(cluster, bootstrap, moves, at_once, rate)
+        if not keep:
+            leave(cluster, node)
+    say(f"node {node} is empty" + ("" if keep else " and no member of the cluster any more: stop it now"))
+
+
+def _planned(cluster: Cluster, leaving: frozenset[int]) -> list[Move]:
+    from barnabas.cli.cluster_plan import NoRoom, plan
+    from barnabas.cli.cluster_view import sizes, view
+
+    found = view(cluster)
+    try:
+        return plan(found.brokers, found.partitions, sizes(cluster, found.brokers), leaving)
+    except NoRoom as error:
+        raise Failure(str(error), "Add a node first, or give those topics fewer replicas.") from None
+
+
+def _tell_plan(moves: list[Move]) -> None:
+    if not moves:
+        return
+    columns = (
+        Column("partition", flexible=True, style="bold"), Column("replicas"), Column("becomes"), Column("data", True)
+    )  # fmt: skip
+    rows = ([move.partition.name, _ids(move.partition.replicas), _ids(move.replicas), _data(move)] for move in moves)
+    table(columns, rows)
+    total = sum(move.bytes * len(move.added) for move in moves)
+    say(f"{human.plural(len(moves), 'partition')}, {human.size(total)} to copy")
+
+
+def _data(move: Move) -> str:
+    return human.size(move.bytes * len(move.added)) if move.added else "leader only"
+
+
+def _carry_out(cluster: Cluster, bootstrap: str, moves: list[Move], at_once: int, rate: int | None) -> None:
+    from barnabas.cli.cluster_moves import carry_out, throttled
+
+    if moves:
+        with throttled(bootstrap, moves, rate):
+            carry_out(cluster, moves, at_once)
+
+
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30}
+
+
+def _rate(text: str | None) -> int | None:
+    """`50MB` a second."""
+    if text is None:
+        return None
+    number = text.rstrip("BbKkMmGgIi/s ")
+    unit = text[len(number) :].upper().removesuffix("/S").strip()
+    if not number.isdigit() or unit not in _UNITS or not int(number):
+        raise usage(f"--throttle {text!r} is not a rate", "Write it as 50MB or 200KB (a second).")
+    return int(number) * _UNITS[unit]

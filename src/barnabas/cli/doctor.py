@@ -1,0 +1,75 @@
+"""`barnabas doctor`: can a client reach this node, what will it be told, and is this machine fit to run one.
+
+Each line is ok, warn or fail, with the way out. Exit code 1 when something failed; warnings alone are 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import typer
+
+from barnabas.cli.failure import FAILED
+from barnabas.cli.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap
+from barnabas.cli.screen import emit_json, paint, quoted, say
+
+Status = Literal["ok", "warn", "fail"]
+_COLOURS = {"ok": "green", "warn": "yellow", "fail": "red"}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    status: Status
+    what: str
+    told: str
+    way_out: str = ""
+
+
+def doctor(
+    write: Annotated[
+        bool, typer.Option("--write", "-w", help="Also write to a scratch topic: latency, and the node's clock.")
+    ] = False,
+    data: Annotated[
+        str | None,
+        typer.Option("--data", "-d", metavar="DIR", help="The data folder to look at; usually that of `up`."),
+    ] = None,
+    as_json: AsJson = False,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+) -> None:
+    """Check that clients can reach the node, and the machine.
+
+    Each line is ok, warn or fail, with the way out. It fails (exit code 1) when a line does.
+
+    \b
+    Example:
+      barnabas doctor
+      barnabas doctor -b events.example.org:9092 --write
+      barnabas doctor --data /var/lib/barnabas --json
+    """
+    from pathlib import Path
+
+    from barnabas.cli import checks_node, checks_system
+    from barnabas.cli.up_settings import default_data
+
+    folder = Path(data).expanduser() if data is not None else default_data()
+    sections = [("node", checks_node.checks(bootstrap, write=write)), ("system", checks_system.checks(folder))]
+    found: dict[str, list[Check]] = {}
+    for name, checks in sections:
+        found[name] = []
+        if not as_json:
+            say(paint(name, "bold"))
+        for check in checks:
+            found[name].append(check)
+            if not as_json:
+                _show(check)
+    if as_json:
+        emit_json(found)
+    if any(check.status == "fail" for checks in found.values() for check in checks):
+        raise typer.Exit(FAILED)
+
+
+def _show(check: Check) -> None:
+    say(f"  {paint(check.status.ljust(4), _COLOURS[check.status])}  {check.what.ljust(12)}  {quoted(check.told)}")
+    if check.way_out and check.status != "ok":
+        say(f"  {' ' * 4}  {' ' * 12}  {paint('→ ' + check.way_out, 'dim')}")

@@ -1,0 +1,81 @@
+"""A consumer's options as librdkafka's settings, and the combinations that make no sense."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from barnabas.client.connection import librdkafka_settings
+from barnabas.client.errors import BadSetting
+from barnabas.client.start import Where, reset_policy
+
+Commit = Literal["auto", "manual", "before"]
+Protocol = Literal["classic", "consumer"]
+FETCH_WAIT_MS = (
+    100  # librdkafka asks one thing at a time: a partition that has just come waits for the long poll before
+)
+FETCH_WAIT_TO_END_MS = 10  # whoever stops at the end only waits to be told that it is the end
+AUTO_COMMIT_MS = 1_000  # after a crash at most a second of finished work is done again; Kafka's clients say five
+FETCH_AGAIN_MS = 5  # librdkafka waits a second by default when its queue is full, and a quick reader waits with it
+
+
+def check_options(
+    topics: Sequence[str],
+    group: str | None,
+    partitions: Sequence[int] | None,
+    commit: str,
+    batch_records: int | None,
+    max_records: int | None,
+) -> None:
+    if not topics or not all(isinstance(each, str) and each for each in topics):
+        raise BadSetting("a consumer needs a topic, or a pattern")
+    if group == "":
+        raise BadSetting("a group needs a name; leave it out to read without one")
+    if group is not None and partitions is not None:
+        raise BadSetting("the group decides which partitions are read: give either `group` or `partitions`")
+    if commit not in ("auto", "manual", "before"):
+        raise BadSetting(f'commit is "auto", "manual" or "before", not {commit!r}')
+    if batch_records is not None and batch_records < 1:
+        raise BadSetting("batch_records is at least 1")
+    if max_records is not None and max_records < 0:
+        raise BadSetting("max_records is at least 0")
+
+
+def consumer_settings(
+    bootstrap: str,
+    group: str | None,
+    start: Where,
+    commit: Commit,
+    follow: bool,
+    isolation_level: str,
+    protocol: Protocol,
+    instance_id: str | None,
+    config: Mapping[str, Any] | None,
+    extra: Mapping[str, Any],
+) -> dict[str, Any]:
+    ours: dict[str, Any] = {
+        "group.id": group if group is not None else "barnabas-reader",  # wanted by librdkafka, never joined
+        "auto.offset.reset": reset_policy(start),
+        "enable.auto.commit": group is not None and commit == "auto",
+        "auto.commit.interval.ms": AUTO_COMMIT_MS,
+        "enable.auto.offset.store": False,  # finished is what the loop came back from, not what was fetched
+        "enable.partition.eof": not follow,
+        "fetch.wait.max.ms": FETCH_WAIT_MS if follow else FETCH_WAIT_TO_END_MS,
+        "fetch.queue.backoff.ms": FETCH_AGAIN_MS,
+        "isolation.level": isolation_level,
+        "allow.auto.create.topics": True,  # as Java's consumer: the reader may come before the writer
+    }
+    if protocol == "consumer":
+        ours["group.protocol"] = "consumer"
+    elif protocol != "classic":
+        raise BadSetting(f'protocol is "classic" or "consumer", not {protocol!r}')
+    if instance_id is not None:
+        ours["group.instance.id"] = instance_id
+    return librdkafka_settings(bootstrap, ours, config, extra)
+
+
+def is_incremental(settings: Mapping[str, Any]) -> bool:
+    """Do partitions come and go one by one (cooperative), or all at once?"""
+    return settings.get("group.protocol") == "consumer" or "cooperative" in str(
+        settings.get("partition.assignment.strategy", "")
+    )

@@ -1,0 +1,151 @@
+"""Which settings a resource may have: names, values, and the rules between them.
+
+Kafka's codes differ by resource and its tools rely on that: a topic's or a group's bad setting is INVALID_CONFIG, a
+broker's is INVALID_REQUEST. A broker may be given names nobody knows (plugins read them); their values count as secret.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.model.limits import CONFIG_VALUE_MAX_CHARS, CONFIGS_PER_RESOURCE_MAX
+from barnabas.model.settings import (
+    GROUP_SETTINGS,
+    METRICS_SETTINGS,
+    NODE_SETTINGS,
+    TOPIC_SETTINGS,
+    ConfigType,
+    ResourceType,
+    Setting,
+    Settings,
+    UpdateMode,
+    parse_value,
+)
+
+_TABLES: dict[int, Mapping[str, Setting]] = {
+    ResourceType.TOPIC: TOPIC_SETTINGS,
+    ResourceType.BROKER: NODE_SETTINGS,
+    ResourceType.CLIENT_METRICS: METRICS_SETTINGS,
+    ResourceType.GROUP: GROUP_SETTINGS,
+}
+
+
+def setting_of(resource_type: int, name: str) -> Setting | None:
+    return _TABLES[resource_type].get(name)
+
+
+def is_list(resource_type: int, name: str) -> bool:
+    setting = setting_of(resource_type, name)
+    return setting is not None and setting.type is ConfigType.LIST
+
+
+def check_topic_configs(pairs: Iterable[tuple[str, str | None]], settings: Settings) -> dict[str, str]:
+    """A new topic's settings; of a name that stands there twice, the last counts."""
+    configs: dict[str, str] = {}
+    for name, value in pairs:
+        if value is None:
+            raise KafkaError(ErrorCode.INVALID_CONFIG, f"a topic's setting cannot be null: {name}")
+        configs[name] = value
+    check_configs(ResourceType.TOPIC, "", configs, settings)
+    return configs
+
+
+def check_configs(resource_type: int, resource_name: str, configs: Mapping[str, str], settings: Settings) -> None:
+    """Whether a resource may have exactly these settings; KafkaError otherwise."""
+    if len(configs) > CONFIGS_PER_RESOURCE_MAX:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"more than {CONFIGS_PER_RESOURCE_MAX} settings for one resource")
+    for name, value in configs.items():
+        if len(value) > CONFIG_VALUE_MAX_CHARS or len(name) > CONFIG_VALUE_MAX_CHARS:
+            raise KafkaError(ErrorCode.INVALID_CONFIG, f"{name[:80]}: longer than {CONFIG_VALUE_MAX_CHARS} characters")
+    match resource_type:
+        case ResourceType.TOPIC:
+            _check_topic(configs, settings)
+        case ResourceType.BROKER:
+            _check_broker(resource_name, configs)
+        case ResourceType.GROUP:
+            _check_group(configs, settings)
+        case ResourceType.CLIENT_METRICS:
+            _check_metrics(configs)
+
+
+def _check_topic(configs: Mapping[str, str], settings: Settings) -> None:
+    _check_values("topic", TOPIC_SETTINGS, configs)
+    view = settings.topic(configs)
+    least, most = view.int("min.compaction.lag.ms"), view.int("max.compaction.lag.ms")
+    if least > most:
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG, f"min.compaction.lag.ms={least} is above max.compaction.lag.ms={most}"
+        )
+    if view.bool("remote.storage.enable"):
+        raise KafkaError(ErrorCode.INVALID_CONFIG, "remote.storage.enable=true: there is no tiered storage here")
+
+
+def _check_broker(resource_name: str, configs: Mapping[str, str]) -> None:
+    for name, value in configs.items():
+        setting = NODE_SETTINGS.get(name)
+        if setting is None:
+            continue
+        if setting.update_mode is UpdateMode.READ_ONLY:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{name} is read at start and cannot change while running")
+        if setting.update_mode is UpdateMode.PER_NODE and not resource_name:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{name} is set for one broker, not for all: name the broker")
+        try:
+            parse_value(setting, value)
+        except KafkaError as error:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, error.message) from None
+
+
+def _check_group(configs: Mapping[str, str], settings: Settings) -> None:
+    """A group's times stay between the node's least and most (KIP-848: group.consumer.min/max...)."""
+    _check_values("group", GROUP_SETTINGS, configs)
+    for name, text in configs.items():
+        value = parse_value(GROUP_SETTINGS[name], text)
+        kind, _, rest = name.partition(".")
+        low, high = f"group.{kind}.min.{rest}", f"group.{kind}.max.{rest}"
+        if name == "streams.num.standby.replicas":
+            high = "group.streams.max.standby.replicas"
+        if low in settings and isinstance(value, int) and value < settings.int(low):
+            raise KafkaError(ErrorCode.INVALID_CONFIG, f"{name}={value} is below {low}={settings.int(low)}")
+        if high in settings and isinstance(value, int) and value > settings.int(high):
+            raise KafkaError(ErrorCode.INVALID_CONFIG, f"{name}={value} is above {high}={settings.int(high)}")
+    for kind in ("consumer", "share", "streams"):
+        session, beat = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
+        session_ms = int(configs.get(session) or settings.int(f"group.{session}"))
+        beat_ms = int(configs.get(beat) or settings.int(f"group.{beat}"))
+        if session_ms <= beat_ms:
+            raise KafkaError(ErrorCode.INVALID_CONFIG, f"{session}={session_ms} must be above {beat}={beat_ms}")
+
+
+def _check_metrics(configs: Mapping[str, str]) -> None:
+    for name in configs:
+        if name not in METRICS_SETTINGS:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"unknown client metrics setting {name}")
+    interval = METRICS_SETTINGS["interval.ms"]
+    if interval.name in configs:
+        try:
+            parse_value(interval, configs[interval.name])
+        except KafkaError as error:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, error.message) from None
+    for pattern in filter(None, configs.get("match", "").split(",")):
+        key, equals, _ = pattern.partition("=")
+        if not equals or key.strip() not in _METRICS_MATCH_KEYS:
+            raise KafkaError(ErrorCode.INVALID_CONFIG, f"match: {pattern!r} is not a known key, = and a pattern")
+
+
+_METRICS_MATCH_KEYS = frozenset(
+    {
+        "client_instance_id",
+        "client_id",
+        "client_software_name",
+        "client_software_version",
+        "client_source_address",
+        "client_source_port",
+    }
+)
+
+
+def _check_values(kind: str, table: Mapping[str, Setting], configs: Mapping[str, str]) -> None:
+    for name, value in configs.items():
+        setting = table.get(name)
+        if setting is None:
+            raise KafkaError(ErrorCode.INVALID_CONFIG, f"unknown {kind} setting {name!r}")
+        parse_value(setting, value)

@@ -1,0 +1,68 @@
+"""Feature levels (KIP-584, KIP-1022): what this release supports, what the cluster has settled on, and
+UpdateFeatures.
+
+Clients read the settled levels in ApiVersions and behave accordingly: `group.version` 1 turns on the new consumer
+protocol (KIP-848), `transaction.version` 2 makes a Java producer use the newer transactions (KIP-890).
+Eligible leader replicas (KIP-966) are always kept, whatever the level says.
+`metadata.version` is the level of Kafka 4.3, whose records and messages we match. `kraft.version` belongs to the quorum
+and does not change through UpdateFeatures.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from barnabas.core.cluster.items import FeatureUpdate
+from barnabas.core.cluster.records import FeatureLevel, Record
+from barnabas.model.errors import ErrorCode, KafkaError
+
+METADATA_VERSION, KRAFT_VERSION = "metadata.version", "kraft.version"
+SUPPORTED: dict[str, tuple[int, int]] = {
+    "eligible.leader.replicas.version": (0, 1),
+    "group.version": (0, 1),
+    "kraft.version": (0, 1),
+    "metadata.version": (7, 30),
+    "share.version": (0, 0),
+    "transaction.version": (0, 2),
+}
+DEFAULT_LEVELS = {
+    "metadata.version": 30,
+    "eligible.leader.replicas.version": 1,
+    "group.version": 1,
+    "kraft.version": 1,
+    "transaction.version": 2,
+}
+UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
+
+
+def default_feature_records() -> list[Record]:
+    """What a new cluster settles on."""
+    return [FeatureLevel(name=name, level=level) for name, level in DEFAULT_LEVELS.items()]
+
+
+def update_records(finalized: Mapping[str, int], updates: Sequence[FeatureUpdate]) -> list[Record]:
+    """All the updates or, with KafkaError, none (KIP-584: one request is one change)."""
+    records: list[Record] = []
+    for update in {update.name: update for update in updates}.values():
+        old = finalized.get(update.name, 0)
+        _check(update, old)
+        if update.max_version_level != old:
+            records.append(FeatureLevel(name=update.name, level=update.max_version_level))
+    return records
+
+
+def _check(update: FeatureUpdate, old: int) -> None:
+    name, level = update.name, update.max_version_level
+    if update.upgrade_type not in (UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE):
+        raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"{name}: unknown kind of update {update.upgrade_type}")
+    if name == KRAFT_VERSION and level != old:
+        raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"{name}: is set when the quorum is made")
+    low, high = SUPPORTED.get(name, (0, -1))
+    if name not in SUPPORTED:
+        raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"{name}: no such feature")
+    if not low <= level <= high:
+        raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"{name}: level {level} is not between {low} and {high}")
+    if level < old and update.upgrade_type == UPGRADE:
+        raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"{name}: from {old} to {level} is a downgrade: ask for one")
+    if level > old and update.upgrade_type != UPGRADE:
+        raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"{name}: from {old} to {level} is no downgrade")
+    if level < old and name == METADATA_VERSION:
+        raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"{name}: older metadata is not written by this release")

@@ -1,0 +1,24 @@
+"""Heartbeat (0-4): "I am here"; the answer tells the member when to join again.
+
+While members synchronise (CompletingRebalance) a heartbeat is an ordinary one: telling a member to rejoin there would
+set off a second rebalance for nothing.
+"""
+
+from typing import Any
+
+from barnabas.core.groups.classic.group import ClassicGroup, ClassicState
+from barnabas.core.groups.classic.rebalance import heard_from
+from barnabas.core.groups.world import World
+from barnabas.model.errors import ErrorCode, KafkaError
+
+
+def heartbeat_classic(world: World, group: ClassicGroup, request: Any, token: object) -> None:
+    member = group.known_member(request.member_id, request.group_instance_id)
+    if request.generation_id != group.generation:
+        raise KafkaError(ErrorCode.ILLEGAL_GENERATION, f"the group is in generation {group.generation}")
+    if group.is_empty:
+        raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"group {group.group_id!r} is empty")
+    heard_from(world, group, member)
+    preparing = group.state is ClassicState.PREPARING
+    code = ErrorCode.REBALANCE_IN_PROGRESS if preparing else ErrorCode.NONE
+    world.reply(token, {"error_code": int(code)}, after_commit=False)

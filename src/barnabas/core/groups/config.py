@@ -1,0 +1,85 @@
+"""The coordinator's settings, by Kafka's names with underscores.
+
+One departure from Kafka, on purpose. Kafka makes every new group wait the whole `group.initial.rebalance.delay.ms`
+(3 s) so that members that start together share one rebalance. Here the setting is the ceiling of an adaptive wait: the
+first rebalance begins once no further member has come for `initial_rebalance_quiet_ms`, and at the latest when the
+setting has passed. Members that arrive together still share one generation, and a lone consumer reads its first record
+after a fraction of a second. A ceiling of 0 turns the wait off.
+
+A second one, for KIP-848 groups: a member that waits for partitions others are still giving back is told to heartbeat
+sooner than `group.consumer.heartbeat.interval.ms` until it has them. Members that start together would otherwise wait a
+whole interval for what was free after milliseconds. The larger the group the slower, so that a group that waits for one
+slow member costs a bounded number of requests.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+_MINUTE_MS = 60_000
+_WAITING_MS_PER_MEMBER = 5  # 200 requests a second of one group at most
+
+
+class MigrationPolicy(Enum):
+    """Which way a live group may move between the classic and the consumer protocol (KIP-848)."""
+
+    DISABLED = "disabled"
+    UPGRADE = "upgrade"
+    DOWNGRADE = "downgrade"
+    BIDIRECTIONAL = "bidirectional"
+
+    @property
+    def may_upgrade(self) -> bool:
+        return self in (MigrationPolicy.UPGRADE, MigrationPolicy.BIDIRECTIONAL)
+
+    @property
+    def may_downgrade(self) -> bool:
+        return self in (MigrationPolicy.DOWNGRADE, MigrationPolicy.BIDIRECTIONAL)
+
+
+def _no_overrides(group_id: str) -> Mapping[str, int]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class GroupConfig:
+    group_initial_rebalance_delay_ms: int = 3_000
+    initial_rebalance_quiet_ms: int = 150  # ours: see above
+    waiting_heartbeat_min_ms: int = 200  # ours: see above
+    group_min_session_timeout_ms: int = 6_000
+    group_max_session_timeout_ms: int = 30 * _MINUTE_MS
+    group_max_size: int = 2**31 - 1
+    offsets_retention_minutes: int = 7 * 24 * 60
+    offsets_retention_check_interval_ms: int = 10 * _MINUTE_MS
+    offset_metadata_max_bytes: int = 4096
+    group_consumer_session_timeout_ms: int = 45_000
+    group_consumer_min_session_timeout_ms: int = 45_000
+    group_consumer_max_session_timeout_ms: int = 60_000
+    group_consumer_heartbeat_interval_ms: int = 5_000
+    group_consumer_min_heartbeat_interval_ms: int = 5_000
+    group_consumer_max_heartbeat_interval_ms: int = 15_000
+    group_consumer_max_size: int = 2**31 - 1
+    group_consumer_assignors: tuple[str, ...] = ("uniform", "range")  # the first is the default
+    group_consumer_migration_policy: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL
+    # Per-group settings (`consumer.session.timeout.ms`, `consumer.heartbeat.interval.ms`), by group id.
+    overrides: Callable[[str], Mapping[str, int]] = _no_overrides
+
+    @property
+    def offsets_retention_ms(self) -> int:
+        return self.offsets_retention_minutes * _MINUTE_MS
+
+    def consumer_session_timeout_ms(self, group_id: str) -> int:
+        wanted = self.overrides(group_id).get("consumer.session.timeout.ms", self.group_consumer_session_timeout_ms)
+        return min(max(wanted, self.group_consumer_min_session_timeout_ms), self.group_consumer_max_session_timeout_ms)
+
+    def waiting_heartbeat_interval_ms(self, group_id: str, members: int) -> int:
+        soon_ms = max(self.waiting_heartbeat_min_ms, members * _WAITING_MS_PER_MEMBER)
+        return min(soon_ms, self.consumer_heartbeat_interval_ms(group_id))
+
+    def consumer_heartbeat_interval_ms(self, group_id: str) -> int:
+        wanted = self.overrides(group_id).get(
+            "consumer.heartbeat.interval.ms", self.group_consumer_heartbeat_interval_ms
+        )
+        return min(
+            max(wanted, self.group_consumer_min_heartbeat_interval_ms), self.group_consumer_max_heartbeat_interval_ms
+        )

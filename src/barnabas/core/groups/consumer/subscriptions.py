@@ -1,0 +1,86 @@
+"""What a group reads: names, and regular expressions resolved on the server (RE2, KIP-848).
+
+RE2 runs in time linear in the topic's name whatever the pattern, so a client cannot stop the loop with one. A pattern
+must match the whole name. The topics it stands for are written down (kind 16) and looked up again when topics change.
+"""
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import re2
+
+from barnabas.core.groups.consumer.group import ConsumerGroup
+from barnabas.core.groups.records.consumer_group import ConsumerGroupValue, RegexValue
+from barnabas.core.groups.records.keys import Kind, RecordKey
+from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.model.limits import GROUP_REGEX_MAX_BYTES, GROUP_REGEX_MAX_CHARS
+
+if TYPE_CHECKING:
+    from barnabas.core.groups.world import World
+
+
+def compile_regex(text: str) -> Any:
+    if len(text) > GROUP_REGEX_MAX_CHARS:
+        raise KafkaError(ErrorCode.INVALID_REGULAR_EXPRESSION, f"longer than {GROUP_REGEX_MAX_CHARS} characters")
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = GROUP_REGEX_MAX_BYTES
+    try:
+        return re2.compile(text, options)
+    except re2.error as error:
+        reason = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else str(error)
+        raise KafkaError(
+            ErrorCode.INVALID_REGULAR_EXPRESSION, f"SubscribedTopicRegex `{text}` is not a valid expression: {reason}."
+        ) from error
+
+
+def resolve(world: "World", text: str) -> RegexValue:
+    pattern = compile_regex(text)
+    topics = tuple(sorted(name for name in world.topics.names() if pattern.fullmatch(name)))
+    return RegexValue(topics, world.topics.version, world.now_ms)
+
+
+def update_regexes(world: "World", group: ConsumerGroup) -> bool:
+    """Resolve expressions that are new, forget those nobody uses; True when the topics of any have changed."""
+    used = {member.facts.topic_regex for member in group.members.values() if member.facts.topic_regex}
+    changed = False
+    for text in sorted(used - group.regexes.keys()):
+        _remember(world, group, text, resolve(world, text))
+        changed = True
+    for text in sorted(group.regexes.keys() - used):
+        del group.regexes[text]
+        world.tombstone(Kind.CONSUMER_REGEX, group.group_id, text)
+    return changed
+
+
+def refresh_regexes(world: "World", group: ConsumerGroup) -> None:
+    for text, known in list(group.regexes.items()):
+        found = resolve(world, text)
+        if found.topics != known.topics:
+            _remember(world, group, text, found)
+
+
+def _remember(world: "World", group: ConsumerGroup, text: str, value: RegexValue) -> None:
+    group.regexes[text] = value
+    world.write(RecordKey(Kind.CONSUMER_REGEX, group.group_id, text), value.encode())
+
+
+def metadata_hash(world: "World", group: ConsumerGroup) -> int:
+    """A fingerprint of the topics the group reads: it moves when one of them appears, vanishes, or grows.
+
+    The number is ours, not Kafka's: it is compared with what the same coordinator wrote, never across implementations.
+    A log taken over from Apache Kafka sees one rebalance for it.
+    """
+    digest = hashlib.blake2b(digest_size=8)
+    found = False
+    for name in sorted(group.subscribed_topics()):
+        topic_id, count = world.topics.topic_id(name), world.topics.partition_count(name)
+        if topic_id is not None and count is not None:
+            found = True
+            digest.update(topic_id + count.to_bytes(4, "big"))
+    return int.from_bytes(digest.digest(), "big", signed=True) if found else 0
+
+
+def bump_epoch(world: "World", group: ConsumerGroup) -> None:
+    group.facts = ConsumerGroupValue(group.epoch + 1, metadata_hash(world, group))
+    world.write(RecordKey(Kind.CONSUMER_GROUP, group.group_id), group.facts.encode())

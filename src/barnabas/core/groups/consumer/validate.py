@@ -1,0 +1,54 @@
+"""What a ConsumerGroupHeartbeat must look like, whoever sends it. Nothing has happened yet when it is refused here."""
+
+from typing import TYPE_CHECKING, Any
+
+from barnabas.core.groups.consumer.member import JOINING_EPOCH, STATIC_LEAVING_EPOCH
+from barnabas.model.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from barnabas.core.groups.world import World
+
+_CLIENT_MADE_IDS_SINCE = 1
+_REGEX_SINCE = 1
+
+
+def check_request(world: "World", request: Any, version: int) -> None:
+    for problem in (_identity_problem(request, version), _joining_problem(request, version)):
+        if problem is not None:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, problem)
+    assignor = request.server_assignor
+    allowed = world.config.group_consumer_assignors
+    if assignor is not None and assignor not in allowed:
+        raise KafkaError(
+            ErrorCode.UNSUPPORTED_ASSIGNOR, f"ServerAssignor {assignor} is not one of {', '.join(allowed)}."
+        )
+
+
+def _identity_problem(request: Any, version: int) -> str | None:
+    epoch = request.member_epoch
+    if not request.group_id.strip():
+        return "GroupId is empty."
+    if epoch < STATIC_LEAVING_EPOCH:
+        return "MemberEpoch is invalid."
+    if not request.member_id.strip() and (version >= _CLIENT_MADE_IDS_SINCE or epoch != JOINING_EPOCH):
+        return "MemberId is empty."
+    if request.instance_id is not None and not request.instance_id.strip():
+        return "InstanceId is empty."
+    if epoch == STATIC_LEAVING_EPOCH and request.instance_id is None:
+        return "InstanceId is missing."
+    if request.rack_id is not None and not request.rack_id.strip():
+        return "RackId is empty."
+    return None
+
+
+def _joining_problem(request: Any, version: int) -> str | None:
+    if request.member_epoch != JOINING_EPOCH:
+        return None
+    if request.rebalance_timeout_ms == -1:
+        return "RebalanceTimeoutMs is missing in the first request."
+    if request.topic_partitions is None or request.topic_partitions:
+        return "TopicPartitions must be an empty list when (re)joining."
+    has_regex = version >= _REGEX_SINCE and request.subscribed_topic_regex is not None
+    if request.subscribed_topic_names is None and not has_regex:
+        return "SubscribedTopicNames or SubscribedTopicRegex is missing in the first request."
+    return None

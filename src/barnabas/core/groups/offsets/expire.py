@@ -1,0 +1,70 @@
+"""When committed offsets are forgotten (KIP-211), and groups with them.
+
+| the group | an offset expires `offsets.retention.minutes` after |
+|---|---|
+| has no members | it became empty (classic with members once), or the commit (simple and consumer groups) |
+| has members | the commit, and only if no member reads the topic |
+
+A commit that brought its own retention time (OffsetCommit 2-4) expires when that says. A group without members and
+without offsets is deleted. Offsets of a deleted topic go at once: see `forget_stale_topics`.
+"""
+
+from functools import partial
+
+from barnabas.core.groups.classic.group import ClassicGroup, ClassicState
+from barnabas.core.groups.offsets.delete import forget
+from barnabas.core.groups.records.offset_commit import NO_EXPIRY, CommittedOffset
+from barnabas.core.groups.world import Group, World
+from barnabas.model.ids import ZERO_UUID
+
+_CHECK_KEY = ("expiry",)
+
+
+def arm_expiry(world: World) -> None:
+    interval_ms = world.config.offsets_retention_check_interval_ms
+    world.timers.set(_CHECK_KEY, world.now_ms + interval_ms, partial(check_expiry, world))
+
+
+def check_expiry(world: World) -> None:
+    for group_id, group in list(world.groups.items()):
+        for topic, partition, kept in world.offsets.of_group(group_id):
+            if _is_expired(world, group, topic, kept):
+                forget(world, group_id, topic, partition)
+        if group.is_empty and not group.has_guests and not world.has_offsets(group_id):
+            group.bury(world)
+    arm_expiry(world)
+
+
+def _is_expired(world: World, group: Group, topic: str, kept: CommittedOffset) -> bool:
+    if group.is_subscribed_to(topic):
+        return False
+    since_ms = kept.commit_timestamp_ms
+    if isinstance(group, ClassicGroup) and group.protocol_type is not None:
+        if group.is_empty:
+            since_ms = group.state_timestamp_ms if group.state_timestamp_ms >= 0 else since_ms
+        elif group.state is not ClassicState.STABLE or not group.uses_consumer_protocol:
+            return False  # what the members read is not known, or not known yet
+    if kept.expire_timestamp_ms != NO_EXPIRY:
+        return world.now_ms >= kept.expire_timestamp_ms
+    return world.now_ms - since_ms >= world.config.offsets_retention_ms
+
+
+def forget_stale_topics(world: World) -> None:
+    """Drop the offsets of topics that are gone, or that came back under the same name as another topic.
+
+    An offset knows the id of its topic, so even a deletion that happened while no coordinator was looking is seen.
+    Offsets without an id (written by older brokers) go only when their topic is seen to vanish.
+    """
+    for topic in world.offsets.topics():
+        current, before = world.topics.topic_id(topic), world.topic_ids_seen.get(topic)
+        if topic in world.topic_ids_seen and current == before:
+            continue
+        vanished = before is not None and current != before
+        for group_id in world.offsets.groups_with(topic):
+            for partition in world.offsets.partitions_of(group_id, topic):
+                kept = world.offsets.get(group_id, topic, partition)
+                if kept is not None and (vanished if kept.topic_id == ZERO_UUID else kept.topic_id != current):
+                    forget(world, group_id, topic, partition)
+        world.topic_ids_seen[topic] = current
+    for topic in world.topic_ids_seen.keys() - world.offsets.topics():
+        del world.topic_ids_seen[topic]

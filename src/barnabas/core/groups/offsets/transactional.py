@@ -1,0 +1,47 @@
+"""TxnOffsetCommit (0-5): the offsets a transaction read from, committed with what it wrote, or not at all (KIP-98).
+
+| version | added |
+|---|---|
+| 2 | the leader epoch of the offset |
+| 3 | the member and its generation, so that a zombie of the group is refused (KIP-447) |
+| 5 | the coordinator adds the group's partition to the transaction by itself (KIP-890; the driver does) |
+
+The records go to the log as part of the transaction; the marker that ends it decides whether they count.
+"""
+
+from typing import Any
+
+from barnabas.core.groups.effects import RequestInfo
+from barnabas.core.groups.offsets.commit import may_commit, offset_records
+from barnabas.core.groups.records.keys import Kind, decode_key
+from barnabas.core.groups.records.offset_commit import NO_EXPIRY, decode_offset
+from barnabas.core.groups.records.primitives import RecordError
+from barnabas.core.groups.world import World
+
+
+def commit_in_transaction(world: World, request: Any, info: RequestInfo, token: object) -> None:
+    check = may_commit(world, request, info.api_version, request.generation_id, transactional=True)
+    world.transaction = (request.producer_id, request.producer_epoch)
+    answers, records = offset_records(world, request, info.api_version, check, NO_EXPIRY)
+    for key, kept in records:
+        world.write(key, kept.encode())
+        world.pending.add(request.producer_id, (key.group_id, key.name, key.partition), kept)
+    world.reply(token, {"topics": answers})
+
+
+def transaction_ended(world: World, producer_id: int, commit: bool) -> None:
+    """A marker of this producer is in our log."""
+    for (group_id, topic, partition), kept in world.pending.end(producer_id, commit):
+        world.offsets.put(group_id, topic, partition, kept)
+
+
+def replay_transactional(world: World, producer_id: int, key: bytes, value: bytes | None) -> str | None:
+    """A record of a transaction, from the log; a reason when it had to be skipped."""
+    try:
+        parsed = decode_key(key)
+        if parsed is None or parsed.kind not in (Kind.OFFSET, Kind.LEGACY_OFFSET) or value is None:
+            return "a record that no transaction writes"
+        world.pending.add(producer_id, (parsed.group_id, parsed.name, parsed.partition), decode_offset(value))
+    except RecordError as error:
+        return str(error)
+    return None

@@ -1,0 +1,137 @@
+"""The coordinator of one `__consumer_offsets` partition: one entrance, effects out.
+
+    effects = shard.handle(request, info, now_ms, token)      a request of a client
+    effects = shard.tick(now_ms)                              when `next_deadline_ms()` has come
+    effects = shard.on_metadata_change(now_ms)                topics appeared, vanished or grew
+    shard.replay(key, value); effects = shard.loaded(now_ms)  before all of it, from the partition's log
+
+Every token given to `handle` is answered exactly once, in the effects of that call or of a later one (a JoinGroup or
+SyncGroup waits for the others). State moves when a record is decided on, not when it is committed; replies that depend
+on records carry `after_commit` and wait.
+
+When records cannot be written, memory is ahead of the log and nobody can say by how much. The honest way back: answer
+`abort_waiting(NOT_COORDINATOR)` and every held reply with that error, throw the shard away, and replay a new one from
+the log. Clients look for the coordinator again and retry; members found in the log keep their place.
+"""
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from barnabas.core.groups import admin
+from barnabas.core.groups.classic.group import ClassicGroup
+from barnabas.core.groups.classic.load import load_classic
+from barnabas.core.groups.config import GroupConfig
+from barnabas.core.groups.consumer.group import ConsumerGroup
+from barnabas.core.groups.consumer.load import load_consumer
+from barnabas.core.groups.consumer.metadata import topics_changed
+from barnabas.core.groups.effects import Effects, RequestInfo
+from barnabas.core.groups.offsets.expire import arm_expiry, forget_stale_topics
+from barnabas.core.groups.offsets.fetch import TopicRequest, fetch_offsets
+from barnabas.core.groups.offsets.transactional import replay_transactional, transaction_ended
+from barnabas.core.groups.parked import abort_waiting
+from barnabas.core.groups.refusals import refusal
+from barnabas.core.groups.replay import replay_record
+from barnabas.core.groups.requests import HANDLERS
+from barnabas.core.groups.topics import TopicsView
+from barnabas.core.groups.world import World
+from barnabas.model.errors import ErrorCode, KafkaError
+
+
+class GroupShard:
+    def __init__(self, config: GroupConfig, topics: TopicsView, rng: random.Random) -> None:
+        self._world = World(config, topics, rng)
+
+    def handle(self, request: Any, context: RequestInfo, now_ms: int, token: object) -> Effects:
+        world = self._begin(now_ms)
+        try:
+            HANDLERS[context.api_key](world, request, context, token)
+        except KafkaError as error:
+            world.reply(token, refusal(context.api_key, request, context.api_version, error.code, error.message))
+        return world.take_effects()
+
+    def tick(self, now_ms: int) -> Effects:
+        world = self._begin(now_ms)
+        while (action := world.timers.pop_due(now_ms)) is not None:
+            action()
+        return world.take_effects()
+
+    def next_deadline_ms(self) -> int | None:
+        return self._world.timers.next_deadline_ms()
+
+    def on_metadata_change(self, now_ms: int) -> Effects:
+        world = self._begin(now_ms)
+        forget_stale_topics(world)
+        topics_changed(world)
+        return world.take_effects()
+
+    def transaction_ended(self, producer_id: int, commit: bool, now_ms: int) -> Effects:
+        """The marker that ends a producer's transaction has been written to this partition."""
+        transaction_ended(self._begin(now_ms), producer_id, commit)
+        return self._world.take_effects()
+
+    def replay(self, key: bytes, value: bytes | None, now_ms: int = 0) -> str | None:
+        """Apply a record of the log. A text comes back when the record was skipped (for the node's log)."""
+        return replay_record(self._begin(now_ms), key, value)
+
+    def replay_transactional(self, producer_id: int, key: bytes, value: bytes | None) -> str | None:
+        """The same for a record of a transaction: it waits for the marker."""
+        return replay_transactional(self._world, producer_id, key, value)
+
+    def replay_marker(self, producer_id: int, commit: bool) -> None:
+        transaction_ended(self._world, producer_id, commit)
+
+    def loaded(self, now_ms: int) -> Effects:
+        world = self._begin(now_ms)
+        for group_id in world.offsets.group_ids():
+            # Offsets without a group record: a "simple" group, there by its offsets alone.
+            world.groups.setdefault(group_id, ClassicGroup(group_id, now_ms))
+        for group in list(world.groups.values()):
+            if isinstance(group, ClassicGroup):
+                load_classic(world, group)
+            else:
+                load_consumer(world, group)
+        forget_stale_topics(world)
+        arm_expiry(world)
+        return world.take_effects()
+
+    def abort_waiting(self, code: ErrorCode) -> Effects:
+        """This shard is no coordinator any more: every parked request is answered, nothing is written."""
+        abort_waiting(self._world, code)
+        return Effects(replies=self._world.take_effects().replies)
+
+    def update_config(self, config: GroupConfig) -> None:
+        """Take changed settings; timers that run keep the deadline they were given."""
+        self._world.config = config
+
+    def fetch_offsets(
+        self,
+        group_id: str,
+        topics: Sequence[TopicRequest] | None,
+        *,
+        member_id: str | None = None,
+        member_epoch: int = -1,
+        require_stable: bool = False,
+    ) -> list[dict[str, Any]]:
+        """The topics of an OffsetFetch answer for one group; raises KafkaError. See offsets/fetch.py."""
+        return fetch_offsets(
+            self._world,
+            group_id,
+            topics,
+            member_id=member_id,
+            member_epoch=member_epoch,
+            require_stable=require_stable,
+        )
+
+    def list_groups(self, states: Sequence[str] = (), types: Sequence[str] = ()) -> list[dict[str, Any]]:
+        return admin.list_groups(self._world, states, types)
+
+    @property
+    def groups(self) -> "dict[str, ClassicGroup | ConsumerGroup]":
+        """For metrics and tests: read, never write."""
+        return self._world.groups
+
+    def _begin(self, now_ms: int) -> World:
+        # The clock of a step never runs backwards, whatever the driver's does.
+        self._world.now_ms = max(self._world.now_ms, now_ms)
+        return self._world

@@ -1,0 +1,286 @@
+"""Is this batch new, a repeat, or out of order? One partition's memory of its producers (KIP-98, KIP-360, KIP-890).
+
+A producer numbers its records per partition. For each producer id the machine keeps the epoch and the last five batches
+(what a client may have in flight), and gives one verdict a batch:
+
+| what arrives                                         | verdict                          |
+|------------------------------------------------------|----------------------------------|
+| a producer never seen here                           | new, whatever its sequence (1)   |
+| an older epoch                                       | INVALID_PRODUCER_EPOCH           |
+| a newer epoch, sequence 0                            | new                              |
+| a newer epoch, another sequence                      | OUT_OF_ORDER_SEQUENCE_NUMBER     |
+| the sequence after the last one                      | new                              |
+| exactly one of the last five batches                 | duplicate: its offset once more  |
+| anything else                                        | OUT_OF_ORDER_SEQUENCE_NUMBER     |
+
+(1) In a transaction of KIP-890 each partition begins at sequence 0, so another one is OUT_OF_ORDER_SEQUENCE_NUMBER: the
+first batch was lost or overtaken.
+
+A transaction is open here from its first batch to its marker. While one is open, or its marker is not yet safe, nothing
+from its first offset on is stable: `first_unstable` is the bound of read_committed.
+
+The state is rebuilt by replaying batches over a snapshot, so it holds nothing that the log does not.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from barnabas.model.errors import ErrorCode, RefusedBatch
+from barnabas.model.limits import PRODUCERS_PER_PARTITION_MAX
+from barnabas.model.producers import ProducerEntry
+from barnabas.wire.batch import TRANSACTIONAL_BIT, BatchHeader
+
+BATCHES_REMEMBERED = 5  # max.in.flight.requests.per.connection of an idempotent producer
+_SEQUENCES = 0x8000_0000  # sequences run from 0 to the largest int32 and begin again
+NO_TRANSACTION = -1
+
+
+class AppendedBatch(NamedTuple):
+    first_sequence: int
+    last_sequence: int
+    base_offset: int
+    last_offset: int
+    timestamp: int
+
+
+class Marker(NamedTuple):
+    """The end of a transaction as its coordinator orders it."""
+
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int
+    commit: bool
+    strictly_newer: bool = False  # transaction version 2: a marker carries an epoch above that of its data
+
+
+class _Producer:
+    __slots__ = ("batches", "coordinator_epoch", "endings", "epoch", "first_offset", "timestamp")
+
+    def __init__(self, epoch: int) -> None:
+        self.epoch = epoch
+        self.batches: deque[AppendedBatch] = deque(maxlen=BATCHES_REMEMBERED)
+        self.coordinator_epoch = -1
+        self.first_offset = NO_TRANSACTION  # of the open transaction
+        self.timestamp = -1  # of the last batch or marker
+        self.endings = 0  # markers since this partition was opened
+
+
+class Producers:
+    """The producers of one partition that have an id."""
+
+    __slots__ = ("_by_id", "_ending", "_open")
+
+    def __init__(self, entries: Iterable[ProducerEntry] = ()) -> None:
+        self._by_id: dict[int, _Producer] = {}
+        self._open: dict[int, int] = {}  # producer id: first offset, and offsets rise: the first entry is the oldest
+        self._ending: deque[tuple[int, int]] = deque()  # (first offset, marker's offset), the marker not yet safe
+        for entry in sorted(entries, key=lambda entry: entry.current_txn_first_offset):
+            self._restore(entry)
+
+    def _restore(self, entry: ProducerEntry) -> None:
+        producer = self._by_id[entry.producer_id] = _Producer(entry.producer_epoch)
+        producer.coordinator_epoch = entry.coordinator_epoch
+        producer.timestamp = entry.last_timestamp
+        if entry.last_sequence >= 0:
+            first = (entry.last_sequence - entry.offset_delta) % _SEQUENCES
+            base = entry.last_offset - entry.offset_delta
+            batch = AppendedBatch(first, entry.last_sequence, base, entry.last_offset, entry.last_timestamp)
+            producer.batches.append(batch)
+        if entry.current_txn_first_offset >= 0:
+            self._open[entry.producer_id] = producer.first_offset = entry.current_txn_first_offset
+
+    def _new(self, producer_id: int, epoch: int) -> _Producer:
+        if len(self._by_id) >= PRODUCERS_PER_PARTITION_MAX:
+            oldest = next((known for known, kept in self._by_id.items() if kept.first_offset < 0), None)
+            if oldest is not None:
+                del self._by_id[oldest]
+        producer = self._by_id[producer_id] = _Producer(epoch)
+        return producer
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    # --- data -------------------------------------------------------------------------------------------------------
+
+    def check(self, header: BatchHeader, *, begins_at_zero: bool = False) -> AppendedBatch | None:
+        """None for a new batch, the batch already in the log for a duplicate; raises when it may not be appended.
+
+        `begins_at_zero`: the sequence of a producer that was never seen here must.
+        """
+        producer = self._by_id.get(header.producer_id)
+        if producer is None:
+            if begins_at_zero and header.base_sequence != 0:
+                raise _out_of_order(header, 0)
+            return None
+        if header.producer_epoch != producer.epoch:
+            if header.producer_epoch < producer.epoch:
+                raise _old_epoch(header.producer_id, header.producer_epoch, producer.epoch)
+            if header.base_sequence != 0:
+                raise _out_of_order(header, 0)
+            return None
+        expected = (producer.batches[-1].last_sequence + 1) % _SEQUENCES if producer.batches else 0
+        if header.base_sequence == expected:
+            return None
+        last_sequence = (header.base_sequence + header.last_offset_delta) % _SEQUENCES
+        for batch in producer.batches:
+            if batch.first_sequence == header.base_sequence and batch.last_sequence == last_sequence:
+                return batch
+        raise _out_of_order(header, expected)
+
+    def appended(self, header: BatchHeader, base_offset: int) -> None:
+        """Remember a batch that is in the log now (at append, and at replay)."""
+        producer = self._by_id.get(header.producer_id)
+        if producer is None:
+            producer = self._new(header.producer_id, header.producer_epoch)
+        elif producer.epoch != header.producer_epoch:
+            producer.epoch = header.producer_epoch
+            producer.batches.clear()
+        delta = header.last_offset_delta
+        producer.batches.append(
+            AppendedBatch(
+                header.base_sequence,
+                (header.base_sequence + delta) % _SEQUENCES,
+                base_offset,
+                base_offset + delta,
+                header.max_timestamp,
+            )
+        )
+        producer.timestamp = header.max_timestamp
+        if header.attributes & TRANSACTIONAL_BIT and producer.first_offset < 0:
+            self._open[header.producer_id] = producer.first_offset = base_offset
+
+    def opened(self, producer_id: int, producer_epoch: int, offset: int, timestamp: int) -> None:
+        """A coordinator wrote records of a transaction here (committed offsets); they have no sequence."""
+        producer = self._by_id.get(producer_id)
+        if producer is None:
+            producer = self._new(producer_id, producer_epoch)
+        elif producer.epoch != producer_epoch:
+            producer.epoch = producer_epoch
+            producer.batches.clear()
+        producer.timestamp = timestamp
+        if producer.first_offset < 0:
+            self._open[producer_id] = producer.first_offset = offset
+
+    # --- transactions -----------------------------------------------------------------------------------------------
+
+    def has_open_transaction(self, producer_id: int, producer_epoch: int) -> bool:
+        producer = self._by_id.get(producer_id)
+        return producer is not None and producer.first_offset >= 0 and producer.epoch == producer_epoch
+
+    def endings(self, producer_id: int) -> int:
+        """How many markers of this producer were written. Who asks a coordinator about a transaction compares before
+        and after: when it ended meanwhile, the answer is worth nothing."""
+        producer = self._by_id.get(producer_id)
+        return producer.endings if producer is not None else 0
+
+    def check_marker(self, marker: Marker) -> None:
+        """May this marker be written? An older producer epoch or an older coordinator is fenced."""
+        producer = self._by_id.get(marker.producer_id)
+        if producer is None:
+            return
+        if marker.producer_epoch < producer.epoch or (
+            marker.strictly_newer and marker.producer_epoch == producer.epoch and producer.first_offset >= 0
+        ):
+            raise _old_epoch(marker.producer_id, marker.producer_epoch, producer.epoch)
+        if marker.coordinator_epoch < producer.coordinator_epoch:
+            raise RefusedBatch(
+                ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+                f"coordinator epoch {marker.coordinator_epoch}, this partition saw {producer.coordinator_epoch}",
+            )
+
+    def marker_appended(self, marker: Marker, offset: int, timestamp: int) -> int | None:
+        """A marker is in the log now; gives the first offset of the transaction it ends, None when none was open."""
+        producer = self._by_id.get(marker.producer_id)
+        if producer is None:
+            producer = self._new(marker.producer_id, marker.producer_epoch)
+        elif producer.epoch != marker.producer_epoch:
+            producer.epoch = marker.producer_epoch
+            producer.batches.clear()
+        producer.coordinator_epoch = max(producer.coordinator_epoch, marker.coordinator_epoch)
+        producer.timestamp = timestamp
+        producer.endings += 1
+        first_offset, producer.first_offset = producer.first_offset, NO_TRANSACTION
+        if self._open.pop(marker.producer_id, None) is None:
+            return None
+        self._ending.append((first_offset, offset))
+        return first_offset
+
+    def open_since(self, producer_id: int) -> int | None:
+        """The first offset of the producer's open transaction."""
+        return self._open.get(producer_id)
+
+    def first_open_beside(self, producer_id: int) -> int | None:
+        """The first offset of the oldest transaction that is open, this producer's left out."""
+        return next((offset for owner, offset in self._open.items() if owner != producer_id), None)
+
+    def first_unstable(self, high_watermark: int) -> int | None:
+        """Where the stable part of the log ends, None when all below the high watermark is stable."""
+        if not self._open and not self._ending:
+            return None
+        while self._ending and self._ending[0][1] < high_watermark:
+            self._ending.popleft()
+        offsets = [first for first, _ in self._ending]
+        if self._open:
+            offsets.append(next(iter(self._open.values())))
+        return min(offsets, default=None)
+
+    # --- replay, snapshot, expiry -------------------------------------------------------------------------------------
+
+    def replay(self, header: BatchHeader) -> None:
+        """A data batch of the log; markers are replayed through `marker_appended`.
+
+        One that compaction has emptied is kept for its sequence: its transaction is over, its marker perhaps gone.
+        """
+        if header.producer_id < 0:
+            return
+        if not header.record_count:
+            header = header._replace(attributes=header.attributes & ~TRANSACTIONAL_BIT)
+        if header.base_sequence >= 0:
+            self.appended(header, header.base_offset)
+        elif header.attributes & TRANSACTIONAL_BIT:
+            self.opened(header.producer_id, header.producer_epoch, header.base_offset, header.max_timestamp)
+
+    def entries(self) -> list[ProducerEntry]:
+        """What a snapshot keeps: of each producer its epoch, its last batch and its open transaction."""
+        nothing = AppendedBatch(-1, -1, -1, -1, -1)
+        found = []
+        for producer_id, producer in self._by_id.items():
+            last = producer.batches[-1] if producer.batches else nothing
+            found.append(
+                ProducerEntry(
+                    producer_id=producer_id,
+                    producer_epoch=producer.epoch,
+                    last_sequence=last.last_sequence,
+                    last_offset=last.last_offset,
+                    offset_delta=last.last_offset - last.base_offset,
+                    last_timestamp=producer.timestamp,
+                    coordinator_epoch=producer.coordinator_epoch,
+                    current_txn_first_offset=producer.first_offset,
+                )
+            )
+        return found
+
+    def forget_idle(self, older_than_ms: int) -> int:
+        """Drop producers not heard of since (`producer.id.expiration.ms`); never one with an open transaction."""
+        idle = [
+            producer_id
+            for producer_id, producer in self._by_id.items()
+            if producer.timestamp < older_than_ms and producer.first_offset < 0
+        ]
+        for producer_id in idle:
+            del self._by_id[producer_id]
+        return len(idle)
+
+
+def _old_epoch(producer_id: int, epoch: int, current: int) -> RefusedBatch:
+    return RefusedBatch(
+        ErrorCode.INVALID_PRODUCER_EPOCH, f"producer {producer_id} sent epoch {epoch}, this partition saw {current}"
+    )
+
+
+def _out_of_order(header: BatchHeader, expected: int) -> RefusedBatch:
+    return RefusedBatch(
+        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        f"producer {header.producer_id} sent sequence {header.base_sequence}, expected {expected}",
+    )

@@ -1,0 +1,118 @@
+"""The coordinator of one `__transaction_state` partition: one entrance, effects out.
+
+    effects = shard.handle(request, info, now_ms, token)         a request of a client, or of a partition's leader
+    effects = shard.markers_written(sent, partitions, now_ms)    markers are in these partitions and safe there
+    effects = shard.markers_failed(sent, partitions, now_ms)     they are not: they will be sent again, after a while
+    effects = shard.tick(now_ms)                                 when `next_deadline_ms()` has come
+    shard.replay(key, value); effects = shard.loaded(now_ms)     before all of it, from the partition's log
+
+Every token given to `handle` is answered exactly once, in the effects of that call: nothing is parked here. State moves
+when a record is decided on; replies and markers wait until it is committed. `now_ms` is wall time that runs steadily:
+it is written into records and compared after a restart.
+
+When records cannot be written, memory is ahead of the log: answer held replies with NOT_COORDINATOR, do not send held
+markers, throw the shard away and replay a new one. A transaction found in PrepareX is completed then: `loaded` asks for
+its markers again, in all its partitions, and writing one twice does no harm.
+
+A partition that is gone for good (its topic deleted) counts as written. A partition whose leader refuses the marker
+because a newer coordinator has spoken is not reported at all: this shard is about to be thrown away.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from barnabas.core.groups.records.primitives import RecordError
+from barnabas.core.txn.config import TxnConfig
+from barnabas.core.txn.effects import Effects, RequestInfo, SendMarkers
+from barnabas.core.txn.records import decode_key, decode_value
+from barnabas.core.txn.refusals import refusal
+from barnabas.core.txn.requests import HANDLERS
+from barnabas.core.txn.transaction import Transaction
+from barnabas.core.txn.world import World
+from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.model.ids import TopicPartition
+
+
+class TxnShard:
+    def __init__(
+        self,
+        config: TxnConfig,
+        coordinator_epoch: int,
+        new_producer_id: Callable[[], int | None],
+        offsets_partition: Callable[[str], int],
+    ) -> None:
+        """`new_producer_id` gives an id nobody else has, or None when a new block is still on its way: the client is
+        then told to come again. `offsets_partition` says where a group keeps its offsets; it may raise KafkaError."""
+        self._world = World(config, coordinator_epoch, new_producer_id, offsets_partition)
+
+    def handle(self, request: Any, info: RequestInfo, now_ms: int, token: object) -> Effects:
+        world = self._begin(now_ms)
+        try:
+            HANDLERS[info.api_key](world, request, info, token)
+        except KafkaError as error:
+            world.reply(token, refusal(info.api_key, request, info.api_version, error.code))
+        return world.take_effects()
+
+    def markers_written(self, sent: SendMarkers, partitions: Iterable[TopicPartition], now_ms: int) -> Effects:
+        world = self._begin(now_ms)
+        world.markers_written(sent, partitions)
+        return world.take_effects()
+
+    def markers_failed(self, sent: SendMarkers, partitions: Iterable[TopicPartition], now_ms: int) -> Effects:
+        world = self._begin(now_ms)
+        world.markers_failed(sent, partitions)
+        return world.take_effects()
+
+    def tick(self, now_ms: int) -> Effects:
+        world = self._begin(now_ms)
+        for sweep in (world.resends, world.timeouts, world.expiries):
+            sweep.run(world.now_ms)
+        return world.take_effects()
+
+    def next_deadline_ms(self) -> int | None:
+        world = self._world
+        deadlines = (sweep.next_deadline_ms() for sweep in (world.resends, world.timeouts, world.expiries))
+        return min((deadline for deadline in deadlines if deadline is not None), default=None)
+
+    def replay(self, key: bytes, value: bytes | None) -> str | None:
+        """Apply a record of the log. A text comes back when the record was skipped (for the node's log)."""
+        try:
+            name = decode_key(key)
+            if value is None:
+                self._world.transactions.pop(name, None)
+            else:
+                self._world.transactions[name] = decode_value(name, value)
+        except RecordError as error:
+            return str(error)
+        return None
+
+    def loaded(self, now_ms: int) -> Effects:
+        world = self._begin(now_ms)
+        for transaction in list(world.transactions.values()):
+            if transaction.state.is_prepared:
+                world.send_markers(transaction)
+            else:
+                world.set_timers(transaction)
+        return world.take_effects()
+
+    def abort_waiting(self, code: ErrorCode) -> Effects:
+        """This shard is no coordinator any more. Nobody waits inside it; replies held by the driver are its own."""
+        return Effects()
+
+    def update_config(self, config: TxnConfig) -> None:
+        """Take changed settings; a transaction that is open keeps the deadline it was given."""
+        world = self._world
+        world.config = config
+        world.timeouts.interval_ms = config.transaction_abort_timed_out_transaction_cleanup_interval_ms
+        world.expiries.interval_ms = config.transaction_remove_expired_transaction_cleanup_interval_ms
+
+    @property
+    def transactions(self) -> Mapping[str, Transaction]:
+        """For metrics and tests: by transactional id."""
+        return MappingProxyType(self._world.transactions)
+
+    def _begin(self, now_ms: int) -> World:
+        # The clock of a step never runs backwards, whatever the driver's does.
+        self._world.now_ms = max(self._world.now_ms, now_ms)
+        return self._world

@@ -1,0 +1,65 @@
+"""Every maximum in one place, each with its reason. What a client can make grow has a number here.
+
+Settings (model/settings.py) let an operator move some of them; these are the floors and ceilings that hold without one.
+"""
+
+# --- the wire -------------------------------------------------------------------------------------------------------
+ARRAY_MAX_ELEMENTS = 1_000_000  # an array is also never longer than the bytes that remain (CVE-2022-34917)
+TAGGED_FIELDS_MAX = 10_000  # tags of one struct; a known client sends a handful
+
+# --- decompression --------------------------------------------------------------------------------------------------
+DECOMPRESS_MAX_RATIO = 64  # text of activity compresses 5-20 times; past 64 it is a bomb (CVE-2023-34455)
+DECOMPRESS_SMALL_BYTES = 16 * 1024 * 1024  # below this no ratio is refused: a run of equal records shrinks 1,000 times
+DECOMPRESS_MAX_BYTES = 100 * 1024 * 1024  # a batch never opens to more than a request may carry
+
+# --- connections ----------------------------------------------------------------------------------------------------
+CONNECTIONS_MAX = 10_000  # sockets of one node
+CONNECTIONS_PER_ADDRESS_MAX = 1_000  # one runaway client cannot take them all
+CONNECTION_QUEUED_MAX_BYTES = 64 * 1024 * 1024  # answers waiting for a client that does not read; then reading stops
+NODE_QUEUED_MAX_BYTES = 512 * 1024 * 1024  # the same over all connections
+CONNECTION_WAITING_REPLIES_MAX = 1_000  # requests of one connection that wait for their answer; clients send five
+KEPT_FIRST_BYTES = 64 * 1024  # room made for a frame before its bytes come; more only as they do (slow dribble)
+RECEIVE_BUFFER_BYTES = 1024 * 1024  # shared by all connections of a node
+
+PEER_ANSWER_MAX_BYTES = 256 * 1024 * 1024  # an answer of another node: a fetch, one batch of a whole request at most
+
+FETCH_SESSION_PARTITIONS_MAX = 50_000  # partitions remembered for one fetch session; a larger fetch has no session
+PRODUCERS_PER_PARTITION_MAX = (
+    20_000  # producer ids a partition remembers, about 1 KB each; the oldest idle one gives way
+)
+
+# --- consumer groups ------------------------------------------------------------------------------------------------
+GROUP_NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60_000  # a member whose first JoinGroup hangs longer is gone (Kafka's number)
+GROUP_PENDING_MEMBERS_MAX = 10_000  # ids handed out in one group that have not come back (KIP-394)
+GROUP_REGEX_MAX_CHARS = 4_096  # a subscription's pattern; RE2 keeps its running time linear, this its program
+GROUP_REGEX_MAX_BYTES = 8 << 20  # memory of one compiled pattern (RE2's own default)
+
+# --- transactions ---------------------------------------------------------------------------------------------------
+TRANSACTIONAL_ID_MAX_BYTES = 32_767  # what the 16-bit length in the key of a `__transaction_state` record can carry
+TRANSACTION_STATE_MAX_BYTES = 1_000_000  # the record of one transaction must fit a batch (max.message.bytes, 1 MiB)
+MARKERS_PER_REQUEST_MAX = 1_000  # endings told to another node at once; the rest goes with the next request
+ENLISTINGS_PER_REQUEST_MAX = 1_000  # transactions a leader asks another node's coordinator about at once
+TRANSACTION_PATTERN_MAX_CHARS = 4_096  # of ListTransactions; RE2 keeps its running time linear, this its program
+TRANSACTION_PATTERN_MAX_BYTES = 8 << 20  # memory of the compiled pattern (RE2's own default)
+
+# --- the cluster ----------------------------------------------------------------------------------------------------
+PARTITIONS_PER_REQUEST_MAX = 10_000  # one request's records must fit one batch of the metadata log (Kafka's number too)
+PARTITIONS_PER_NODE_MAX = 50_000  # replicas on one node: each is a folder, three open files and some memory
+CONFIG_VALUE_MAX_CHARS = 32_767  # a setting's value, as in Kafka's metadata: what a 16-bit length can carry
+CONFIGS_PER_RESOURCE_MAX = 1_000  # settings stored for one resource; a topic has 33, a broker may carry unknown names
+GROUP_CONFIGS_MAX = 100_000  # groups with settings of their own: a group need not exist to have them
+CONFIG_FILE_MAX_BYTES = 1024 * 1024  # a file of settings; Kafka's own is 6 KB
+ELECTIONS_AT_ONCE_MAX = 1_000  # preferred leaders put back in one go, so that clients do not all move at once (Kafka's)
+METADATA_CACHE_MAX_BYTES = 16 * 1024 * 1024  # encoded Metadata answers of one image
+QUORUM_EPOCH_MAX = 2**30  # an epoch above it is refused: elections every second for 34 years come to it
+PRODUCER_ID_BLOCK = 1_000  # ids given to a broker at once (KIP-730): one metadata record a thousand producers
+
+# --- storage --------------------------------------------------------------------------------------------------------
+SEGMENT_FILES_OPEN_MAX = 2_000  # descriptors for segments; 10,000 partitions share them, the rest is for sockets
+RECENT_BATCHES_MAX = 1_024  # positions of the newest batches kept in memory, 16 KB a partition at most
+CLEANER_MAP_ENTRIES = 350_000  # keys in one pass of the cleaner, about 190 bytes each: 64 MB; more keys, more passes
+
+# --- the command line -----------------------------------------------------------------------------------------------
+CLI_LINE_MAX_BYTES = 64 * 1024 * 1024  # more than a broker takes as one record; a file without line ends stays a line
+CLI_ANSWER_MAX_BYTES = 64 * 1024 * 1024  # what doctor reads of an answer: Metadata of 1,000,000 partitions fits
+CLI_SMALL_FILE_MAX_BYTES = 64 * 1024 * 1024  # index (10 MiB by default), snapshot, checkpoint: log dump reads them

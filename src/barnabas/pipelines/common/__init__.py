@@ -1,0 +1,1 @@
+"""What several pipelines share: how events come in disorder, which of them count, and the pages that reports are."""

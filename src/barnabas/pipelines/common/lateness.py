@@ -1,0 +1,44 @@
+"""Which events count: a rule that looks at one record and at nothing else.
+
+Spark drops an event when the watermark has passed it, and where the watermark stands depends on how the stream happened
+to be cut into batches: the same log can give two results. So our pipelines decide first, by the record alone. It counts
+when it was sent no more than so long after the event, and not before the event (clocks differ: `SKEW_MS` is forgiven).
+The watermark comes after, with more patience than the rule, and only cleans up state. What the rule lets through is
+then the same in every run, in a batch, and in plain Python: the streamed result has one right answer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+SKEW_MS = 1_000
+
+# How much longer than the rule the watermark waits: room for partitions that are read at different speeds.
+PATIENCE = 2
+PATIENCE_MS = 30_000
+
+
+def counts(event_ms: int, sent_ms: int, allowed_ms: int) -> bool:
+    """The rule, in plain Python."""
+    return event_ms - SKEW_MS <= sent_ms <= event_ms + allowed_ms
+
+
+def in_time(allowed_ms: int, event: str = "time", sent: str = "_timestamp") -> Column:
+    """The rule, as a column."""
+    from pyspark.sql import functions as f
+
+    event_ms, sent_ms = f.unix_millis(f.col(event)), f.unix_millis(f.col(sent))
+    return sent_ms.between(event_ms - SKEW_MS, event_ms + allowed_ms)
+
+
+def watermarked(frame: DataFrame, allowed_ms: int, event: str = "time") -> DataFrame:
+    """With a watermark that drops nothing the rule lets through, as long as partitions are not read very unevenly."""
+    return frame.withWatermark(event, f"{PATIENCE * allowed_ms + PATIENCE_MS} milliseconds")
+
+
+def once_each(frame: DataFrame, identity: list[str]) -> DataFrame:
+    """Without events that were sent twice. A second copy that counts comes while the first is still remembered."""
+    return frame.dropDuplicatesWithinWatermark(identity) if frame.isStreaming else frame.dropDuplicates(identity)

@@ -1,0 +1,61 @@
+"""`format("barnabas")` as Spark sees it: which class reads, which writes, and the columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+)
+
+from barnabas.pipelines.errors import PipelineError
+from barnabas.pipelines.source.options import include_headers, parse_options
+from barnabas.pipelines.source.values.settings import parse_value_options
+
+
+class BarnabasDataSource(DataSource):
+    @classmethod
+    def name(cls) -> str:
+        return "barnabas"
+
+    def schema(self) -> Any:
+        from barnabas.pipelines.source.columns import schema_of
+
+        options = {name.lower(): str(value) for name, value in self.options.items()}
+        return schema_of(include_headers(options), parse_value_options(options))
+
+    def reader(self, schema: Any) -> DataSourceReader:
+        from barnabas.pipelines.source.batch import BarnabasBatchReader
+        from barnabas.pipelines.source.columns import check_wanted
+
+        options = parse_options(self.options, streaming=False)
+        check_wanted(schema, options)
+        return BarnabasBatchReader(options, schema)
+
+    def streamReader(self, schema: Any) -> DataSourceStreamReader:
+        from barnabas.pipelines.source.columns import check_wanted
+        from barnabas.pipelines.source.stream import BarnabasStreamReader
+
+        options = parse_options(self.options, streaming=True)
+        check_wanted(schema, options)
+        return BarnabasStreamReader(options, schema)
+
+    def writer(self, schema: Any, overwrite: bool) -> DataSourceWriter:
+        from barnabas.pipelines.sink.writer import BarnabasBatchWriter
+
+        _refuse_overwrite(overwrite)
+        return BarnabasBatchWriter(self.options, schema)
+
+    def streamWriter(self, schema: Any, overwrite: bool) -> DataSourceStreamWriter:
+        from barnabas.pipelines.sink.writer import BarnabasStreamWriter
+
+        return BarnabasStreamWriter(self.options, schema)
+
+
+def _refuse_overwrite(overwrite: bool) -> None:
+    if overwrite:
+        raise PipelineError('a topic is only appended to: write with mode("append")')

@@ -1,0 +1,192 @@
+"""What a pipeline is given when it runs: a Spark session, a cluster, a folder, and ready-made ways in and out.
+
+Everything of one pipeline lies in one folder: `checkpoints/` (one for each query), `tables/`, `outbox/`, reports. A
+query is started here and nowhere else, so that each has a name, a checkpoint and a trigger: as fast as it can, at a
+pace, or once over what is there (`--once`). A stream's progress is committed to the consumer group that has the
+pipeline's name, so `barnabas group describe activity` shows its lag.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from barnabas.pipelines.errors import PipelineError
+from barnabas.pipelines.framework import decoding
+from barnabas.pipelines.framework.pipeline import DEAD_LETTER, Pipeline
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+FORMAT = "barnabas"
+CLOCKS_MS = 60_000  # a sender's clock may be behind, so that a record seems to be sent before its event
+
+
+@dataclass
+class RunContext:
+    """One run of one pipeline."""
+
+    pipeline: Pipeline
+    spark: SparkSession
+    bootstrap: str
+    folder: Path
+    begin_ms: int | None = None  # --from and --to: the range of event time that `later` works through
+    end_ms: int | None = None
+    once: bool = False
+    topics: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
+    source: Mapping[str, str] = field(
+        default_factory=dict
+    )  # further options of every read: kafka.security.protocol ...
+    queries: dict[str, StreamingQuery] = field(default_factory=dict)
+    writers: dict[str, DataStreamWriter] = field(default_factory=dict)  # to start a query again that failed
+    waiting: dict[str, str] = field(default_factory=dict)  # queries that begin after another one
+
+    # --- what was asked for ------------------------------------------------------------------------------------------
+
+    def topic(self, name: str) -> str:
+        """The topic that stands for this usual name in this run."""
+        return renamed(self.topics, name)
+
+    def option(self, name: str) -> str:
+        """What `--set name=value` said, else the pipeline's default."""
+        for known in self.pipeline.options:
+            if known.name == name:
+                return self.options.get(name, known.default)
+        raise PipelineError(f"the pipeline {self.pipeline.name!r} has no option {name!r}")
+
+    def path(self, *parts: str) -> Path:
+        """A place in this pipeline's folder; the folders above it exist when this returns."""
+        place = self.folder.joinpath(*parts)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        return place
+
+    # --- in ----------------------------------------------------------------------------------------------------------
+
+    def stream(self, name: str, **options: Any) -> DataFrame:
+        """The records of a topic that fit its schema, as they come: the schema's columns, and `_key`, `_partition`,
+        `_offset`, `_timestamp` of the record."""
+        return decoding.good(self.raw_stream(name, **options), self._schema(name))
+
+    def batch(self, name: str, earlier_ms: int = 0, **options: Any) -> DataFrame:
+        """The same of what is in the log now, from `begin_ms` on, or from so much earlier.
+
+        There is no upper bound on purpose: a record may be late, so what belongs to the range is told by its event
+        time (`within`), not by its place in the log.
+        """
+        return decoding.good(self.raw_batch(name, earlier_ms, **options), self._schema(name))
+
+    def everything(self, name: str) -> DataFrame:
+        """The same of the whole log, whatever range was asked for: for a topic that says how things are."""
+        reader = self.spark.read.format(FORMAT).options(**self._reading(name))
+        return decoding.good(reader.load(), self._schema(name))
+
+    def raw_stream(self, name: str, **options: Any) -> DataFrame:
+        """key, value, headers, topic, partition, offset, timestamp, as in Spark's own Kafka connector."""
+        reader = self.spark.readStream.format(FORMAT).options(**self._reading(name))
+        reader = reader.option("startingOffsets", "earliest")
+        frame: DataFrame = self._from(reader).options(**options).load()
+        return frame
+
+    def raw_batch(self, name: str, earlier_ms: int = 0, **options: Any) -> DataFrame:
+        reader = self.spark.read.format(FORMAT).options(**self._reading(name))
+        frame: DataFrame = self._from(reader, earlier_ms + CLOCKS_MS).options(**options).load()
+        return frame
+
+    def within(self, frame: DataFrame, column: str) -> DataFrame:
+        """Only the rows whose event time lies in the range of this run."""
+        from pyspark.sql import functions as f
+
+        if self.begin_ms is not None:
+            frame = frame.where(f.col(column) >= f.timestamp_millis(f.lit(self.begin_ms)))
+        if self.end_ms is not None:
+            frame = frame.where(f.col(column) < f.timestamp_millis(f.lit(self.end_ms)))
+        return frame
+
+    # --- out ---------------------------------------------------------------------------------------------------------
+
+    def to_topic(
+        self, frame: DataFrame, name: str, query: str, every: str | None = None, mode: str = "append"
+    ) -> StreamingQuery:
+        """Start a query that writes to a topic, each row exactly once. The columns are those of Spark's connector:
+        value, and if there are any key, headers, partition; `as_json` makes them."""
+        writer = frame.writeStream.format(FORMAT).outputMode(mode).options(**self.writing())
+        started = self.start(writer.option("topic", self.topic(name)), query, every)
+        assert started is not None
+        return started
+
+    def start(
+        self, writer: DataStreamWriter, query: str, every: str | None = None, after: str | None = None
+    ) -> StreamingQuery | None:
+        """Give a query its name, its checkpoint and its trigger, and start it. `every` is a pace ("5 seconds").
+
+        `after` names a query that goes first: this one begins when that has done its first batch, or with --once when
+        it has ended, and None is returned now. For a query that reads the other's results, and for one that would
+        only make the first result come later.
+        """
+        writer = writer.queryName(self.query_name(query)).option("checkpointLocation", str(self.checkpoint(query)))
+        if self.once:
+            writer = writer.trigger(availableNow=True)
+        elif every is not None:
+            writer = writer.trigger(processingTime=every)
+        self.writers[query] = writer
+        if after is not None:
+            self.waiting[query] = after
+            return None
+        return self.start_again(query)
+
+    def is_ready(self, query: str) -> bool:
+        """Whether a query that waits for another one may begin."""
+        before = self.queries.get(self.waiting[query])
+        if before is None:
+            return False
+        return not before.isActive if self.once else before.lastProgress is not None
+
+    def start_again(self, query: str) -> StreamingQuery:
+        """The same query, from its checkpoint on."""
+        self.waiting.pop(query, None)
+        started = self.queries[query] = self.writers[query].start()
+        return started
+
+    def writing(self) -> dict[str, str]:
+        """The options of every write to the cluster."""
+        return {"kafka.bootstrap.servers": self.bootstrap, **self.source}
+
+    def checkpoint(self, query: str) -> Path:
+        return self.path("checkpoints", query)
+
+    def query_name(self, query: str) -> str:
+        return f"{self.pipeline.name}.{query}"
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _reading(self, name: str) -> dict[str, str]:
+        return {
+            "kafka.bootstrap.servers": self.bootstrap,
+            "subscribe": self.topic(name),
+            "kafka.group.id": self.pipeline.name,
+            **self.source,
+        }
+
+    def _from(self, reader: Any, earlier_ms: int = CLOCKS_MS) -> Any:
+        if self.begin_ms is None:
+            return reader
+        reader = reader.option("startingTimestamp", str(max(0, self.begin_ms - earlier_ms)))
+        return reader.option("startingOffsetsByTimestampStrategy", "latest")
+
+    def _schema(self, name: str) -> str:
+        for topic in self.pipeline.reads:
+            if topic.name == name and topic.schema is not None:
+                return topic.schema
+        raise PipelineError(f"the pipeline {self.pipeline.name!r} reads no topic {name!r} with a schema")
+
+
+def renamed(topics: Mapping[str, str], name: str) -> str:
+    """A dead-letter topic follows the topic it belongs to."""
+    if name.endswith(DEAD_LETTER):
+        return renamed(topics, name.removesuffix(DEAD_LETTER)) + DEAD_LETTER
+    return topics.get(name, name)

@@ -1,0 +1,53 @@
+"""Records that do not fit a pipeline's schema: kept whole in `<topic>.dead-letter`, with the reason, exactly once.
+
+One query for all topics of a pipeline, at an easy pace beside the fast ones, begun when they are under way. It sorts by
+the same schema as `RunContext.stream`, so a record is in the pipeline's stream or in its dead letters, never in both
+and never in neither. The headers of a dead letter say where it came from: `barnabas consume orders.dead-letter
+--headers` shows them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from barnabas.pipelines.framework import decoding
+from barnabas.pipelines.framework.pipeline import DEAD_LETTER
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+    from barnabas.pipelines.framework.context import RunContext
+
+QUERY = "dead-letters"
+EVERY = "3 seconds"
+PLACE_HEADERS = ("topic", "partition", "offset")
+
+
+def start(context: RunContext) -> None:
+    """Start the query; nothing to do for a pipeline that reads no topic with a schema."""
+    from pyspark.sql import functions as f
+
+    schemas = {context.topic(topic.name): topic.schema for topic in context.pipeline.reads if topic.streamed}
+    sorted_out = {name: schema for name, schema in schemas.items() if schema is not None}
+    if not sorted_out:
+        return
+    why = f.lit(None).cast("string")
+    for name, schema in sorted_out.items():
+        why = f.when(f.col("topic") == name, decoding.fault(schema)).otherwise(why)
+    options = {"subscribe": ",".join(sorted_out), "kafka.group.id": f"{context.pipeline.name}.{QUERY}"}
+    records = context.raw_stream(next(iter(sorted_out)), **options)
+    bad = records.withColumn("error", why).where(f.col("error").isNotNull())
+    letters = bad.select(
+        f.concat(f.col("topic"), f.lit(DEAD_LETTER)).alias("topic"),
+        "key",
+        "value",
+        f.array(_header("error", "error"), *[_header(name, name) for name in PLACE_HEADERS]).alias("headers"),
+    )
+    writer = letters.writeStream.format("barnabas").outputMode("append").options(**context.writing())
+    context.start(writer, QUERY, EVERY, after=next(iter(context.queries), None))
+
+
+def _header(name: str, column: str) -> Column:
+    from pyspark.sql import functions as f
+
+    return f.struct(f.lit(name).alias("key"), f.col(column).cast("string").cast("binary").alias("value"))

@@ -1,0 +1,259 @@
+"""One run of one pipeline, from the checks to the end: what `barnabas pipeline run` and the demo both stand on.
+
+`opened` does everything that can fail with a clear line before anything starts: the folder, the cluster, the topics,
+then Spark, which costs seconds. `Run.check` is called again and again while the queries run: a query that failed is
+started again from its checkpoint (a broker that restarts, a worker that was killed), a few times and with pauses; one
+that keeps failing ends the run with the reason.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from barnabas.pipelines.errors import PipelineError
+from barnabas.pipelines.framework import deadletters, topics
+from barnabas.pipelines.framework.context import RunContext, renamed
+from barnabas.pipelines.framework.failures import explain
+from barnabas.pipelines.framework.house import House
+from barnabas.pipelines.framework.outcome import Outcome
+from barnabas.pipelines.framework.pipeline import Pipeline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+RETRIES = 6
+RETRY_S = 1.0
+RETRY_MAX_S = 15.0
+CALM_S = 60.0  # after so long without a failure the count begins anew
+
+SPARK_CONF = {
+    "spark.ui.enabled": "false",
+    "spark.log.level": "ERROR",  # said here, Java writes straight to the stderr it was born with: our spark.log
+    "spark.sql.streaming.stopTimeout": "30s",
+    "spark.sql.streaming.numRecentProgressUpdates": "30",
+    "spark.sql.streaming.minBatchesToRetain": "20",  # several batches a second: a hundred old states are many files
+}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a person asked for."""
+
+    pipeline: Pipeline
+    bootstrap: str
+    home: Path
+    now: bool = True
+    begin_ms: int | None = None
+    end_ms: int | None = None
+    once: bool = False
+    master: str = "local[*]"
+    make_inputs: bool = False
+    fresh: bool = False
+    topics: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
+    source: Mapping[str, str] = field(default_factory=dict)
+    conf: Mapping[str, str] = field(default_factory=dict)
+    connector: bool = False
+
+    def topic(self, name: str) -> str:
+        return renamed(self.topics, name)
+
+    def check(self) -> None:
+        """Everything that can be known to be wrong without asking anybody."""
+        pipeline = self.pipeline
+        part = "now" if self.now else "later"
+        if not pipeline.has(part):
+            other = "--later" if self.now else "--now"
+            raise PipelineError(f"{pipeline.name} has nothing to run {part}: try {other}")
+        known = {option.name for option in pipeline.options}
+        for name in self.options:
+            if name not in known:
+                has = f"It has {', '.join(sorted(known))}" if known else "It has none"
+                raise PipelineError(f"{pipeline.name} has no option {name!r}. {has}")
+        usual = {topic.name for topic in (*pipeline.reads, *pipeline.writes)}
+        for name in self.topics:
+            if name not in usual:
+                raise PipelineError(f"{pipeline.name} has no topic {name!r}. It has {', '.join(sorted(usual))}")
+        if self.begin_ms is not None and self.end_ms is not None and self.begin_ms >= self.end_ms:
+            raise PipelineError("--from lies behind --to: there is nothing between them")
+
+
+class Run:
+    """A pipeline with its Spark, between `opened` and its end."""
+
+    def __init__(self, wanted: Wanted, context: RunContext, house: House, spark_s: float) -> None:
+        self.wanted, self.context, self.house = wanted, context, house
+        self.spark_s = spark_s  # how long Spark itself took to start
+        self.troubles: dict[str, str] = {}
+        self._failures: dict[str, list[float]] = {}
+        self._again_at: dict[str, float] = {}
+
+    def start_now(self) -> None:
+        try:
+            self.wanted.pipeline.now(self.context)
+            deadletters.start(self.context)
+        except PipelineError:
+            raise
+        except Exception as error:
+            raise PipelineError(explain(error)) from error
+
+    def later(self) -> Outcome:
+        try:
+            return self.wanted.pipeline.later(self.context)
+        except PipelineError:
+            raise
+        except Exception as error:
+            raise PipelineError(explain(error)) from error
+
+    def check(self) -> bool:
+        """Look after the queries. False when all of them ended by themselves, which they do with `once`."""
+        running = False
+        for name, before in list(self.context.waiting.items()):
+            if before not in self._again_at and self.context.is_ready(name):
+                self._start_again(name)
+            running = True
+        for name, query in list(self.context.queries.items()):
+            if name in self._again_at:
+                running = True
+                if time.monotonic() >= self._again_at[name]:
+                    del self._again_at[name]
+                    self._start_again(name)
+                continue
+            if query.isActive:
+                running = True
+                continue
+            error = query.exception()
+            if error is not None:
+                self._failed(name, explain(error))
+                running = True
+        return running
+
+    def stop(self) -> None:
+        """End the queries. What a batch had begun and not committed is done again at the next start."""
+        for query in self.context.queries.values():
+            try:
+                if query.isActive:
+                    query.stop()
+            except Exception as error:
+                self.troubles["stop"] = explain(error)
+
+    def _failed(self, name: str, why: str) -> None:
+        now = time.monotonic()
+        recent = [at for at in self._failures.get(name, []) if now - at < CALM_S]
+        self._failures[name] = [*recent, now]
+        if len(recent) >= RETRIES or _is_final(why):
+            raise PipelineError(f"{name}: {why}")
+        self.troubles[name] = why
+        self._again_at[name] = now + min(RETRY_MAX_S, RETRY_S * 2 ** len(recent))
+
+    def _start_again(self, name: str) -> None:
+        try:
+            self.context.start_again(name)
+        except Exception as error:
+            self._failed(name, explain(error))
+
+
+def _is_final(why: str) -> bool:
+    """Trying again would say the same."""
+    return any(word in why for word in ("data was lost", "there is no topic", "AnalysisException", "no option"))
+
+
+def _spark_is_there() -> None:
+    """Before topics are made and folders taken: without Spark or Java there is nothing to do."""
+    if importlib.util.find_spec("pyspark") is None:
+        raise PipelineError("pyspark is not installed: pip install 'barnabas[spark]'")
+    from barnabas.pipelines.java import find_java
+
+    find_java()
+
+
+@contextmanager
+def opened(wanted: Wanted, told: Callable[[str], Any] | None = None) -> Iterator[Run]:
+    """Check, take the folder, start Spark; at the end stop everything."""
+    say = told or (lambda _: None)
+    wanted.check()
+    _spark_is_there()
+    house = House(wanted.home, wanted.pipeline.name)
+    with house.occupied("now" if wanted.now else "later"):
+        cluster_id = topics.prepare(
+            wanted.bootstrap, wanted.pipeline, wanted.topic, make_inputs=wanted.make_inputs, now=wanted.now
+        )
+        house.belongs_to(cluster_id, wanted.fresh)
+        if wanted.now and wanted.begin_ms is not None and (house.folder / "checkpoints").exists():
+            raise PipelineError(
+                f"{wanted.pipeline.name} has its progress in {house.folder} and goes on from there, not from --from. "
+                "Start over with --fresh, or use another folder with --data"
+            )
+        say("starting Spark")
+        begun = time.monotonic()
+        spark, ours = _spark(wanted, house.folder / "spark.log")
+        try:
+            context = RunContext(
+                wanted.pipeline,
+                spark,
+                wanted.bootstrap,
+                house.folder.absolute(),
+                wanted.begin_ms,
+                wanted.end_ms,
+                wanted.once,
+                wanted.topics,
+                wanted.options,
+                wanted.source,
+            )
+            run = Run(wanted, context, house, time.monotonic() - begun)
+            try:
+                yield run
+            finally:
+                run.stop()
+        finally:
+            if ours:
+                spark.stop()
+
+
+def _spark(wanted: Wanted, log: Path) -> tuple[Any, bool]:
+    """The session, and whether it is ours to stop: a program may have one already, which is used as it is.
+
+    What Spark's Java process writes to its stderr, as long as it lives, goes into a file.
+    """
+    from pyspark.sql import SparkSession
+
+    from barnabas.pipelines.jvm import hush_loggers
+    from barnabas.pipelines.session import session
+
+    hush_loggers()
+    ours = SparkSession.getActiveSession() is None
+    conf = {**SPARK_CONF, **wanted.conf}
+    try:
+        with _stderr_into(log):
+            made = session(
+                f"barnabas-{wanted.pipeline.name}",
+                master=wanted.master,
+                connector=wanted.connector,
+                bootstrap=wanted.bootstrap,
+                conf=conf,
+            )
+            return made, ours
+    except PipelineError:
+        raise
+    except Exception as error:
+        raise PipelineError(f"Spark did not start: {explain(error)}. Its log is {log}") from error
+
+
+@contextmanager
+def _stderr_into(log: Path) -> Iterator[None]:
+    """A child that is started meanwhile keeps the file as its stderr; ours is as before when this ends."""
+    with log.open("w") as file:
+        before = os.dup(2)
+        os.dup2(file.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(before, 2)
+            os.close(before)

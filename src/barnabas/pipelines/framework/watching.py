@@ -1,0 +1,171 @@
+"""How a run is doing, for the screen, for `status` and for the summary: rows a second, lag, batch time, last results.
+
+Rows and times are Spark's own progress. Lag is asked of the cluster, as of any consumer group: how many records are not
+read yet, and how old the oldest of them is. Results and dead letters are read back from their topics as a consumer
+would read them (read_committed), so what is shown is what others can see. The two that ask the cluster run in threads:
+a broker that is away must not freeze the screen.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from barnabas.pipelines.framework.pipeline import DEAD_LETTER
+from barnabas.pipelines.framework.topics import open_admin
+
+if TYPE_CHECKING:
+    from barnabas.pipelines.framework.running import Run
+
+LAG_EVERY_S = 1.0
+RATE_OVER_S = 10.0
+SHOWN = 50
+KEPT = 500
+
+
+@dataclass(slots=True)
+class QueryState:
+    name: str
+    batches: int = 0
+    rows: int = 0
+    rows_per_s: float = 0.0
+    batch_ms: int | None = None
+    state_rows: int = 0
+    trouble: str = ""
+
+
+@dataclass(slots=True)
+class Shown:
+    """One record of a result or dead-letter topic."""
+
+    topic: str
+    at_ms: int
+    value: bytes
+    headers: dict[str, str]
+    key: str
+
+
+@dataclass(slots=True)
+class Snapshot:
+    queries: list[QueryState] = field(default_factory=list)
+    lag_records: int | None = None
+    lag_seconds: float | None = None
+    results: int = 0
+    bad: int = 0
+
+
+class Watch:
+    """`with Watch(run) as watch: watch.look()`."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._ends = threading.Event()
+        self._lag: tuple[int | None, float | None] = (None, None)
+        self._rows: dict[str, dict[int, int]] = {}  # by query and batch, the last KEPT of them
+        self._total: dict[str, int] = {}  # of those before
+        self.first_result_s: float | None = None
+        self.begun = time.monotonic()
+        self.results = 0
+        self.bad = 0
+        self.on_result: Callable[[Shown], None] | None = None
+        self.recent: deque[Shown] = deque(maxlen=SHOWN)
+        self.dead: deque[Shown] = deque(maxlen=SHOWN)
+        self._threads = [threading.Thread(target=each, daemon=True) for each in (self._ask_lag, self._read_back)]
+
+    def __enter__(self) -> Watch:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ends.set()
+        for thread in self._threads:
+            thread.join(5)
+
+    def look(self) -> Snapshot:
+        states = []
+        for name, query in self._run.context.queries.items():
+            states.append(self._query(name, query))
+        return Snapshot(states, *self._lag, self.results, self.bad)
+
+    def tell(self, state: dict[str, Any]) -> None:
+        """For `barnabas pipeline status`."""
+        snapshot = self.look()
+        self._run.house.tell("now", {**state, **asdict(snapshot), "told_at": time.time()})
+
+    def _query(self, name: str, query: Any) -> QueryState:
+        """Rows are counted by batch, so that a query that was started again goes on counting."""
+        state = QueryState(name, trouble=self._run.troubles.get(name, ""))
+        progress = _progress(query)
+        seen = self._rows.setdefault(name, {})
+        for each in progress:
+            seen.setdefault(each["batchId"], each["numInputRows"])
+        now = time.time()
+        if progress:
+            state.batches = progress[-1]["batchId"] + 1
+            state.state_rows = sum(each["numRowsTotal"] for each in progress[-1].get("stateOperators", ()))
+            if now - _ended(progress[-1]) < RATE_OVER_S and query.isActive:
+                self._run.troubles.pop(name, None)  # it works again
+        busy = [each for each in progress if each["numInputRows"] > 0]
+        if busy:
+            state.batch_ms = busy[-1]["durationMs"].get("triggerExecution")
+        recent = [each for each in busy if now - _ended(each) < RATE_OVER_S]
+        if recent:
+            over = max(1.0, now - min(_begun(each) for each in recent))
+            state.rows_per_s = sum(each["numInputRows"] for each in recent) / over
+        self._total[name] = self._total.get(name, 0)
+        while len(seen) > KEPT:
+            self._total[name] += seen.pop(next(iter(seen)))
+        state.rows = self._total[name] + sum(seen.values())
+        return state
+
+    def _ask_lag(self) -> None:
+        group = self._run.wanted.pipeline.name
+        while not self._ends.is_set():
+            with suppress(Exception), open_admin(self._run.wanted.bootstrap) as admin:
+                while not self._ends.wait(LAG_EVERY_S):
+                    found = admin.describe_group(group)
+                    self._lag = (found.lag_records, found.lag_seconds)
+            self._ends.wait(LAG_EVERY_S)
+
+    def _read_back(self) -> None:
+        wanted = self._run.wanted
+        results = [wanted.topic(topic.name) for topic in wanted.pipeline.writes]
+        dead = [wanted.topic(topic.dead_letter) for topic in wanted.pipeline.reads if topic.schema and topic.streamed]
+        if not results and not dead:
+            return
+        from barnabas.pipelines.framework.readback import read_from_end
+
+        for record in read_from_end(wanted.bootstrap, [*results, *dead], self._ends.is_set):
+            if record.topic.endswith(DEAD_LETTER):
+                self.bad += 1
+                self.dead.append(record)
+                continue
+            if self.results == 0:
+                self.first_result_s = time.monotonic() - self.begun
+            self.results += 1
+            self.recent.append(record)
+            if self.on_result is not None:
+                self.on_result(record)
+
+
+def _progress(query: Any) -> list[dict[str, Any]]:
+    try:
+        return [json.loads(each.json) for each in query.recentProgress]
+    except Exception:  # a query that is just ending
+        return []
+
+
+def _begun(progress: dict[str, Any]) -> float:
+    return datetime.fromisoformat(progress["timestamp"]).timestamp()
+
+
+def _ended(progress: dict[str, Any]) -> float:
+    return _begun(progress) + float(progress["durationMs"].get("triggerExecution", 0)) / 1000

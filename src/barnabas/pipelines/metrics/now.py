@@ -1,0 +1,68 @@
+"""Requests to numbers by service and window, in Spark: the same function for the stream and for a batch.
+
+All of it is SQL expressions; no Python runs between the source and the sink.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from barnabas.pipelines.common import lateness
+from barnabas.pipelines.metrics.answer import ALLOWED_MS, PERCENTILES, SIGNIFICANT_BITS, WINDOW_MS
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+SCHEMA = """id STRING NOT NULL, service STRING NOT NULL, path STRING, time TIMESTAMP NOT NULL, status INT NOT NULL,
+            latency_us BIGINT NOT NULL"""
+
+
+def counted(requests: DataFrame, allowed_ms: int = ALLOWED_MS) -> DataFrame:
+    """The requests that count, each once, with their latency rounded."""
+    kept = requests.where(lateness.in_time(allowed_ms))
+    if kept.isStreaming:
+        kept = lateness.watermarked(kept, allowed_ms)
+    return lateness.once_each(kept, ["id"]).withColumn("latency", rounded("latency_us"))
+
+
+def windows(requests: DataFrame, window_ms: int = WINDOW_MS, allowed_ms: int = ALLOWED_MS) -> DataFrame:
+    """service, window (its begin), requests, errors, rate, error_share, p50, p95, p99 (milliseconds)."""
+    from pyspark.sql import functions as f
+
+    groups = counted(requests, allowed_ms).groupBy("service", f.window("time", f"{window_ms} milliseconds"))
+    return groups.agg(*measures()).select(
+        "service",
+        f.col("window.start").alias("window"),
+        "requests",
+        "errors",
+        (f.col("requests") * 1000 / f.lit(window_ms)).alias("rate"),
+        *derived(),
+    )
+
+
+def measures() -> list[Column]:
+    from pyspark.sql import functions as f
+
+    shares = f.array(*[f.lit(share) for share in PERCENTILES])
+    return [
+        f.count("*").alias("requests"),
+        f.count_if(f.col("status") >= 500).alias("errors"),
+        f.percentile("latency", shares).alias("latencies"),
+    ]
+
+
+def derived() -> list[Column]:
+    from pyspark.sql import functions as f
+
+    names = ("p50", "p95", "p99")
+    latencies = [(f.col("latencies")[place] / 1000).alias(name) for place, name in enumerate(names)]
+    return [(f.col("errors") / f.col("requests")).alias("error_share"), *latencies]
+
+
+def rounded(column: str) -> Column:
+    """To eight significant bits; `answer.rounded` says the same in Python."""
+    from pyspark.sql import functions as f
+
+    whole = f"greatest(0L, {column})"
+    shift = f"greatest(0, length(bin({whole})) - {SIGNIFICANT_BITS})"
+    return f.expr(f"shiftleft(shiftright({whole}, {shift}), {shift}) + shiftright(shiftleft(1L, {shift}), 1)")

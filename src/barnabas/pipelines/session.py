@@ -1,0 +1,113 @@
+"""A SparkSession that knows `format("barnabas")`, made so that it works on a bare machine.
+
+What it sets and why: Java is found (java.py); PYSPARK_PYTHON is this Python, for Spark would take any `python3` it
+meets; SPARK_LOCAL_IP is the loopback for local masters, for Spark would look its own host name up; times are UTC; as
+many shuffle partitions as cores on a local master, for Spark's 200 make a small query slow; filters are pushed down.
+A `conf` of the caller wins over all of it.
+
+On a cluster (`master="spark://..."`) the workers need the same Python environment as the driver: this package and its
+dependencies (pyarrow, confluent-kafka) are native wheels that Spark cannot ship. Where it lies elsewhere there, name it
+by `conf={"spark.pyspark.python": "/path/to/python"}`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from barnabas.pipelines.errors import PipelineError
+from barnabas.pipelines.java import find_java
+from barnabas.pipelines.jvm import LOG_LEVEL, hush_loggers, start_jvm
+
+PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
+APP_VARIABLE = "BARNABAS_SPARK_APP"  # what a query without a group of its own is called: source/options.py
+CORES_VARIABLE = "BARNABAS_SPARK_CORES"  # how many splits use every core: source/planning.py
+BOOTSTRAP_VARIABLE = "BARNABAS_BOOTSTRAP"
+
+
+def session(
+    app: str = "barnabas",
+    *,
+    master: str = "local[*]",
+    connector: bool = False,
+    bootstrap: str | None = None,
+    conf: Mapping[str, Any] | None = None,
+) -> Any:
+    """The SparkSession, a new one or the one that runs already; `connector=True` adds Spark's own `format("kafka")`."""
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise PipelineError("pyspark is not installed: pip install 'barnabas[spark]'") from None
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        return register(running)
+
+    java_home = find_java()
+    os.environ["JAVA_HOME"] = str(java_home)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    if master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    settings = _defaults(app, master, bootstrap)
+    if connector:
+        from barnabas.pipelines.connector import connector_jars
+
+        settings["spark.jars"] = ",".join(str(jar) for jar in connector_jars())
+    given = {name: _text(value) for name, value in (conf or {}).items()}
+    if "spark.jars" in given and "spark.jars" in settings:
+        given["spark.jars"] = f"{settings['spark.jars']},{given['spark.jars']}"
+    settings.update(given)
+
+    if LOG_LEVEL not in (conf or {}):
+        start_jvm(settings)
+        hush_loggers()
+    builder = SparkSession.builder.appName(app).master(master)
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return register(builder.getOrCreate())
+
+
+def register(spark: Any) -> Any:
+    """Make `format("barnabas")` known to a session that somebody else made."""
+    from barnabas.pipelines.datasource import BarnabasDataSource
+
+    spark.conf.set(PUSHDOWN, "true")
+    spark.dataSource.register(BarnabasDataSource)
+    return spark
+
+
+def local_cores(master: str) -> int | None:
+    """2 for local[2], what the machine has for local[*], None for a cluster."""
+    match = re.fullmatch(r"local(?:\[(\*|\d+)(?:,\s*\d+)?\])?", master)
+    if match is None:
+        return None
+    if match[1] == "*":
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return int(match[1] or 1)
+
+
+def _defaults(app: str, master: str, bootstrap: str | None) -> dict[str, str]:
+    settings = {
+        LOG_LEVEL: "ERROR",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        PUSHDOWN: "true",
+        f"spark.executorEnv.{APP_VARIABLE}": app,
+    }
+    if bootstrap is not None:
+        settings[f"spark.executorEnv.{BOOTSTRAP_VARIABLE}"] = bootstrap
+    cores = local_cores(master)
+    if cores is not None:
+        settings["spark.sql.shuffle.partitions"] = str(cores)
+        settings[f"spark.executorEnv.{CORES_VARIABLE}"] = str(cores)
+        settings["spark.driver.host"] = "127.0.0.1"
+        settings["spark.driver.bindAddress"] = "127.0.0.1"
+    return settings
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,65 @@
+"""An open transaction as it travels from a task to the driver, and what a coordinator's answer says about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from barnabas.model.errors import ErrorCode
+from barnabas.pipelines.errors import PipelineError
+from barnabas.pipelines.sink.link import named
+
+LEAST_LEFT_MS = 20_000  # a transaction that times out sooner is not decided on
+
+FENCED = frozenset({ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.INVALID_PRODUCER_ID_MAPPING})
+
+
+class Fenced(PipelineError):
+    """Somebody else has the transactional id now."""
+
+
+class NotOpen(Exception):
+    """The transaction cannot be ended as asked: it is not the open one of its id."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """An open transaction, complete but for its ending."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+
+
+@dataclass(frozen=True)
+class Described:
+    state: str
+    producer_id: int
+    producer_epoch: int
+    left_ms: int | None  # until it times out; None: never
+    open_ms: int  # how long it has been open
+
+
+def ended(each: Prepared, answer: Any) -> Prepared | NotOpen:
+    """The answer to EndTxn and to InitProducerId: the producer that follows."""
+    if answer.error_code:
+        return NotOpen(f"{each.transactional_id}: {named(answer.error_code)}")
+    return Prepared(each.transactional_id, answer.producer_id, answer.producer_epoch)
+
+
+def kept(each: Prepared, answer: Any) -> Prepared | NotOpen:
+    """The answer to InitProducerId that keeps what is open: is that the transaction we mean?"""
+    if answer.error_code:
+        return NotOpen(f"{each.transactional_id}: {named(answer.error_code)}")
+    if (answer.ongoing_txn_producer_id, answer.ongoing_txn_producer_epoch) != (each.producer_id, each.producer_epoch):
+        return NotOpen(f"{each.transactional_id} is no longer open")
+    return Prepared(each.transactional_id, answer.producer_id, answer.producer_epoch)
+
+
+def still_open(each: Prepared, known: Described | None) -> Prepared | NotOpen:
+    mine = (each.producer_id, each.producer_epoch)
+    if known is None or known.state != "Ongoing" or (known.producer_id, known.producer_epoch) != mine:
+        return NotOpen(f"{each.transactional_id} is no longer open")
+    if known.left_ms is not None and known.left_ms < LEAST_LEFT_MS:
+        return NotOpen(f"{each.transactional_id} is about to time out")
+    return each

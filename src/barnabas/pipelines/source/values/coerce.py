@@ -1,0 +1,92 @@
+"""A value read from JSON as the type that the schema wants, strictly: what does not fit is bad and says where.
+
+A number is no text and a text no number. Times are ISO 8601 texts; without a zone they are UTC. Whole numbers may stand
+for floating ones, and not the other way round.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+from datetime import UTC, date, datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from barnabas.pipelines.source.values.bad import Bad
+
+_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
+
+
+def coerce(value: Any, kind: Any, path: str) -> Any:
+    """`kind` is a Spark type; `path` names the field in the message."""
+    if value is None:
+        return None
+    name = kind.typeName()
+    if name == "struct":
+        if not isinstance(value, dict):
+            raise _wrong(value, kind, path)
+        inner = f"{path}." if path else ""
+        return {each.name: coerce(value.get(each.name), each.dataType, inner + each.name) for each in kind.fields}
+    if name == "array":
+        if not isinstance(value, list):
+            raise _wrong(value, kind, path)
+        return [coerce(each, kind.elementType, f"{path}[{at}]") for at, each in enumerate(value)]
+    if name == "map":
+        if not isinstance(value, dict):
+            raise _wrong(value, kind, path)
+        return [(key, coerce(each, kind.valueType, f"{path}.{key}")) for key, each in value.items()]
+    return _plain(value, kind, name, path)
+
+
+def _plain(value: Any, kind: Any, name: str, path: str) -> Any:
+    if name in _BITS:
+        if type(value) is int and -(1 << _BITS[name] - 1) <= value < 1 << _BITS[name] - 1:
+            return value
+    elif name in ("double", "float"):
+        if type(value) in (int, float) and math.isfinite(value):
+            return float(value)
+    elif name == "boolean":
+        if type(value) is bool:
+            return value
+    elif name == "string":
+        if isinstance(value, str):
+            return value
+    elif name.startswith("decimal"):
+        return _decimal(value, kind, path)
+    elif isinstance(value, str):
+        return _from_text(value, kind, name, path)
+    raise _wrong(value, kind, path)
+
+
+def _from_text(value: str, kind: Any, name: str, path: str) -> Any:
+    try:
+        if name == "binary":
+            return base64.b64decode(value, validate=True)
+        if name == "date":
+            return date.fromisoformat(value)
+        if name in ("timestamp", "timestamp_ntz"):
+            found = datetime.fromisoformat(value)
+            if name == "timestamp_ntz":
+                return found.replace(tzinfo=None)
+            return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+    except (ValueError, binascii.Error):
+        pass
+    raise _wrong(value, kind, path)
+
+
+def _decimal(value: Any, kind: Any, path: str) -> Decimal:
+    if type(value) in (int, float, str):
+        try:
+            found = Decimal(str(value)).quantize(Decimal(1).scaleb(-kind.scale))
+        except InvalidOperation:
+            pass
+        else:
+            if found.is_finite() and len(found.as_tuple().digits) <= kind.precision:
+                return found
+    raise _wrong(value, kind, path)
+
+
+def _wrong(value: Any, kind: Any, path: str) -> Bad:
+    text = repr(value)
+    return Bad(f"{path or 'the value'}: {text[:40]}{' ...' if len(text) > 40 else ''} is not {kind.simpleString()}")

@@ -1,0 +1,82 @@
+"""The options `value*`: what format, what schema, what to do with a record that does not fit.
+
+The schema is read where the query is made, and its text travels with the options, so that executors need no file. It is
+for JSON the DDL of the columns; for Avro the schema's JSON, or a path to it; for Protobuf the path of a descriptor set
+(`protoc --include_imports --descriptor_set_out=FILE`), with the message's full name in `valueMessage`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from barnabas.pipelines.errors import PipelineError
+
+FORMATS = ("json", "avro", "protobuf")
+PERMISSIVE, FAILFAST, DROPMALFORMED = MODES = ("PERMISSIVE", "FAILFAST", "DROPMALFORMED")
+BAD_COLUMN = "_bad"
+_ONLY_WITH_FORMAT = ("valueSchema", "valueMessage", "valueMode", "valueFraming", "valueColumn")
+
+
+@dataclass(frozen=True)
+class ValueOptions:
+    format: str
+    schema: str | bytes  # empty for JSON when the reader is given a schema
+    message: str | None = None
+    mode: str = PERMISSIVE
+    confluent: bool = False
+    column: str | None = None
+
+
+def parse_value_options(options: Mapping[str, str]) -> ValueOptions | None:
+    """None when values stay bytes. `options` by lower-case name."""
+    form = options.get("valueformat", "").lower()
+    if not form:
+        for name in _ONLY_WITH_FORMAT:
+            if name.lower() in options:
+                raise PipelineError(f"{name} needs valueFormat: one of {', '.join(FORMATS)}")
+        return None
+    if form not in FORMATS:
+        raise PipelineError(f"valueFormat is {', '.join(FORMATS)}, not {form!r}")
+    mode = options.get("valuemode", PERMISSIVE).upper()
+    if mode not in MODES:
+        raise PipelineError(f"valueMode is {', '.join(MODES)}, not {mode!r}")
+    framing = options.get("valueframing", "none").lower()
+    if framing not in ("none", "confluent"):
+        raise PipelineError(f"valueFraming is none or confluent, not {framing!r}")
+    if form == "json" and framing != "none":
+        raise PipelineError("valueFraming is for avro and protobuf")
+    message = options.get("valuemessage")
+    if form == "protobuf" and not message:
+        raise PipelineError("valueFormat protobuf needs valueMessage, the full name of the message")
+    return ValueOptions(
+        form, _schema(form, options), message, mode, framing == "confluent", options.get("valuecolumn") or None
+    )
+
+
+def _schema(form: str, options: Mapping[str, str]) -> str | bytes:
+    text = options.get("valueschema", "").strip()
+    if not text and form != "json":
+        raise PipelineError(f"valueFormat {form} needs valueSchema")
+    if form == "json" or (form == "avro" and text[0] in '{["'):
+        return text
+    path = Path(text)
+    try:
+        return path.read_bytes() if form == "protobuf" else path.read_text()
+    except OSError as error:
+        raise PipelineError(f"valueSchema: cannot read {text}: {(error.strerror or str(error)).lower()}") from None
+    except UnicodeDecodeError:
+        raise PipelineError(f"valueSchema: {text} is not text") from None
+
+
+def own_type(options: ValueOptions) -> Any:
+    """The StructType that an Avro or Protobuf schema says; for JSON the columns themselves say it."""
+    if options.format == "avro":
+        from barnabas.pipelines.source.values.avro import avro_type
+
+        return avro_type(str(options.schema))
+    from barnabas.pipelines.source.values.protobuf import protobuf_type
+
+    return protobuf_type(options)

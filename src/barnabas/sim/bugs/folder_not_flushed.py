@@ -1,0 +1,13 @@
+"""Folders are not flushed: new names do not survive a power loss."""
+
+from typing import Any
+
+from barnabas.sim.bugs.base import Bug
+from barnabas.sim.disk import SimDisk
+
+
+def _make(right: Any) -> Any:
+    return lambda self, path: None
+
+
+BUG = Bug("folder-not-flushed", "the names of new files are not flushed", SimDisk, "sync_directory", _make)

@@ -1,0 +1,16 @@
+"""A follower counts as in sync as soon as it fetches, however far behind it is."""
+
+from typing import Any
+
+from barnabas.core.partition.replicas import LeaderState
+from barnabas.sim.bugs.base import Bug
+
+
+def _make(right: Any) -> Any:
+    def may_join(self: Any, replica: int, follower: Any) -> bool:
+        return replica not in self.maximal_isr and bool(self._eligible(replica, follower.broker_epoch))
+
+    return may_join
+
+
+BUG = Bug("joins-too-early", "a follower is in sync before it has caught up", LeaderState, "may_join", _make, nodes=3)

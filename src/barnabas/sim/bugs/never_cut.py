@@ -1,0 +1,16 @@
+"""A follower whose log parted from its leader's goes on behind its own end, and keeps what nobody else has."""
+
+from typing import Any
+
+from barnabas.broker import follower_reader
+from barnabas.sim.bugs.base import Bug
+
+
+def _make(right: Any) -> Any:
+    def diverging_epoch(*_: Any) -> None:
+        """Never."""
+
+    return diverging_epoch
+
+
+BUG = Bug("never-cut", "diverging epochs are not looked for", follower_reader, "diverging_epoch", _make, nodes=3)

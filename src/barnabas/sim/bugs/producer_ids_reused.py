@@ -1,0 +1,16 @@
+"""Blocks of producer ids begin anew at every start of the node."""
+
+from typing import Any
+
+from barnabas.broker.node import Node
+from barnabas.sim.bugs.base import Bug
+
+
+def _make(right: Any) -> Any:
+    async def block(self: Any) -> range:
+        return range(1000)
+
+    return block
+
+
+BUG = Bug("producer-ids-reused", "producer ids are given twice", Node, "_producer_id_block", _make)

@@ -1,0 +1,18 @@
+"""The recovery point that is written down is the end of the log, flushed or not."""
+
+from typing import Any
+
+from barnabas.broker.partitions import PartitionTable
+from barnabas.sim.bugs.base import Bug
+
+
+def _make(right: Any) -> Any:
+    def collect_checkpoint(self: Any) -> Any:
+        for partition in self.open_ones():
+            partition.log.recovery_point = partition.log.log_end_offset
+        return right(self)
+
+    return collect_checkpoint
+
+
+BUG = Bug("recovery-point-too-far", "the recovery point passes the flush", PartitionTable, "collect_checkpoint", _make)

@@ -1,0 +1,20 @@
+"""The controller takes in-sync replicas from a leader whose epoch is over."""
+
+from typing import Any
+
+from barnabas.core.cluster import alterations
+from barnabas.model.errors import ErrorCode
+from barnabas.sim.bugs.base import Bug
+
+_STALE = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_UPDATE_VERSION)
+
+
+def _make(right: Any) -> Any:
+    def check(*args: Any) -> ErrorCode:
+        code: ErrorCode = right(*args)
+        return ErrorCode.NONE if code in _STALE else code
+
+    return check
+
+
+BUG = Bug("stale-leader-obeyed", "the controller obeys a leader of an old epoch", alterations, "_check", _make, nodes=3)

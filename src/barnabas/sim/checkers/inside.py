@@ -1,0 +1,111 @@
+"""What is looked at inside the nodes: progress (S8), hanging transactions (S6), state rebuilt (S5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.node import Node
+from barnabas.broker.partition import HostedPartition
+from barnabas.sim import look
+from barnabas.sim.workloads.base import Workload
+from barnabas.sim.workloads.transactions import TransactionalProducer
+
+if TYPE_CHECKING:
+    from barnabas.sim.world import World
+
+_RESUME_SECONDS = 12.0  # every client backs off at most a second; a request waits at most eight
+
+
+def progress(world: World, healed: float) -> Iterator[str]:
+    """S8: once faults have stopped every client that writes gets on."""
+    for workload in world.workloads:
+        if workload.kind in ("idempotent producer", "plain producer", "transactional producer", "reader"):
+            last = max(world.history.progress.get(workload.name, ()), default=0.0)
+            if last < healed + 1.0 and not workload.finishing and not held_up_by_damage(world, workload):
+                yield f"S8 {workload.name} has not got anywhere for {world.loop.now - last:.1f} s, faults are over"
+
+
+def held_up_by_damage(world: World, workload: Workload) -> bool:
+    """A transaction cannot end while a partition of it is refused; as in Kafka, its producer waits."""
+    return bool(world.losses.damaged) and isinstance(workload, TransactionalProducer)
+
+
+def nothing_hangs(world: World) -> Iterator[str]:
+    """S6: no transaction is open any more."""
+    for computer in world.computers:
+        for partition in look.replicas(computer):
+            # Damage may be in the very header that says whose transaction a batch belongs to.
+            if partition.last_stable_offset < partition.high_watermark and not world.losses.damaged:
+                if len(world.computers) > 1 and world.may_lose((partition.id.topic, partition.id.partition), 0):
+                    continue  # a power loss of several machines took its marker
+                yield (
+                    f"S6 {partition.id} on {computer.name}: a transaction hangs at {partition.last_stable_offset}, "
+                    f"the high watermark is {partition.high_watermark}"
+                )
+
+
+def everything_led(world: World) -> bool:
+    """Has every partition a leader, does it know that it is, and have its coordinators loaded what they lead?"""
+    image = world.newest_image()
+    if image is None:
+        return False
+    for topic in image.topics.values():
+        for index, partition in enumerate(topic.partitions):
+            node = world.computers[partition.leader - 1].node if partition.leader > 0 else None
+            if node is None or node.partitions.get(topic.name, index) is None:
+                return False
+    return True
+
+
+def state(world: World) -> dict[str, Any]:
+    """What must be the same after a kill: the image, the producers, the offsets of groups, the transactions."""
+    found: dict[str, Any] = {}
+    image = world.newest_image()
+    assert image is not None
+    found["topics"] = {name: (topic.id, len(topic.partitions), topic.configs) for name, topic in image.topics.items()}
+    for computer in world.computers:
+        node = computer.node
+        assert node is not None
+        for partition in node.partitions.with_data():
+            if world.is_damaged((partition.id.topic, partition.id.partition)) or not led_by(node, partition):
+                continue
+            if not partition.log.log_end_offset:
+                continue  # nobody has written to it, so it may not have been opened before
+            found[f"{partition.id} end"] = (partition.log.log_end_offset, partition.log.log_start_offset)
+            found[f"{partition.id} producers"] = sorted(
+                (e.producer_id, e.producer_epoch, e.last_sequence, e.last_offset, e.current_txn_first_offset)
+                for e in partition.producers.entries()
+            )
+            found[f"{partition.id} aborted"] = partition.aborted.between(0, 1 << 62)
+        for name, driver in (("group", node.groups), ("transaction", node.transactions)):
+            for hosted in driver.every():
+                if summary := _summary(name, hosted.machine):
+                    found[f"{name}s {hosted.partition.id}"] = summary
+    return found
+
+
+def led_by(node: Node, partition: HostedPartition) -> bool:
+    return node.partitions.get(partition.id.topic, partition.id.partition) is partition
+
+
+def _summary(kind: str, machine: Any) -> list[Any]:
+    world = machine._world
+    if kind == "group":
+        store = world.offsets
+        return sorted(
+            (group, topic, index, kept.offset)
+            for group in store.group_ids()
+            for topic, index, kept in store.of_group(group)
+        )
+    return sorted(
+        (t.transactional_id, t.producer_id, t.producer_epoch, t.state.name, sorted(t.partitions))
+        for t in world.transactions.values()
+    )
+
+
+def differences(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
+    """S5: memory before the kill, against what was rebuilt from the logs."""
+    for key in sorted(set(before) | set(after)):
+        if before.get(key) != after.get(key):
+            yield f"S5 {key}: {before.get(key)!r} in memory, {after.get(key)!r} rebuilt"

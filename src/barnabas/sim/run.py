@@ -1,0 +1,208 @@
+"""One seed, from its beginning to its verdict."""
+
+import asyncio
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+
+from barnabas.sim import look
+from barnabas.sim.checkers import CHECKERS, Final, inside, s4_decision_first, s8_work_goes_on, s9_nothing_left
+from barnabas.sim.cluster_scenario import ClusterScenario
+from barnabas.sim.computer import Computer
+from barnabas.sim.history import Partition
+from barnabas.sim.scenario import QUIET_SECONDS, Scenario
+from barnabas.sim.story import tell
+from barnabas.sim.workloads.reader import Reader
+from barnabas.sim.world import World
+
+_LOOK_SECONDS = 0.25  # how often the inside of the nodes is looked at
+
+
+@dataclass(slots=True)
+class Verdict:
+    seed: int
+    problems: list[str]
+    story: list[str]
+    digest: str
+    simulated_seconds: float
+    real_seconds: float
+    answers: int
+    acknowledged: int
+    faults: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems
+
+
+def run_seed(seed: int, bug: Callable[[], AbstractContextManager[None]] = nullcontext, nodes: int = 1) -> Verdict:
+    """Run one seed; `bug` plants a fault in the node's own code, to test the tests."""
+    begun = time.perf_counter()
+    scenario = Scenario(seed) if nodes == 1 else ClusterScenario(seed)
+    world = World(seed, nodes, scenario.settings)
+    scenario.prepare(world)
+    with world, bug():
+        problems = sorted(_problems(world, scenario), key=_gravity)
+    return Verdict(
+        seed,
+        problems,
+        tell(world, problems[0]) if problems else [],
+        world.trace.digest(),
+        world.loop.now - 1000.0,
+        time.perf_counter() - begun,
+        world.history.answers,
+        sum(len(sent.values) for sent in world.history.sent if sent.acked_at is not None),
+        world.faults,
+    )
+
+
+def _gravity(problem: str) -> int:
+    """What a client saw comes first; that somebody did not get on may have a reason further down."""
+    return 0 if problem.startswith("H") else 2 if problem.startswith("S8") else 1
+
+
+def _problems(world: World, scenario: Scenario) -> Iterator[str]:
+    try:
+        yield from _live(world, scenario)
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        yield f"the simulation itself failed: {error!r} ({where.filename.rpartition('/')[2]}:{where.lineno})"
+
+
+def _live(world: World, scenario: Scenario) -> Iterator[str]:
+    for computer in world.computers:
+        computer.start()
+    if not _all_ready(world):
+        yield f"S8 not ready: {_not_ready(world)}"
+        yield from world.surprises
+        return
+    _look_now_and_then(world)
+    world.on_ready.append(lambda started: world.loop.for_process(started.process, 0.0, _look_at_start, world, started))
+    scenario.begin(world)
+    world.run_for(2.0)
+    trouble = world.loop.spawn(None, scenario.trouble(world))
+    world.run_until(trouble.done, 600)
+    trouble.result()
+    scenario.heal(world)
+    if not _all_ready(world):
+        yield f"S8 not ready once faults have stopped: {_not_ready(world)}"
+        yield from world.surprises
+        return
+    healed = world.loop.now
+    world.run_for(QUIET_SECONDS)
+    yield from inside.progress(world, healed)
+    yield from s8_work_goes_on.unanswered(world, healed)
+    for workload in world.workloads:
+        workload.finishing = True
+    yield from _finished(world)
+    world.run_for(12.0)  # the last transactions time out, sessions too
+    yield from inside.nothing_hangs(world)
+    final = _read_everything(world, scenario.partitions())
+    if final is None:
+        yield "S8 the end cannot be read"
+        return
+    world.run_for(6.0)
+    yield from s9_nothing_left.check(world)
+    world.same_bytes.look(again=True)
+    yield from _rebuilt(world)
+    yield from world.surprises
+    yield from world.history.problems
+    for watch in (world.leaders, world.votes, world.committed, world.same_bytes, world.watermarks, world.work_goes_on):
+        yield from watch.problems
+    for check in CHECKERS:
+        yield from check(world, final)
+
+
+def _finished(world: World) -> Iterator[str]:
+    if not world.run_until(lambda: all(workload.task.done() for workload in world.workloads), 60):
+        waiting = [workload for workload in world.workloads if not workload.task.done()]
+        for workload in waiting:
+            world.loop.kill(workload.process)
+            world.network.process_died(workload.process, silently=False)
+            if not inside.held_up_by_damage(world, workload):
+                yield f"S8 {workload.name} cannot finish"
+    for workload in world.workloads:
+        if workload.task.done() and (error := workload.task.exception()) is not None:
+            yield f"{workload.name} failed: {error!r}"
+
+
+def _all_ready(world: World) -> bool:
+    return world.run_until(lambda: all(computer.ready for computer in world.computers), 30)
+
+
+def _not_ready(world: World) -> str:
+    return ", ".join(computer.name for computer in world.computers if not computer.ready)
+
+
+def _rebuilt(world: World) -> Iterator[str]:
+    """S5: kill every node; what they rebuild from their logs is what they had in memory."""
+    before = world.inside(world.computers[0].process, lambda: inside.state(world))
+    for computer in world.computers:
+        computer.kill()
+    for computer in world.computers:
+        computer.start()
+    if not _all_ready(world) or not world.run_until(lambda: inside.everything_led(world), 30):
+        yield f"S8 not ready after the last kill: {_not_ready(world) or 'a partition has no leader'}"
+        return
+    world.run_for(1.0)
+    after = world.inside(world.computers[0].process, lambda: inside.state(world))
+    if world.losses.damaged:  # transactions that wait for a refused partition go on where they can
+        before, after = ({"topics": found["topics"]} for found in (before, after))
+    yield from inside.differences(before, after)
+
+
+def _look_at_start(world: World, computer: Computer) -> None:
+    if computer.node is not None and not world.excused and len(world.computers) == 1:
+        world.history.problems.extend(s4_decision_first.check(computer.node))
+
+
+def _look_now_and_then(world: World) -> None:
+    looks = 0
+    alone = len(world.computers) == 1
+
+    def look_around() -> None:
+        nonlocal looks
+        looks += 1
+        for computer in world.computers:
+            for partition in look.replicas(computer):
+                world.watermarks.look(computer, partition)
+                if not alone:
+                    world.leaders.look(computer, partition)
+            world.leaders.look_at_quorum(computer)
+            world.votes.look(computer)
+        if not alone:
+            world.health.look()
+            world.losses.look()
+            world.work_goes_on.look()
+            world.committed.look()
+            if looks % 8 == 0:
+                world.same_bytes.look()
+        world.loop.for_process(None, _LOOK_SECONDS, look_around)
+
+    look_around()
+
+
+def _read_everything(world: World, partitions: list[Partition]) -> Final | None:
+    readers = {
+        committed_only: _FinalReader(world, f"final-{name}", partitions, committed_only)
+        for committed_only, name in ((False, "all"), (True, "committed"))
+    }
+    if not world.run_until(lambda: all(reader.task.done() for reader in readers.values()), 60):
+        return None
+    return Final(readers[False].result, readers[True].result)
+
+
+class _FinalReader(Reader):
+    def __init__(self, world: World, name: str, partitions: list[Partition], committed_only: bool) -> None:
+        self.partitions = partitions
+        self.committed_only = committed_only
+        self.result: dict[Partition, list[tuple[int, bytes]]] = {}
+        super().__init__(world, name)
+
+    async def step(self) -> None:
+        for partition in self.partitions:
+            self.result[partition] = await self.read_all(partition, patient=True)
+        self.finishing = True
+        await asyncio.sleep(0)

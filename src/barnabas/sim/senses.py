@@ -1,0 +1,38 @@
+"""What the simulated world gives to the code's own senses: the clock of the node that runs, and an ear for its log."""
+
+import logging
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from barnabas.sim.world import World
+
+
+class SimTime:
+    """The clock of the node whose code runs right now."""
+
+    def __init__(self, world: "World") -> None:
+        self._world = world
+        self._by_host = {computer.host: computer for computer in world.computers}
+
+    def time(self) -> float:
+        current = self._world.loop.current
+        computer = self._by_host.get(current.host) if current is not None else None
+        return (computer or self._world.computers[0]).wall_seconds()
+
+    def monotonic(self) -> float:
+        return self._world.loop.now
+
+
+class Complaints(logging.Handler):
+    """What the nodes log: warnings become part of the story, an exception with a traceback is a surprise."""
+
+    def __init__(self, world: "World") -> None:
+        super().__init__(logging.WARNING)
+        self._world = world
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = record.getMessage()
+        error = record.exc_info[1] if record.exc_info else None
+        self._world.trace.note(f"log {record.levelname.lower()}: {text}{f' ({error!r})' if error else ''}")
+        if error is not None and not self._world.excused:
+            self._world.surprises.append(f"{text}: {error!r}")

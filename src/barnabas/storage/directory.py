@@ -1,0 +1,180 @@
+"""One data directory of a node (`log.dirs`): its lock, its identity, its checkpoints, its partitions' folders.
+
+Refuses to open a directory another process has open, or one that belongs to another node or cluster; each refusal is
+one line a person can act on. File names and formats are Kafka's: `.lock`, `meta.properties` (version 1, KIP-858), the
+four offset checkpoints, `.kafka_cleanshutdown`, and `partition.metadata` in each folder.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from barnabas.model.ids import TopicPartition, new_uuid, parse_uuid, uuid_text
+from barnabas.storage import checkpoints
+from barnabas.storage.disk import DISK, Disk, OpenFile
+
+RECOVERY_POINTS = "recovery-point-offset-checkpoint"
+LOG_STARTS = "log-start-offset-checkpoint"
+HIGH_WATERMARKS = "replication-offset-checkpoint"
+CLEANER_OFFSETS = "cleaner-offset-checkpoint"
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+LAST_LIFE = "last-life.json"  # our own: of this boot of the machine, or of another?
+META = "meta.properties"
+PARTITION_METADATA = "partition.metadata"
+
+_PARTITION_FOLDER = re.compile(r"([a-zA-Z0-9._-]+)-(\d+)")
+_DELETED_FOLDER = re.compile(r".+\.[0-9a-f]{32}-delete")
+
+
+class DirectoryError(Exception):
+    """This directory cannot be used, and why."""
+
+
+class DataDirectory:
+    """An open, locked data directory. `clean` tells whether the last owner stopped cleanly."""
+
+    def __init__(self, path: Path, lock: OpenFile, disk: Disk, new_id: Callable[[], bytes]) -> None:
+        self.path = path
+        self.disk = disk
+        self._new_id = new_id
+        self._lock: OpenFile | None = lock
+        self.clean = False
+        self.clean_epoch = -1  # of the broker that stopped cleanly
+        self.cluster_id: str | None = None
+        self.node_id: int | None = None
+        self.directory_id: bytes | None = None
+
+    @classmethod
+    def open(cls, path: Path, *, disk: Disk = DISK, new_id: Callable[[], bytes] = new_uuid) -> "DataDirectory":
+        """Make the directory when it is not there, lock it, read who it belongs to. The clean-shutdown marker is taken
+        away at once: from here on, a stop that does not put it back was not clean."""
+        try:
+            if disk.make_directory(str(path)):
+                disk.sync_directory(str(path.absolute().parent))  # else a power loss takes the whole of it
+            lock = disk.open(str(path / ".lock"), write=True, create=True)
+        except OSError as error:
+            raise DirectoryError(f"cannot use {path} as data directory: {error.strerror}") from error
+        try:
+            disk.lock(lock)
+        except OSError:
+            raise DirectoryError(f"{path} is in use by another process (its .lock is held)") from None
+        directory = cls(path, lock, disk, new_id)
+        directory._read_identity()
+        marker = path / CLEAN_SHUTDOWN
+        directory.clean = disk.exists(str(marker))
+        directory.clean_epoch = directory._marked_epoch()
+        disk.unlink(str(marker))
+        disk.sync_directory(str(path))
+        return directory
+
+    def close(self, *, clean: bool, broker_epoch: int = -1) -> None:
+        """Let go of it; `clean` only when every log was closed and every checkpoint written."""
+        if self._lock is None:
+            return
+        if clean:
+            marker = json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":"))
+            self.disk.write_whole(str(self.path / CLEAN_SHUTDOWN), marker.encode())
+        self._lock = None
+
+    def _marked_epoch(self) -> int:
+        try:
+            found = json.loads(self.disk.read_whole(str(self.path / CLEAN_SHUTDOWN)) or b"{}")
+            return int(found.get("brokerEpoch", -1))
+        except (ValueError, AttributeError, TypeError):
+            return -1
+
+    def read_last_life(self) -> tuple[str, int]:
+        """(boot of the machine, broker epoch) of the life before this one; ("", -1) when nobody knows."""
+        try:
+            found = json.loads(self.disk.read_whole(str(self.path / LAST_LIFE)) or b"{}")
+            return str(found["bootId"]), int(found["brokerEpoch"])
+        except (ValueError, KeyError, TypeError):
+            return "", -1
+
+    def write_last_life(self, boot_id: str, broker_epoch: int) -> None:
+        """Not flushed: it says that nothing in memory was lost, and if it is lost itself, that is not so."""
+        text = json.dumps({"bootId": boot_id, "brokerEpoch": broker_epoch}, separators=(",", ":"))
+        self.disk.write_whole(str(self.path / LAST_LIFE), text.encode(), sync=False)
+
+    # --- identity -----------------------------------------------------------------------------------------------------
+
+    def _read_identity(self) -> None:
+        data = self.disk.read_whole(str(self.path / META))
+        if data is None:
+            return
+        try:
+            lines = [line for line in data.decode().splitlines() if line and not line.startswith("#")]
+            properties = dict(line.split("=", 1) for line in lines)
+            self.cluster_id = properties["cluster.id"]
+            self.node_id = int(properties.get("node.id", properties.get("broker.id", "")))
+            if "directory.id" in properties:
+                self.directory_id = parse_uuid(properties["directory.id"])
+        except (ValueError, KeyError) as error:
+            raise DirectoryError(f"{self.path / META} is damaged: {error}") from None
+
+    def claim(self, cluster_id: str, node_id: int) -> None:
+        """Say whose directory it is; refuses when it is somebody else's."""
+        for what, have, want in (("cluster", self.cluster_id, cluster_id), ("node", self.node_id, node_id)):
+            if have is not None and have != want:
+                raise DirectoryError(f"{self.path} belongs to {what} {have}, not {want}")
+        if self.directory_id is not None and self.node_id is not None:
+            return
+        self.cluster_id, self.node_id = cluster_id, node_id
+        self.directory_id = self.directory_id or self._new_id()
+        text = f"version=1\ncluster.id={cluster_id}\nnode.id={node_id}\ndirectory.id={uuid_text(self.directory_id)}\n"
+        self.disk.write_whole(str(self.path / META), text.encode())
+
+    # --- checkpoints --------------------------------------------------------------------------------------------------
+
+    def read_checkpoint(self, name: str) -> dict[TopicPartition, int]:
+        return checkpoints.read_offsets(str(self.path / name), disk=self.disk)
+
+    def write_checkpoint(self, name: str, offsets: Mapping[TopicPartition, int], *, sync: bool = True) -> None:
+        """Replaced in one step. An OSError (a full disk) leaves the old one, which is always safe."""
+        checkpoints.write_offsets(str(self.path / name), offsets, sync=sync, disk=self.disk)
+
+    # --- partitions ---------------------------------------------------------------------------------------------------
+
+    def partition_path(self, partition: TopicPartition) -> Path:
+        return self.path / f"{partition.topic}-{partition.partition}"
+
+    def partition_directories(self) -> dict[TopicPartition, Path]:
+        """Every folder that is named like a partition; topics may hold dashes, so the last one counts."""
+        found = {}
+        for name in self.disk.folders(str(self.path)):
+            match = _PARTITION_FOLDER.fullmatch(name)
+            if match:
+                found[TopicPartition(match[1], int(match[2]))] = self.path / name
+        return found
+
+    def doom_partition(self, partition: TopicPartition) -> Path:
+        """Rename a folder so that it is no partition any more, before its files are removed (Kafka's `-delete`)."""
+        unique = self._new_id().hex()
+        doomed = self.path / f"{partition.topic[:180]}-{partition.partition}.{unique}-delete"
+        self.disk.rename(str(self.partition_path(partition)), str(doomed))
+        return doomed
+
+    def remove_doomed(self) -> int:
+        """Remove the folders of deleted partitions that a crash left; gives how many."""
+        doomed = [name for name in self.disk.folders(str(self.path)) if _DELETED_FOLDER.fullmatch(name)]
+        for name in doomed:
+            self.disk.remove_tree(str(self.path / name))
+        return len(doomed)
+
+
+def write_partition_metadata(folder: Path, topic_id: bytes, *, disk: Disk = DISK) -> None:
+    """Which topic a folder belongs to. Not flushed: the metadata log knows too, and a lost one is written again."""
+    text = f"version: 0\ntopic_id: {uuid_text(topic_id)}"
+    file = disk.open(str(folder / PARTITION_METADATA), write=True, create=True)
+    disk.write_all(file.fd, text.encode(), 0)
+
+
+def read_partition_metadata(folder: Path, *, disk: Disk = DISK) -> bytes | None:
+    """The topic id, None when the file is missing or damaged."""
+    data = disk.read_whole(str(folder / PARTITION_METADATA))
+    match = re.fullmatch(r"version: 0\ntopic_id: (\S+)\s*", data.decode(errors="replace")) if data else None
+    try:
+        return parse_uuid(match[1]) if match else None
+    except ValueError:
+        return None

@@ -1,0 +1,229 @@
+"""The disk door: every file operation of storage goes through one `Disk`, so that a simulated disk can stand in for it.
+
+An `OpenFile` owns its descriptor and closes it when the last reference is gone. Whoever reads (a `Slice` on its way
+to a socket, a cleaner, a flush) holds the `OpenFile`; deleting or swapping the segment under it, or evicting it from
+the pool, only drops the segment's own reference. So nothing leaks and nothing is used after it was closed.
+
+A failed fsync is fatal: the kernel may have dropped the dirty pages, and a second fsync would report success for data
+that is gone. `StorageFatal` says so, and the broker takes the whole directory out of service.
+"""
+
+# Plain strings and os calls: this is the layer below pathlib, and the hot path ends here.
+# ruff: noqa: PTH102, PTH103, PTH105, PTH108, PTH110, PTH116, PTH120
+
+import contextlib
+import ctypes
+import errno
+import fcntl
+import os
+import shutil
+
+_libc = ctypes.CDLL(None, use_errno=True)  # Python has fsync and sync, but not the one between them
+
+_PROBE_EVERY_BYTES = 128 * 1024  # the kernel reads ahead in steps of this size
+_WARM_CHUNK_BYTES = 1024 * 1024
+_byte = bytearray(1)
+
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})  # an append may fail with these and the log goes on
+
+
+class StorageFatal(Exception):
+    """The disk broke a promise; nothing in this directory can be trusted until the node is restarted."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+class ColdRead(Exception):
+    """These bytes are not in the page cache: reading them would wait for the disk."""
+
+
+class OpenFile:
+    """One descriptor, closed with its last reference."""
+
+    __slots__ = ("__weakref__", "fd", "recently_used")
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self.recently_used = True  # the pool's second chance
+
+    def __del__(self) -> None:
+        if self.fd >= 0:
+            with contextlib.suppress(OSError):
+                os.close(self.fd)
+            self.fd = -1
+
+
+class Disk:
+    """The real one. Paths are strings; positions and sizes are bytes."""
+
+    pread = staticmethod(os.pread)
+    pwrite = staticmethod(os.pwrite)
+
+    def open(self, path: str, *, write: bool = False, create: bool = False) -> OpenFile:
+        flags = (os.O_RDWR if write else os.O_RDONLY) | (os.O_CREAT if create else 0) | os.O_CLOEXEC
+        return OpenFile(os.open(path, flags, 0o644))
+
+    def no_wait(self) -> "Disk":
+        """A door to the same files that raises `ColdRead` instead of waiting for a read."""
+        return NO_WAIT
+
+    def write_all(self, fd: int, data: bytes | bytearray | memoryview, position: int) -> None:
+        """All of it or an OSError, whatever the kernel takes at a time."""
+        view = memoryview(data)
+        while view.nbytes:
+            written = self.pwrite(fd, view, position)
+            if written == 0:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            position += written
+            view = view[written:]
+
+    def is_cached(self, fd: int, position: int, length: int) -> bool:
+        """Can these bytes be read without waiting? A file system that cannot say is treated as memory."""
+        end = position + length
+        try:
+            for at in range(position, end, _PROBE_EVERY_BYTES):
+                os.preadv(fd, (_byte,), at, os.RWF_NOWAIT)
+            os.preadv(fd, (_byte,), end - 1, os.RWF_NOWAIT)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+        return True
+
+    def warm(self, fd: int, position: int, length: int) -> None:
+        """Bring these bytes into the page cache, however long it takes."""
+        end = position + length
+        os.posix_fadvise(fd, position, length, os.POSIX_FADV_WILLNEED)
+        for at in range(position, end, _WARM_CHUNK_BYTES):
+            os.pread(fd, min(_WARM_CHUNK_BYTES, end - at), at)
+
+    def lock(self, file: OpenFile) -> None:
+        """Ours alone until the file is closed; an OSError when another process has it."""
+        fcntl.flock(file.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def truncate(self, fd: int, size: int) -> None:
+        os.ftruncate(fd, size)
+
+    def size(self, path: str) -> int:
+        return os.stat(path).st_size
+
+    def modified_ms(self, path: str) -> int:
+        return os.stat(path).st_mtime_ns // 1_000_000
+
+    def set_modified_ms(self, path: str, modified_ms: int) -> None:
+        os.utime(path, ns=(modified_ms * 1_000_000, modified_ms * 1_000_000))
+
+    def scan(self, directory: str) -> dict[str, int]:
+        """Every plain file of a folder with its size."""
+        with os.scandir(directory) as entries:
+            return {entry.name: entry.stat().st_size for entry in entries if entry.is_file(follow_symlinks=False)}
+
+    def folders(self, directory: str) -> list[str]:
+        with os.scandir(directory) as entries:
+            return sorted(entry.name for entry in entries if entry.is_dir())
+
+    def exists(self, path: str) -> bool:
+        return os.path.exists(path)
+
+    def make_directory(self, path: str) -> bool:
+        """True when it was not there before."""
+        try:
+            os.mkdir(path)
+        except FileExistsError:
+            return False
+        except FileNotFoundError:
+            os.makedirs(path, exist_ok=True)
+        return True
+
+    def rename(self, old: str, new: str) -> None:
+        os.replace(old, new)
+
+    def unlink(self, path: str) -> None:
+        """Gone afterwards, whether or not it was there."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+
+    def space(self, directory: str) -> tuple[int, int]:
+        """Bytes of the file system a folder lies on: all, and those that are free."""
+        usage = shutil.disk_usage(directory)
+        return usage.total, usage.free
+
+    def remove_tree(self, directory: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(directory)
+
+    def sync(self, fd: int, path: str) -> None:
+        """The bytes and the size of this file are on the platter, or the directory is lost to us."""
+        try:
+            os.fdatasync(fd)
+        except OSError as error:
+            raise StorageFatal(path, f"fsync failed: {error.strerror}") from error
+
+    def sync_path(self, path: str) -> None:
+        """Flush a file we hold no descriptor of; one that is gone needs no flush."""
+        with contextlib.suppress(FileNotFoundError):
+            file = self.open(path)
+            self.sync(file.fd, path)
+
+    def sync_directory(self, path: str) -> None:
+        """Names survive a power loss only when their folder was flushed too."""
+        with contextlib.suppress(FileNotFoundError):
+            fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                os.fsync(fd)
+            except OSError as error:
+                raise StorageFatal(path, f"fsync of the folder failed: {error.strerror}") from error
+            finally:
+                os.close(fd)
+
+    def sync_filesystem(self, path: str) -> None:
+        """One flush for everything on the file system of this folder: for a node that closes thousands of logs."""
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            if _libc.syncfs(fd) != 0:
+                raise StorageFatal(path, f"syncfs failed: {os.strerror(ctypes.get_errno())}")
+        finally:
+            os.close(fd)
+
+    def read_whole(self, path: str) -> bytes | None:
+        """The whole of a small file, None when there is none."""
+        try:
+            with open(path, "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
+
+    def write_whole(self, path: str, data: bytes, *, sync: bool = True) -> None:
+        """Replace a small file in one step: a crash leaves the old or the new one, never half of each."""
+        temporary = path + ".tmp"
+        file = self.open(temporary, write=True, create=True)
+        self.truncate(file.fd, 0)
+        self.write_all(file.fd, data, 0)
+        if sync:
+            self.sync(file.fd, temporary)
+        self.rename(temporary, path)
+        if sync:
+            self.sync_directory(os.path.dirname(path))
+
+
+class NoWaitDisk(Disk):
+    """The same files, but a read that would wait raises `ColdRead`: for the thread of the loop."""
+
+    def pread(self, fd: int, size: int, position: int) -> bytes:
+        buffer = bytearray(size)
+        try:
+            count = os.preadv(fd, (buffer,), position, os.RWF_NOWAIT)
+        except BlockingIOError:
+            raise ColdRead from None
+        except OSError:  # a file system that cannot say; it is treated as memory
+            return os.pread(fd, size, position)
+        if count < size and position + count < os.fstat(fd).st_size:
+            raise ColdRead
+        return bytes(memoryview(buffer)[:count])
+
+
+DISK = Disk()
+NO_WAIT = NoWaitDisk()

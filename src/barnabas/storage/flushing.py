@@ -1,0 +1,107 @@
+"""What makes a log survive a power loss: fsync of its files, snapshots of its producers, a clean close.
+
+`flush` may run in any thread while the loop appends. It notes the end offset first, then the active segment, then the
+sealed ones: a roll puts the sealed segment into `dirty` before it makes the new one active, so none is missed. Epochs
+are written before the log is flushed, so a recovery point never passes an epoch that only memory knows.
+"""
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from barnabas.storage.disk import FULL, StorageFatal
+
+if TYPE_CHECKING:
+    from barnabas.storage.log import Log
+
+
+def flush(log: "Log") -> int:
+    """Everything appended before the call is on disk when it returns; gives the offset up to which."""
+    end_offset = log.log_end_offset
+    active = log.active_segment
+    dirty, paths = list(log.dirty), list(log.unsynced_paths)
+    new_names, log.folder_dirty = log.folder_dirty, False
+    new_folder, log.parent_dirty = log.parent_dirty, False
+    disk = log.disk
+    try:
+        if log.epochs.write(sync=True):
+            new_names = False  # that flushed the folder
+        for segment in dirty:
+            for path in segment.paths():
+                disk.sync_path(path)
+        for path in paths:
+            disk.sync_path(path)
+        file = active.file
+        if file is not None:
+            disk.sync(file.fd, active.path)
+        elif active.on_disk:
+            disk.sync_path(active.path)
+        if new_names:
+            disk.sync_directory(log.folder)
+        if new_folder:
+            disk.sync_directory(log.folder.rpartition("/")[0] or "/")
+    except StorageFatal as fatal:
+        log.fail(fatal.reason)
+        raise
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        # No room for the epochs: what they are about is not counted as flushed, and the next flush tries again.
+        log.folder_dirty, log.parent_dirty = True, new_folder
+        return log.recovery_point
+    # In place, one by one: the loop may be adding to these lists right now.
+    for segment in dirty:
+        with contextlib.suppress(ValueError):
+            log.dirty.remove(segment)
+    for path in paths:
+        with contextlib.suppress(ValueError):
+            log.unsynced_paths.remove(path)
+    return end_offset
+
+
+def take_snapshot(log: "Log") -> None:
+    """Write what the owner knows of its producers now. Before a flush, so that the flush covers it."""
+    if log.snapshot_source is None or not log.log_end_offset:
+        return
+    path = log.snapshots.write(log.log_end_offset, log.snapshot_source(), recovery_point=log.recovery_point)
+    if path is not None:
+        log.unsynced_paths.append(path)
+        log.folder_dirty = True
+
+
+def close(log: "Log", *, sync: bool) -> None:
+    """Bring the folder to a state that a clean opening can trust."""
+    if log.closed:
+        return
+    if log.failure is None:
+        take_snapshot(log)
+        active = log.active_segment
+        if active.on_disk:
+            active.write_indexes()
+            log.unsynced_paths += [active.offset_index.path, active.time_index.path]
+        if sync:
+            log.recovery_point = flush(log)
+        else:
+            log.epochs.write(sync=False)
+            log.recovery_point = log.log_end_offset
+    let_go(log)
+    if sync:
+        for doomed in log.doomed:
+            doomed.segment.unlink()
+        log.doomed = []  # else the next opening removes them
+
+
+def delete(log: "Log") -> None:
+    """The partition is gone: its folder too. Slices on their way still end well."""
+    let_go(log)
+    log.doomed = []
+    log.disk.remove_tree(log.folder)
+
+
+def let_go(log: "Log") -> None:
+    """Refuse appends and drop every descriptor."""
+    log.closed = True
+    log.refuse_appends()
+    for segment in log.segments:
+        segment.release()
+    for doomed in log.doomed:
+        doomed.segment.release()

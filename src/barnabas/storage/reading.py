@@ -1,0 +1,290 @@
+"""Reading a log: slices of the older segments, record-exact look-ups by time, batch headers in order, verification.
+
+The tail of the log has a shorter way (`Log.read`); everything here goes through the indexes. None of it looks past the
+offset a caller may see, and none of it hands out bytes that fail their CRC.
+"""
+
+import logging
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from barnabas.storage.damage import Damage, Damaged
+from barnabas.storage.segment import Segment
+from barnabas.storage.slice import Slice
+from barnabas.storage.walk import scan
+from barnabas.wire.batch import HEADER_BYTES, BatchHeader, read_header
+from barnabas.wire.errors import ProtocolError
+from barnabas.wire.records import Record, iter_records
+
+if TYPE_CHECKING:
+    from barnabas.storage.log import Log
+
+logger = logging.getLogger(__name__)
+
+FoundTimestamp = tuple[int, int, int]  # timestamp, offset, leader epoch
+
+
+def read_indexed(
+    log: "Log", offset: int, max_bytes: int, upper_offset: int, *, min_one_batch: bool, wait: bool
+) -> Slice:
+    """The slice that starts with the batch of `offset`, found through the indexes; offset < upper_offset."""
+    disk = log.disk if wait else log.disk.no_wait()
+    segments, bases = log.segments, log.bases
+    interval = log.config.index_interval_bytes
+    number = max(bisect_right(bases, offset) - 1, 0)
+    while number < len(segments):
+        segment = segments[number]
+        step = segment.find(offset, interval, disk)
+        if step is None:  # compaction may leave a gap at the end of a segment
+            number += 1
+            continue
+        position, size = step[0], step[1]
+        end = segment.size
+        if number + 1 < len(segments) and upper_offset >= bases[number + 1]:
+            pass
+        elif upper_offset < log.log_end_offset:
+            bound = segment.find(upper_offset, interval, disk)
+            end = bound[0] if bound is not None else end
+        return cut_slice(log, segment, position, position + size, end, max_bytes, min_one_batch=min_one_batch)
+    return log.empty_slice
+
+
+def cut_slice(
+    log: "Log", segment: Segment, position: int, first_end: int, end: int, max_bytes: int, *, min_one_batch: bool
+) -> Slice:
+    """From `position` at most `max_bytes`, but the first batch whole (or nothing, when it may not be too large)."""
+    if end <= position:
+        return log.empty_slice
+    length = end - position
+    if length > max_bytes:
+        length = max_bytes
+        if first_end - position > length:
+            if not min_one_batch:
+                return log.empty_slice
+            length = first_end - position
+    trusted_end = segment.verified_end(position)
+    verified = trusted_end > position
+    if verified and trusted_end - position < length:
+        length = trusted_end - position
+    return Slice(log.disk, segment, segment.opened(), position, length, verified)
+
+
+def offset_after(log: "Log", piece: Slice, bound: int) -> int:
+    """An offset that no record of the slice reaches, found by the index or by where the next segment begins: near its
+    end, and `bound` at the most. Any thread."""
+    segment = piece.segment
+    if segment is None:
+        return bound
+    index = segment.offset_index
+    number, _ = index.search(piece.position + piece.length, field=1)
+    if number + 1 < len(index):
+        return min(bound, index.entry(number + 1)[0] + segment.base_offset + 1)
+    next_segment = bisect_right(log.bases, segment.base_offset)
+    return min([bound, *log.bases[next_segment : next_segment + 1]])
+
+
+def verify_slice(log: "Log", piece: Slice) -> Slice:
+    """Read the whole batches of a slice once and check them. Any thread; gives the slice cut to what is good.
+
+    Raises `Damaged` when its first batch is bad. What was found good is remembered and never read again.
+    """
+    segment = piece.segment
+    if piece.verified or segment is None or piece.file is None:
+        return piece
+    start, end, good_end = piece.position, piece.position + piece.length, piece.position
+    path = segment.path
+    following = bisect_right(log.bases, segment.base_offset)
+    bound = log.bases[following] if following < len(log.bases) else log.log_end_offset
+    try:
+        for position, header, _ in scan(
+            log.disk, piece.fd, path, start, end, lowest_offset=segment.base_offset, check_crc=True
+        ):
+            if header.last_offset >= bound:  # offsets are outside the CRC
+                raise Damaged(Damage(path, position, f"offset {header.last_offset} where the segment ends at {bound}"))
+            good_end = position + header.size
+    except Damaged as damaged:
+        # A batch the slice itself cuts is no damage; one that fails on its own is.
+        damage = damaged.damage
+        if not _is_cut(log, piece, damage.position, end):
+            log.note_damage(damage)
+            if good_end == start:
+                raise
+    if good_end > start:
+        segment.mark_verified(start, good_end)
+    return Slice(piece.disk, segment, piece.file, start, good_end - start, True)
+
+
+def _is_cut(log: "Log", piece: Slice, position: int, end: int) -> bool:
+    """Whether the batch at `position` is whole in the file and only reaches past `end`."""
+    segment = piece.segment
+    if segment is None or end >= segment.size:
+        return False
+    try:
+        _, header, _ = next(
+            scan(log.disk, piece.fd, segment.path, position, segment.size, lowest_offset=segment.base_offset)
+        )
+    except (Damaged, StopIteration):
+        return False
+    return position + header.size > end
+
+
+def check_slice(log: "Log", piece: Slice) -> Damage | None:
+    """The first damage among the whole batches of a slice, None when they are good."""
+    if piece.segment is None:
+        return None
+    end = piece.position + piece.length
+    try:
+        for _ in scan(
+            log.disk, piece.fd, piece.segment.path, piece.position, end, lowest_offset=piece.segment.base_offset
+        ):
+            pass
+    except Damaged as damaged:
+        return None if _is_cut(log, piece, damaged.damage.position, end) else damaged.damage
+    return None
+
+
+def verify_log(log: "Log", *, deep: bool = False) -> list[Damage]:
+    """Read every byte of the log and list what is bad. `deep` also opens every batch and counts its records."""
+    found = []
+    for segment in list(log.segments):
+        if not segment.size:
+            continue
+        path, size, position = segment.path, segment.size, 0
+        fd = log.disk.open(path)
+        lowest = segment.base_offset
+        while position < size:
+            try:
+                for at, header, batch in scan(log.disk, fd.fd, path, position, size, lowest_offset=lowest):
+                    if deep:
+                        problem = _content_problem(header, batch)
+                        if problem:
+                            found.append(Damage(path, at, problem))
+                    lowest = header.next_offset
+                break
+            except Damaged as damaged:
+                found.append(damaged.damage)
+                skip = _next_batch_after(log, segment, fd.fd, damaged.damage.position, lowest)
+                if skip is None:
+                    break
+                position = skip
+    for damage in found:
+        log.note_damage(damage)
+    return found
+
+
+def _next_batch_after(log: "Log", segment: Segment, fd: int, position: int, lowest: int) -> int | None:
+    """Where to go on after damage: behind the batch if its header makes sense, else at an index entry that fits."""
+    candidates = []
+    try:
+        _, header, _ = next(
+            scan(log.disk, fd, segment.path, position, segment.size, lowest_offset=lowest, check_crc=False)
+        )
+        candidates.append(position + header.size)
+    except (Damaged, StopIteration):
+        pass
+    candidates += [entry[1] for entry in segment.offset_index.all() if entry[1] > position]
+    for candidate in candidates:
+        if candidate == segment.size:
+            return None
+        try:
+            next(scan(log.disk, fd, segment.path, candidate, segment.size, lowest_offset=lowest))
+        except (Damaged, StopIteration):
+            continue
+        return candidate
+    return None
+
+
+def _content_problem(header: BatchHeader, batch: memoryview) -> str | None:
+    try:
+        for _ in iter_records(batch):
+            pass
+    except ProtocolError as error:
+        return str(error)
+    return None
+
+
+def batches_from(log: "Log", offset: int) -> Iterator[tuple[BatchHeader, memoryview]]:
+    """Every batch that ends at or after `offset`, to the end of the log as it is now, as (header, its bytes).
+
+    The bytes are good until the next step. A flipped bit raises Damaged: whoever rebuilds something from here (the
+    producers and their transactions, a coordinator) must not believe it.
+    """
+    end_offset = log.log_end_offset
+    for segment in segments_from(log, offset):
+        step = segment.find(offset, log.config.index_interval_bytes)
+        if step is None:
+            continue
+        fd = segment.opened()
+        for _, header, batch in scan(
+            log.disk, fd.fd, segment.path, step[0], segment.size, lowest_offset=segment.base_offset, check_crc=True
+        ):
+            if header.base_offset >= end_offset:
+                return
+            yield header, batch
+
+
+def segments_from(log: "Log", offset: int) -> list[Segment]:
+    """The segments that can hold `offset` or more."""
+    return log.segments[max(bisect_right(log.bases, offset) - 1, 0) :]
+
+
+def offset_for_timestamp(log: "Log", timestamp: int) -> FoundTimestamp | None:
+    """The first record, by offset, at or after the start of the log whose timestamp is at least `timestamp`."""
+    start = log.log_start_offset
+    for segment in segments_from(log, start):
+        if segment.size and segment.largest_timestamp() >= timestamp:
+            hint = _time_hint(log, segment, timestamp)
+            found = _search_records(log, segment, max(hint, start), timestamp)
+            if found is not None:
+                return found
+            if segment.base_offset >= start and segment is not log.active_segment:
+                segment.rebuild_indexes(log.config.index_interval_bytes)  # its last entry names a time no record has
+    return None
+
+
+def _time_hint(log: "Log", segment: Segment, timestamp: int) -> int:
+    """An offset to search from; an entry that the log does not confirm is worth nothing."""
+    entry = segment.time_index.lookup(timestamp)
+    if entry is None:
+        return segment.base_offset
+    step = segment.find(entry[1], log.config.index_interval_bytes)
+    if step is not None and step[3] == entry[1]:
+        file = segment.opened()
+        if read_header(log.disk.pread(file.fd, HEADER_BYTES, step[0])).max_timestamp == entry[0]:
+            return entry[1]
+    return segment.base_offset
+
+
+def max_timestamp_offset(log: "Log") -> FoundTimestamp | None:
+    """The first record that carries the largest timestamp of the log."""
+    best: Segment | None = None
+    for segment in segments_from(log, log.log_start_offset):
+        if segment.size and (best is None or segment.largest_timestamp() > best.largest_timestamp()):
+            best = segment
+    if best is None or best.largest_timestamp() < 0:
+        return None
+    return _search_records(log, best, max(best.base_offset, log.log_start_offset), best.largest_timestamp())
+
+
+def _search_records(log: "Log", segment: Segment, from_offset: int, timestamp: int) -> FoundTimestamp | None:
+    """The first record from `from_offset` on that is not older than `timestamp`; opens only a batch that has one."""
+    step = segment.find(from_offset, log.config.index_interval_bytes)
+    if step is None:
+        return None
+    fd = segment.opened()
+    for _, header, batch in scan(
+        log.disk, fd.fd, segment.path, step[0], segment.size, lowest_offset=segment.base_offset, check_crc=False
+    ):
+        if header.max_timestamp >= timestamp:
+            record = _first_record(log, header, batch, timestamp)
+            if record is not None:
+                return record.timestamp, record.offset, header.leader_epoch
+    return None
+
+
+def _first_record(log: "Log", header: BatchHeader, batch: memoryview, timestamp: int) -> Record | None:
+    for record in iter_records(batch):
+        if record.timestamp >= timestamp and record.offset >= log.log_start_offset:
+            return record
+    return None

@@ -1,0 +1,146 @@
+"""Runs a node in a thread of the test's process, with its own loop.
+
+Faults are ordered by the names a reader of Kafka's documentation knows: an API ("Produce", "Fetch", "JoinGroup") and an
+error ("NOT_LEADER_OR_FOLLOWER"). Stopping is clean unless `kill` is asked for, which leaves the log as a crash would.
+"""
+
+import asyncio
+import logging
+import tempfile
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from barnabas.broker.faults import Fault, Faults
+from barnabas.broker.node import Node
+from barnabas.broker.sources import load_settings
+from barnabas.model.errors import ErrorCode
+from barnabas.wire.apis import SERVED
+
+_START_SECONDS = 30.0
+_KEY_BY_NAME = {api.name.replace("_", ""): api.key for api in SERVED.values()}
+_SHORT_ERRORS = {"NOT_LEADER": ErrorCode.NOT_LEADER_OR_FOLLOWER}
+
+
+class RunningNode:
+    """A live node and the levers a test may pull."""
+
+    def __init__(self, data_dir: Path, settings: dict[str, Any] | None = None, port: int = 0) -> None:
+        self.data_dir = data_dir
+        self.bootstrap = ""
+        self._port = port
+        self._settings = {name: _text(value) for name, value in (settings or {}).items()}
+        self._faults = Faults()
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._node: Node | None = None
+
+    # --- life -------------------------------------------------------------------------------------------------------
+
+    def start(self) -> "RunningNode":
+        ready: Future[str] = Future()
+        self._thread = threading.Thread(target=self._run, args=(ready,), name="barnabas-node", daemon=True)
+        self._thread.start()
+        self.bootstrap = ready.result(_START_SECONDS)
+        self._port = int(self.bootstrap.rsplit(":", 1)[1])  # a restart comes back where its clients look
+        return self
+
+    def stop(self) -> None:
+        """Stop cleanly; the data stays until the context ends, and `start` goes on with it."""
+        if self._thread is None:
+            return
+        assert self._loop is not None and self._node is not None
+        node = self._node
+        self._loop.call_soon_threadsafe(node.stopped.set)
+        self._thread.join(_START_SECONDS)
+        self._thread = None
+
+    def restart(self) -> None:
+        self.stop()
+        self.start()
+
+    def _run(self, ready: "Future[str]") -> None:
+        try:
+            with asyncio.Runner(loop_factory=_new_loop) as runner:
+                runner.run(self._main(ready))
+        except BaseException as error:
+            if not ready.done():
+                ready.set_exception(error)
+            else:
+                logging.getLogger(__name__).exception("the node stopped")
+
+    async def _main(self, ready: "Future[str]") -> None:
+        self._loop = asyncio.get_running_loop()
+        flags = {"listeners": f"PLAINTEXT://127.0.0.1:{self._port}"} | self._settings
+        node = Node(load_settings(flags=flags, environ={}).settings, self.data_dir)
+        node.faults = self._faults
+        await node.start()
+        self._node = node
+        ready.set_result(node.bootstrap)
+        await node.stopped.wait()
+        await node.stop()
+
+    # --- faults -----------------------------------------------------------------------------------------------------
+
+    def fail_next(self, api: str, error: str | ErrorCode, *, times: int = 1) -> None:
+        """The next requests of this API get this error instead of being done."""
+        self._faults.order(Fault(_api_key(api), error=_error_code(error)), times)
+
+    def delay(self, api: str, milliseconds: int, *, times: int = -1) -> None:
+        """Requests of this API wait first; every one until `heal`, or so many."""
+        self._faults.order(Fault(_api_key(api), delay_ms=milliseconds), times)
+
+    def disconnect_next(self, api: str, *, times: int = 1) -> None:
+        """The connection is cut when such a request arrives, before anything is done."""
+        self._faults.order(Fault(_api_key(api), disconnect=True), times)
+
+    def heal(self) -> None:
+        """No more faults."""
+        self._faults.clear()
+
+
+@contextmanager
+def running_node(settings: dict[str, Any] | None = None, *, data_dir: Path | None = None) -> Iterator[RunningNode]:
+    """A node for the length of a `with`, settings by Kafka's names; its log is in a temporary folder by default."""
+    with tempfile.TemporaryDirectory(prefix="barnabas-", ignore_cleanup_errors=True) as temporary:
+        node = RunningNode(data_dir or Path(temporary), settings).start()
+        try:
+            yield node
+        finally:
+            node.stop()
+
+
+def _api_key(name: str) -> int:
+    key = _KEY_BY_NAME.get(name.replace("_", "").lower())
+    if key is None:
+        known = ", ".join(sorted(_camel(api.name) for api in SERVED.values()))
+        raise ValueError(f"no API is called {name!r}; there are {known}")
+    return key
+
+
+def _camel(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
+def _error_code(error: str | ErrorCode) -> ErrorCode:
+    if isinstance(error, ErrorCode):
+        return error
+    if error in _SHORT_ERRORS:
+        return _SHORT_ERRORS[error]
+    try:
+        return ErrorCode[error]
+    except KeyError:
+        raise ValueError(f"{error!r} is not the name of a Kafka error, such as NOT_LEADER_OR_FOLLOWER") from None
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    import uvloop
+
+    return uvloop.new_event_loop()

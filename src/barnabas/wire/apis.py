@@ -1,0 +1,112 @@
+"""The APIs a node serves, with their versions: what ApiVersions advertises and what dispatch lets through.
+
+Ranges are those of Kafka 4.3, as far as our schema files know them. Produce 0-2 are advertised and refused: older
+librdkafka compresses only when it sees Produce 0 (`advertised_min_version`). What is not in the table is not
+advertised: security and quotas (17, 29-31, 36, 38-41, 48-51), share and streams groups, telemetry.
+What nodes say to each other is served and not advertised (`between_nodes`).
+"""
+
+from dataclasses import dataclass
+
+NEVER_FLEXIBLE = 32767
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """`min_version` to `max_version` are answered; `first_flexible` is the first with compact types and tags."""
+
+    key: int
+    name: str
+    min_version: int
+    max_version: int
+    first_flexible: int
+    lowest_advertised: int | None = None
+    between_nodes: bool = False  # served, and not told to clients, as on a Kafka broker's listener
+
+    @property
+    def advertised_min_version(self) -> int:
+        return self.min_version if self.lowest_advertised is None else self.lowest_advertised
+
+    def serves(self, version: int) -> bool:
+        return self.min_version <= version <= self.max_version
+
+
+PRODUCE, FETCH, LIST_OFFSETS, METADATA = 0, 1, 2, 3
+OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP = range(8, 15)
+DESCRIBE_GROUPS, LIST_GROUPS, API_VERSIONS, CREATE_TOPICS, DELETE_TOPICS, DELETE_RECORDS = 15, 16, 18, 19, 20, 21
+INIT_PRODUCER_ID, OFFSET_FOR_LEADER_EPOCH = 22, 23
+ADD_PARTITIONS_TO_TXN, ADD_OFFSETS_TO_TXN, END_TXN, WRITE_TXN_MARKERS, TXN_OFFSET_COMMIT = range(24, 29)
+DESCRIBE_PRODUCERS, DESCRIBE_TRANSACTIONS, LIST_TRANSACTIONS = 61, 65, 66
+DESCRIBE_CONFIGS, ALTER_CONFIGS, ALTER_REPLICA_LOG_DIRS, DESCRIBE_LOG_DIRS, CREATE_PARTITIONS = 32, 33, 34, 35, 37
+DELETE_GROUPS, ELECT_LEADERS, INCREMENTAL_ALTER_CONFIGS, OFFSET_DELETE = 42, 43, 44, 47
+DESCRIBE_QUORUM, UPDATE_FEATURES, DESCRIBE_CLUSTER, UNREGISTER_BROKER = 55, 57, 60, 64
+ALTER_PARTITION_REASSIGNMENTS, LIST_PARTITION_REASSIGNMENTS = 45, 46
+VOTE, BEGIN_QUORUM_EPOCH, END_QUORUM_EPOCH, ALTER_PARTITION, ENVELOPE, FETCH_SNAPSHOT = 52, 53, 54, 56, 58, 59
+BROKER_REGISTRATION, BROKER_HEARTBEAT, ALLOCATE_PRODUCER_IDS, CONTROLLER_REGISTRATION = 62, 63, 67, 70
+ASSIGN_REPLICAS_TO_DIRS, ADD_RAFT_VOTER, REMOVE_RAFT_VOTER, UPDATE_RAFT_VOTER = 73, 80, 81, 82
+CONSUMER_GROUP_HEARTBEAT, CONSUMER_GROUP_DESCRIBE, LIST_CONFIG_RESOURCES, DESCRIBE_TOPIC_PARTITIONS = 68, 69, 74, 75
+
+_TABLE = (
+    Api(PRODUCE, "produce", 3, 13, 9, lowest_advertised=0),
+    Api(FETCH, "fetch", 4, 18, 12),
+    Api(LIST_OFFSETS, "list_offsets", 1, 11, 6),
+    Api(METADATA, "metadata", 0, 13, 9),
+    Api(OFFSET_COMMIT, "offset_commit", 2, 10, 8),
+    Api(OFFSET_FETCH, "offset_fetch", 1, 10, 6),
+    Api(FIND_COORDINATOR, "find_coordinator", 0, 6, 3),
+    Api(JOIN_GROUP, "join_group", 0, 9, 6),
+    Api(HEARTBEAT, "heartbeat", 0, 4, 4),
+    Api(LEAVE_GROUP, "leave_group", 0, 5, 4),
+    Api(SYNC_GROUP, "sync_group", 0, 5, 4),
+    Api(DESCRIBE_GROUPS, "describe_groups", 0, 6, 5),
+    Api(LIST_GROUPS, "list_groups", 0, 5, 3),
+    Api(API_VERSIONS, "api_versions", 0, 4, 3),
+    Api(CREATE_TOPICS, "create_topics", 2, 7, 5),
+    Api(DELETE_TOPICS, "delete_topics", 1, 6, 4),
+    Api(DELETE_RECORDS, "delete_records", 0, 2, 2),
+    Api(INIT_PRODUCER_ID, "init_producer_id", 0, 6, 2),
+    Api(OFFSET_FOR_LEADER_EPOCH, "offset_for_leader_epoch", 2, 4, 4),
+    Api(ADD_PARTITIONS_TO_TXN, "add_partitions_to_txn", 0, 5, 3),
+    Api(ADD_OFFSETS_TO_TXN, "add_offsets_to_txn", 0, 4, 3),
+    Api(END_TXN, "end_txn", 0, 5, 3),
+    Api(WRITE_TXN_MARKERS, "write_txn_markers", 1, 2, 1),
+    Api(TXN_OFFSET_COMMIT, "txn_offset_commit", 0, 5, 3),
+    Api(DESCRIBE_CONFIGS, "describe_configs", 1, 4, 4),
+    Api(ALTER_CONFIGS, "alter_configs", 0, 2, 2),
+    Api(ALTER_REPLICA_LOG_DIRS, "alter_replica_log_dirs", 1, 2, 2),
+    Api(DESCRIBE_LOG_DIRS, "describe_log_dirs", 1, 5, 2),
+    Api(CREATE_PARTITIONS, "create_partitions", 0, 3, 2),
+    Api(DELETE_GROUPS, "delete_groups", 0, 2, 2),
+    Api(ELECT_LEADERS, "elect_leaders", 0, 2, 2),
+    Api(INCREMENTAL_ALTER_CONFIGS, "incremental_alter_configs", 0, 1, 1),
+    Api(ALTER_PARTITION_REASSIGNMENTS, "alter_partition_reassignments", 0, 1, 0),
+    Api(LIST_PARTITION_REASSIGNMENTS, "list_partition_reassignments", 0, 0, 0),
+    Api(OFFSET_DELETE, "offset_delete", 0, 0, NEVER_FLEXIBLE),
+    Api(DESCRIBE_QUORUM, "describe_quorum", 0, 2, 0),
+    Api(ALTER_PARTITION, "alter_partition", 2, 3, 0, between_nodes=True),
+    Api(UPDATE_FEATURES, "update_features", 0, 2, 0),
+    Api(DESCRIBE_CLUSTER, "describe_cluster", 0, 2, 0),
+    Api(DESCRIBE_PRODUCERS, "describe_producers", 0, 0, 0),
+    Api(UNREGISTER_BROKER, "unregister_broker", 0, 0, 0),
+    Api(DESCRIBE_TRANSACTIONS, "describe_transactions", 0, 0, 0),
+    Api(LIST_TRANSACTIONS, "list_transactions", 0, 2, 0),
+    Api(CONSUMER_GROUP_HEARTBEAT, "consumer_group_heartbeat", 0, 1, 0),
+    Api(CONSUMER_GROUP_DESCRIBE, "consumer_group_describe", 0, 1, 0),
+    Api(ASSIGN_REPLICAS_TO_DIRS, "assign_replicas_to_dirs", 0, 0, 0, between_nodes=True),
+    Api(LIST_CONFIG_RESOURCES, "list_config_resources", 0, 1, 0),
+    Api(DESCRIBE_TOPIC_PARTITIONS, "describe_topic_partitions", 0, 0, 0),
+    Api(VOTE, "vote", 0, 2, 0, between_nodes=True),
+    Api(BEGIN_QUORUM_EPOCH, "begin_quorum_epoch", 0, 1, 1, between_nodes=True),
+    Api(END_QUORUM_EPOCH, "end_quorum_epoch", 0, 1, 1, between_nodes=True),
+    Api(ENVELOPE, "envelope", 0, 0, 0, between_nodes=True),
+    Api(FETCH_SNAPSHOT, "fetch_snapshot", 0, 1, 0, between_nodes=True),
+    Api(BROKER_REGISTRATION, "broker_registration", 0, 4, 0, between_nodes=True),
+    Api(BROKER_HEARTBEAT, "broker_heartbeat", 0, 2, 0, between_nodes=True),
+    Api(ALLOCATE_PRODUCER_IDS, "allocate_producer_ids", 0, 0, 0, between_nodes=True),
+    Api(CONTROLLER_REGISTRATION, "controller_registration", 0, 0, 0, between_nodes=True),
+    Api(ADD_RAFT_VOTER, "add_raft_voter", 0, 1, 0),
+    Api(REMOVE_RAFT_VOTER, "remove_raft_voter", 0, 0, 0),
+    Api(UPDATE_RAFT_VOTER, "update_raft_voter", 0, 0, 0, between_nodes=True),
+)
+
+SERVED: dict[int, Api] = {api.key: api for api in _TABLE}

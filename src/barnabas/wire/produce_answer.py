@@ -1,0 +1,109 @@
+"""The usual answer to Produce, versions 3-13, packed in one or two calls: one topic, one partition, no error.
+
+What versions added: 5 log start offset, 8 errors of single records, 9 flexible, 10 the current leader as a tag, 13
+topic id in place of the name. Every other answer goes through `headers.encode_response_frame`.
+"""
+
+from struct import Struct
+
+FIRST_FLEXIBLE = 9
+FIRST_WITH_TOPIC_ID = 13
+
+_FLEXIBLE_NAMED = Struct(">iiBBB")  # frame length, correlation id, header tags, topics + 1, name length + 1
+_FLEXIBLE_BY_ID = Struct(">iiBB16sBihqqqBBBBiB")
+_FLEXIBLE_PARTITION = Struct(">BihqqqBBBBiB")  # see produce_success_frame
+_FLEXIBLE_BY_ID_BYTES = _FLEXIBLE_BY_ID.size - 4  # a frame's length does not count itself
+_FLEXIBLE_NAMED_BYTES = _FLEXIBLE_NAMED.size + _FLEXIBLE_PARTITION.size - 4
+_LEGACY_NAMED = Struct(">iiih")  # frame length, correlation id, topics, name length
+_LEGACY_PARTITION = {
+    **dict.fromkeys((3, 4), Struct(">iihqqi")),
+    **dict.fromkeys((5, 6, 7), Struct(">iihqqqi")),
+    8: Struct(">iihqqqihi"),
+}
+_OLD_PARTITION = _LEGACY_PARTITION[3]
+_OLD_PARTITION_BYTES = 10 + _OLD_PARTITION.size
+
+
+def produce_success_frame(
+    version: int,
+    correlation_id: int,
+    name: str | None,
+    topic_id: bytes | None,
+    index: int,
+    base_offset: int,
+    log_start_offset: int,
+    log_append_time_ms: int = -1,
+    throttle_time_ms: int = 0,
+) -> bytes:
+    """The whole answer, frame length and header included, to a request for one partition that was appended.
+
+    Any other answer goes through `headers.encode_response_frame`.
+    """
+    if version >= FIRST_WITH_TOPIC_ID:
+        return _FLEXIBLE_BY_ID.pack(
+            _FLEXIBLE_BY_ID_BYTES,
+            correlation_id,
+            0,  # header tags
+            2,  # one topic
+            topic_id,
+            2,  # one partition
+            index,
+            0,  # error code
+            base_offset,
+            log_append_time_ms,
+            log_start_offset,
+            1,  # no record errors
+            0,  # no error message
+            0,  # tags of the partition
+            0,  # tags of the topic
+            throttle_time_ms,
+            0,  # tags of the response
+        )
+    text = name.encode() if name is not None else b""
+    length = len(text)
+    if version < 5:
+        return (
+            _LEGACY_NAMED.pack(length + _OLD_PARTITION_BYTES, correlation_id, 1, length)
+            + text
+            + _OLD_PARTITION.pack(1, index, 0, base_offset, log_append_time_ms, throttle_time_ms)
+        )
+    if version >= FIRST_FLEXIBLE and length < 127:
+        return (
+            _FLEXIBLE_NAMED.pack(length + _FLEXIBLE_NAMED_BYTES, correlation_id, 0, 2, length + 1)
+            + text
+            + _FLEXIBLE_PARTITION.pack(
+                2, index, 0, base_offset, log_append_time_ms, log_start_offset, 1, 0, 0, 0, throttle_time_ms, 0
+            )
+        )
+    return _other_success_frame(
+        version, correlation_id, text, index, base_offset, log_start_offset, log_append_time_ms, throttle_time_ms
+    )
+
+
+def _other_success_frame(
+    version: int,
+    correlation_id: int,
+    name: bytes,
+    index: int,
+    base_offset: int,
+    log_start_offset: int,
+    log_append_time_ms: int,
+    throttle_time_ms: int,
+) -> bytes:
+    length = len(name)
+    if version >= FIRST_FLEXIBLE:  # a name of 127 bytes or more: its length takes two
+        head = _FLEXIBLE_NAMED.pack(
+            length + 1 + _FLEXIBLE_NAMED_BYTES, correlation_id, 0, 2, (length + 1) & 0x7F | 0x80
+        )
+        tail = _FLEXIBLE_PARTITION.pack(
+            2, index, 0, base_offset, log_append_time_ms, log_start_offset, 1, 0, 0, 0, throttle_time_ms, 0
+        )
+        return head + bytes(((length + 1) >> 7,)) + name + tail
+    partition = _LEGACY_PARTITION[version]
+    values = [1, index, 0, base_offset, log_append_time_ms]
+    if version >= 5:
+        values.append(log_start_offset)
+    if version >= 8:
+        values += (0, -1)  # no record errors, no error message
+    head = _LEGACY_NAMED.pack(10 + length + partition.size, correlation_id, 1, length)
+    return head + name + partition.pack(*values, throttle_time_ms)

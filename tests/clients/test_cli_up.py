@@ -1,0 +1,153 @@
+"""`barnabas up` and `barnabas demo` as processes: what they print, how they end, what they say if they cannot start."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+EXECUTABLE = Path(sys.executable).with_name("barnabas")
+WAIT_S = 60
+
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """`start("--port", "0")`: a node of its own; whatever still runs at the end is ended."""
+    running: list[subprocess.Popen[str]] = []
+
+    def up(*words: str, data: str = "data") -> subprocess.Popen[str]:
+        command = [EXECUTABLE, "up", "--data", str(tmp_path / data), *words]
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("BARNABAS_")}
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+        running.append(child)
+        return child
+
+    yield up
+    for child in running:
+        if child.poll() is None:
+            child.kill()
+        child.communicate()
+
+
+def address(node: subprocess.Popen[str]) -> str:
+    assert node.stdout is not None
+    line = node.stdout.readline().strip()
+    assert line.startswith("127.0.0.1:"), (line, node.communicate())
+    return line
+
+
+def refusal(node: subprocess.Popen[str]) -> str:
+    """The one line of a node that did not start."""
+    out, err = node.communicate(timeout=WAIT_S)
+    assert node.returncode == 1, (out, err)
+    assert out == ""
+    assert err.startswith("barnabas: ") and err.count("\n") == 1, err
+    return err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_says_where_it_is_and_stops_cleanly(start: Start, number: signal.Signals, tmp_path: Path) -> None:
+    node = start("--port", "0")
+    assert node.stdout is not None
+    said = ""
+    while "Ctrl-C" not in said:
+        said += node.stdout.readline()
+        assert said.endswith("\n"), node.communicate()
+    assert "is up on 127.0.0.1:" in said and "ready in" in said
+    for step in ("barnabas produce", "barnabas consume", "python -c"):
+        assert step in said
+    node.send_signal(number)
+    out, err = node.communicate(timeout=WAIT_S)
+    assert (node.returncode, err) == (0, "")
+    assert out.startswith("stopped cleanly in ")
+    assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
+
+
+def test_quiet_prints_the_address_alone_and_the_steps_work(start: Start) -> None:
+    bootstrap = address(start("--port", "0", "--quiet"))
+    environment = {**os.environ, "BARNABAS_BOOTSTRAP": bootstrap}
+    subprocess.run(
+        [EXECUTABLE, "produce", "greetings"], input=b"hello\n", env=environment, check=True, capture_output=True
+    )
+    step = f'from barnabas import Producer; Producer(bootstrap="{bootstrap}").send("greetings", "hi")'
+    subprocess.run([sys.executable, "-c", step], check=True, timeout=WAIT_S)
+    consumed = subprocess.run([EXECUTABLE, "consume", "greetings"], env=environment, check=True, capture_output=True)
+    assert consumed.stdout == b"hello\nhi\n"
+
+
+def test_a_taken_port(start: Start) -> None:
+    with socket.socket() as owner:
+        owner.bind(("127.0.0.1", 0))
+        owner.listen()
+        port = str(owner.getsockname()[1])
+        said = refusal(start("--port", port))
+    assert f"port {port}" in said and "--port 0" in said
+
+
+def test_a_folder_in_use(start: Start, tmp_path: Path) -> None:
+    address(start("--port", "0", "--quiet"))
+    said = refusal(start("--port", "0"))
+    assert str(tmp_path / "data") in said and "--data" in said
+
+
+def test_a_file_where_the_folder_should_be(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert "not a folder" in refusal(start("--port", "0", data="file"))
+    refusal(start("--port", "0", data="file/below"))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "locked").mkdir(mode=0o500)
+    assert "permission denied" in refusal(start("--port", "0", data="locked/data"))
+
+
+def test_settings_that_do_not_fit(start: Start, tmp_path: Path) -> None:
+    config = tmp_path / "node.toml"
+    config.write_text('log.segment.bytes = "many"\n')
+    assert "node.toml:1" in refusal(start("--port", "0", "--config", str(config)))
+    assert "num.partitions" in refusal(start("--port", "0", "--set", "num.partitions=many"))
+    assert "is not an address" in refusal(start("--host", "192.0.2.1", "--port", "0"))
+
+
+def test_settings_reach_the_node_and_a_wrong_name_in_a_file_is_a_warning(start: Start, tmp_path: Path) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text("num.partition=5\n")
+    node = start("--port", "0", "--quiet", "--set", "num.partitions=4", "--config", str(file))
+    bootstrap = address(node)
+    words = [EXECUTABLE, "config", "get", "node", "1", "num.partitions", "-b", bootstrap]
+    assert subprocess.run(words, check=True, capture_output=True, text=True).stdout == "4\n"
+    node.terminate()
+    _, err = node.communicate(timeout=WAIT_S)
+    assert "did you mean num.partitions?" in err
+    assert node.returncode == 0
+
+
+def test_a_wrong_name_on_the_command_line_is_a_typing_error(start: Start) -> None:
+    node = start("--port", "0", "--quiet", "--set", "num.partition=5")
+    _, err = node.communicate(timeout=WAIT_S)
+    assert node.returncode == 2
+    assert "did you mean num.partitions?" in err
+
+
+def test_the_demo_ends_by_itself_and_takes_another_port_when_its_own_is_taken(tmp_path: Path) -> None:
+    with socket.socket() as owner:
+        owner.bind(("127.0.0.1", 0))
+        owner.listen()
+        port = owner.getsockname()[1]
+        environment = {**os.environ, "TMPDIR": str(tmp_path)}
+        words = [EXECUTABLE, "demo", "--seconds", "5", "--port", str(port)]
+        done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=WAIT_S)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert f"port {port} is taken" in done.stdout
+    assert "events written" in done.stdout and "Try, from another terminal:" in done.stdout
+    assert list(tmp_path.iterdir()) == [], "the demo left something behind"

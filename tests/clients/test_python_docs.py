@@ -1,0 +1,58 @@
+"""Every snippet of docs/python.md runs, in order, in one program, and prints what the page says it prints."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import re
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from barnabas import Consumer
+from barnabas.testing import running_node
+
+PAGE = Path(__file__).parents[2] / "docs" / "python.md"
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def snippets() -> list[tuple[int, str, str | None]]:
+    """(line, code, expected output or None) of each Python block; a text block after it is its output."""
+    text = PAGE.read_text()
+    found: list[tuple[int, str, str | None]] = []
+    end = 0
+    for match in BLOCK.finditer(text):
+        kind, body = match.groups()
+        if kind == "python":
+            found.append((text.count("\n", 0, match.start(2)) + 1, body, None))
+        elif kind == "text" and not text[end : match.start()].strip():
+            line, code, _ = found[-1]
+            found[-1] = (line, code, body)
+        end = match.end()
+    return found
+
+
+def test_the_page_does_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = Consumer.__init__
+
+    @functools.wraps(original)
+    def impatient(self: Consumer, *topics: str, **options: Any) -> None:
+        """The page waits for ever; a test does not."""
+        original(self, *topics, **{"timeout": 1.0, **options})
+
+    monkeypatch.setattr(Consumer, "__init__", impatient)
+    found = snippets()
+    assert len(found) >= 15
+    program = types.ModuleType("docs_python")
+    monkeypatch.setitem(sys.modules, program.__name__, program)
+    with running_node({"group.initial.rebalance.delay.ms": 500}) as node:
+        monkeypatch.setenv("BARNABAS_BOOTSTRAP", node.bootstrap)
+        for line, code, expected in found:
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                exec(compile("\n" * (line - 1) + code, str(PAGE), "exec", dont_inherit=True), program.__dict__)  # noqa: S102
+            assert expected is None or printed.getvalue() == expected, f"{PAGE.name}:{line}"

@@ -1,0 +1,14 @@
+"""Importing this package registers every scenario."""
+
+from tests.differential.scenarios import (  # noqa: F401
+    cluster,
+    configs,
+    consumer_groups,
+    fetching,
+    groups,
+    offsets,
+    producing,
+    topics,
+    transactional_data,
+    transactions,
+)

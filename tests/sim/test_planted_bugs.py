@@ -1,0 +1,83 @@
+"""Testing the tests: each mistake, planted in the node's code, is found. The seed is one that finds it.
+
+A change of the node gives every seed another history, in which a bug may not matter: then the others are tried. Without
+the bug these seeds are clean. Those of a cluster run three nodes.
+"""
+
+import pytest
+
+from barnabas.sim.bugs import BUGS
+from barnabas.sim.run import run_seed
+
+FOUND_BY: dict[str, int] = {
+    "ack-before-flush": 22,
+    "fsync-skipped": 1,
+    "folder-not-flushed": 1,
+    "recovered-not-flushed": 13,
+    "recovery-point-too-far": 13,
+    "metadata-before-flush": 22,
+    "sequences-forgotten": 2,
+    "replay-forgotten": 2,
+    "producer-ids-reused": 1,
+    "unverified-batches": 3,
+    "index-trusted": 1,
+    "watermark-off-by-one": 1,
+    "committed-to-watermark": 18,
+    "abort-marker-missing": 2,
+    "marker-before-prepare": 42,
+    "aborted-offsets-count": 2,
+    "waiter-leaks": 2,
+    "ack-before-isr": 38,
+    "one-follower-is-enough": 79,
+    "new-leader-commits-all": 243,
+    "joins-too-early": 79,
+    "isr-before-answer": 38,
+    "follower-before-fsync": 565,
+    "cut-to-watermark": 903,
+    "never-cut": 89,
+    "sequences-lost-on-failover": 89,
+    "vote-not-persisted": 4,
+    "two-votes": 89,
+    "quorum-of-one": 113,
+    "zombie-acknowledges": 653,
+}
+LONGER = frozenset(
+    {
+        "torn-tail-served",
+        "min-isr-ignored",
+        "former-life-counts",
+        "stale-leader-obeyed",
+        "power-loss-unnoticed",
+        "any-replica-leads",
+        "marker-sent-once",
+        "coordinator-stays",
+    }
+)
+"""Planted too, for `barnabas sim --bug NAME --seeds 1000`; they take too many seeds for this test."""
+
+OTHERS = {1: (1, 2, 3, 13, 22), 3: (38, 79, 89, 243, 903)}
+
+
+def test_every_bug_has_its_place() -> None:
+    assert set(FOUND_BY) | LONGER == set(BUGS)
+
+
+ALWAYS = frozenset(
+    {"fsync-skipped", "sequences-forgotten", "watermark-off-by-one", "abort-marker-missing", "two-votes"}
+)
+"""A few in every `make test`; all of them by `make bugs`."""
+
+
+@pytest.mark.parametrize(
+    ("name", "seed"),
+    [
+        pytest.param(name, seed, marks=() if name in ALWAYS else pytest.mark.long)
+        for name, seed in sorted(FOUND_BY.items())
+    ],
+)
+def test_a_planted_bug_is_found(name: str, seed: int) -> None:
+    bug = BUGS[name]
+    for tried in (seed, *OTHERS[bug.nodes]):
+        if not run_seed(tried, bug.planted, bug.nodes).ok:
+            return
+    raise AssertionError(f"{name} is no longer found by seed {seed}, nor by {OTHERS[bug.nodes]}")

@@ -1,0 +1,58 @@
+"""A driver to be killed: copies topic `source` to `sink` exactly once in small micro-batches, then ends by itself.
+
+    python -m tests.spark.copy_driver BOOTSTRAP CHECKPOINT SOURCE SINK [--master M] [--per-batch N] [--conf K=V ...]
+
+Ends with 0 when everything is copied, with 3 and the reason when the query fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from pyspark.errors import StreamingQueryException
+
+from barnabas.pipelines import session
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    for name in ("bootstrap", "checkpoint", "source", "sink"):
+        parser.add_argument(name)
+    parser.add_argument("--master", default="local[2,4]")
+    parser.add_argument("--per-batch", type=int, default=200)
+    parser.add_argument("--conf", action="append", default=[])
+    given = parser.parse_args()
+    conf: dict[str, Any] = {"spark.ui.enabled": False, "spark.driver.memory": "512m"}
+    conf |= dict(pair.split("=", 1) for pair in given.conf)
+    spark = session("copy", master=given.master, bootstrap=given.bootstrap, conf=conf)
+    rows = (
+        spark.readStream.format("barnabas")
+        .option("kafka.bootstrap.servers", given.bootstrap)
+        .option("subscribe", given.source)
+        .option("startingOffsets", "earliest")
+        .option("maxOffsetsPerTrigger", given.per_batch)
+        .load()
+        .select("key", "value")
+    )
+    query = (
+        rows.writeStream.format("barnabas")
+        .option("kafka.bootstrap.servers", given.bootstrap)
+        .option("topic", given.sink)
+        .option("checkpointLocation", given.checkpoint)
+        .trigger(availableNow=True)
+        .start()
+    )
+    print("started", flush=True)
+    try:
+        query.awaitTermination()
+    except StreamingQueryException as error:
+        print("failed:", str(error).strip().splitlines()[-1], flush=True)
+        return 3
+    print("done", len(query.recentProgress), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,99 @@
+"""Drivers as processes of their own, to be killed with everything they started."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.support.process import _end_with_parent
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class DriverProcess:
+    """`python -m module arguments...` in a session of its own: Java and the Python workers are killed with it."""
+
+    def __init__(self, module: str, *arguments: str, log: Path) -> None:
+        self.log = log
+        with log.open("ab") as out:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", module, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                cwd=ROOT,
+                start_new_session=True,
+                preexec_fn=_end_with_parent,
+            )
+
+    def kill(self) -> None:
+        """kill -9 of the driver and of all it started: nobody gets to say goodbye."""
+        for pid in self.descendants():
+            _kill(pid)
+        self.process.wait(30)
+
+    def stop(self) -> None:
+        if self.process.poll() is None:
+            self.kill()
+        else:
+            for pid in self.descendants():
+                _kill(pid)
+
+    def wait(self, timeout_s: float = 900) -> int:
+        try:
+            return self.process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"the driver does not end\n{self.tail()}") from None
+
+    def descendants(self) -> list[int]:
+        """The driver and every process that it or its children started, the driver first."""
+        parents: dict[int, int] = {}
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    text = (entry / "stat").read_text()
+                except OSError:
+                    continue
+                parents[int(entry.name)] = int(text.rpartition(")")[2].split()[1])
+        found, edge = [self.process.pid], [self.process.pid]
+        while edge:
+            edge = [pid for pid, parent in parents.items() if parent in edge]
+            found += edge
+        return found
+
+    def python_workers(self) -> list[int]:
+        """The processes that run Python code for Spark: children of its daemons."""
+        found = []
+        family = self.descendants()
+        for pid in family[1:]:
+            try:
+                command = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+                parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+                parent_command = Path(f"/proc/{parent}/cmdline").read_text()
+            except OSError:
+                continue
+            if "pyspark.daemon" in command and "pyspark.daemon" in parent_command:
+                found.append(pid)
+        return found
+
+    def await_log(self, text: str, timeout_s: float = 300) -> None:
+        deadline = time.monotonic() + timeout_s
+        while text not in self.log.read_text():
+            assert self.process.poll() is None, f"the driver ended\n{self.tail()}"
+            assert time.monotonic() < deadline, f"no {text!r}\n{self.tail()}"
+            time.sleep(0.05)
+
+    def tail(self) -> str:
+        return self.log.read_text()[-4000:]
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return

@@ -1,0 +1,188 @@
+"""Several nodes as child processes on this machine, one cluster: killed, paused, started again, one by one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.support.members import QUIET
+from tests.support.process import free_port
+from tests.support.servers import BarnabasNode
+from tests.support.wire import DESCRIBE_QUORUM, METADATA, WireClient
+
+
+class BarnabasCluster:
+    def __init__(self, folder: Path, count: int = 3, settings: Mapping[str, str] | None = None) -> None:
+        self.folder = folder
+        self.settings = dict(settings or {})
+        ports = _ports(count)
+        self.voters = ",".join(f"{number}@127.0.0.1:{port}" for number, port in enumerate(ports, 1))
+        self.nodes: dict[int, BarnabasNode] = {}
+        for number, port in enumerate(ports, 1):
+            self.nodes[number] = self._node(number, port, {"controller.quorum.voters": self.voters})
+        self.clients: dict[int, WireClient] = {}
+
+    def _node(self, number: int, port: int, more: Mapping[str, str]) -> BarnabasNode:
+        rack = {"broker.rack": f"rack-{number}"} if self.settings.get("racks") else {}
+        settings = {"node.id": str(number), **rack, **self.settings, **more}
+        settings.pop("racks", None)
+        return BarnabasNode(self.folder / f"node-{number}", settings, port)
+
+    @property
+    def bootstrap(self) -> str:
+        return ",".join(node.bootstrap for node in self.nodes.values())
+
+    @property
+    def up(self) -> list[int]:
+        return [number for number, node in self.nodes.items() if node.alive()]
+
+    # --- life ---------------------------------------------------------------------------------------------------------
+
+    def start(self, *numbers: int) -> None:
+        """Start nodes (all when none is named) together, and wait until the cluster counts them in."""
+        chosen = numbers or tuple(self.nodes)
+        for number in chosen:
+            node = self.nodes[number]
+            node.launch()
+        self.await_brokers(set(self.up))
+
+    def add(self, number: int, more: Mapping[str, str] | None = None) -> BarnabasNode:
+        """A further node that finds the cluster by its addresses."""
+        servers = ",".join(node.bootstrap for node in self.nodes.values())
+        settings = {"controller.quorum.bootstrap.servers": servers, **(more or {})}
+        self.nodes[number] = self._node(number, free_port(), settings)
+        self.start(number)
+        return self.nodes[number]
+
+    def kill(self, *numbers: int) -> None:
+        for number in numbers:
+            self.nodes[number].signal(signal.SIGKILL)
+        for number in numbers:
+            self.nodes[number].kill()
+            self._forget(number)
+
+    def restart(self, number: int) -> None:
+        """A clean stop and a start."""
+        self._forget(number)
+        code = self.nodes[number].stop()
+        assert code == 0, self.nodes[number].tail()
+        self.start(number)
+
+    def pause(self, number: int) -> None:
+        self.nodes[number].signal(signal.SIGSTOP)
+
+    def resume(self, number: int) -> None:
+        self.nodes[number].signal(signal.SIGCONT)
+
+    def stop(self) -> None:
+        for number in list(self.clients):
+            self._forget(number)
+        for node in self.nodes.values():
+            if node.alive():
+                node.signal(signal.SIGCONT)
+                node.signal(signal.SIGTERM)
+        for node in self.nodes.values():
+            node.stop()
+
+    def _forget(self, number: int) -> None:
+        client = self.clients.pop(number, None)
+        if client is not None:
+            client.close()
+
+    # --- what it says -------------------------------------------------------------------------------------------------
+
+    def ask(self, number: int, api_key: int, version: int, body: dict[str, Any]) -> Any:
+        try:
+            if number not in self.clients:
+                self.clients[number] = WireClient(self.nodes[number].bootstrap)
+            return self.clients[number].call(api_key, version, body)
+        except OSError:
+            self._forget(number)
+            raise
+
+    def metadata(self, number: int, topics: list[str] | None = None) -> Any:
+        wanted = None if topics is None else [{"name": name} for name in topics]
+        return self.ask(number, METADATA, 8, {"topics": wanted, "allow_auto_topic_creation": False})
+
+    def await_brokers(self, wanted: set[int], seconds: float = 30) -> None:
+        """Until every node that is up knows these brokers, and no others, as up."""
+        self.until(
+            lambda: all({each["node_id"] for each in self.metadata(number)["brokers"]} == wanted for number in self.up),
+            f"every node knows the brokers {sorted(wanted)}",
+            seconds,
+        )
+
+    def partition(self, topic: str, index: int = 0, ask: int | None = None) -> dict[str, Any]:
+        found = self.metadata(ask or self.up[0], [topic])["topics"][0]
+        return next(each for each in found["partitions"] if each["partition_index"] == index)
+
+    def leader(self, topic: str, index: int = 0) -> int:
+        return int(self.partition(topic, index)["leader_id"])
+
+    def await_isr(self, topic: str, size: int, partitions: int = 1, seconds: float = 30) -> None:
+        self.until(
+            lambda: all(len(self.partition(topic, index)["isr_nodes"]) == size for index in range(partitions)),
+            f"{topic} has {size} replicas in sync",
+            seconds,
+        )
+
+    def controller(self) -> int:
+        """The leader of the quorum, -1 while there is none."""
+        body = {"topics": [{"topic_name": "__cluster_metadata", "partitions": [{"partition_index": 0}]}]}
+        answer = self.ask(self.up[0], DESCRIBE_QUORUM, 1, body)
+        if answer["error_code"] or answer["topics"][0]["partitions"][0]["error_code"]:
+            return -1
+        return int(answer["topics"][0]["partitions"][0]["leader_id"])
+
+    def create(self, name: str, partitions: int = 1, replicas: int = 3, **config: str) -> str:
+        admin = AdminClient({**QUIET, "bootstrap.servers": self.bootstrap})
+        settings = {key.replace("_", "."): value for key, value in config.items()}
+        admin.create_topics([NewTopic(name, partitions, replicas, config=settings)])[name].result(20)
+        self.until(
+            lambda: all(
+                topic["error_code"] == 0 and all(part["leader_id"] > 0 for part in topic["partitions"])
+                for number in self.up
+                for topic in self.metadata(number, [name])["topics"]
+            ),
+            f"{name} is everywhere",
+            20,
+        )
+        return name
+
+    def until(self, done: Callable[[], bool], what: str, seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        problem: Exception | None = None
+        while True:
+            try:
+                if done():
+                    return
+                problem = None
+            except (OSError, AssertionError, StopIteration) as error:
+                problem = error
+            if time.monotonic() > deadline:
+                logs = "\n".join(f"--- node {number}\n{node.tail(15)}" for number, node in self.nodes.items())
+                raise AssertionError(f"not within {seconds} s: {what} ({problem!r})\n{logs}")
+            time.sleep(0.02)
+
+    def folder_of(self, number: int, topic: str, index: int = 0) -> Path:
+        return self.nodes[number].data / f"{topic}-{index}"
+
+    def memory_bytes(self) -> int:
+        return sum(self.nodes[number].rss_bytes() for number in self.up)
+
+
+def _ports(count: int) -> list[int]:
+    ports: set[int] = set()
+    while len(ports) < count:
+        ports.add(free_port())
+    return sorted(ports)
+
+
+CHAOS = os.environ.get("BARNABAS_CHAOS") == "1"
+"""Set by `make chaos`: the long form of the tests."""

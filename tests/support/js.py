@@ -1,0 +1,60 @@
+"""kafkajs, in one Node process for all tests (tests/js/server.js)."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+from typing import Any
+
+from tests.support.paths import JS, require_setup
+
+
+class KafkaJs:
+    def __init__(self) -> None:
+        require_setup()
+        self.lock = threading.Lock()
+        self.process = subprocess.Popen(
+            ["node", "server.js"],
+            cwd=JS,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=self._env(),
+        )
+        assert self.process.stdout is not None
+        assert self.process.stdout.readline().strip() == b'"ready"'
+
+    @staticmethod
+    def _env() -> dict[str, str]:
+        import os
+
+        return {**os.environ, "KAFKAJS_NO_PARTITIONER_WARNING": "1"}
+
+    def job(self, job: str, timeout_seconds: float = 60, **arguments: Any) -> Any:
+        with self.lock:
+            assert self.process.stdin is not None
+            assert self.process.stdout is not None
+            watchdog = threading.Timer(timeout_seconds, self.process.kill)
+            watchdog.start()
+            try:
+                self.process.stdin.write(json.dumps({"job": job, **arguments}).encode() + b"\n")
+                self.process.stdin.flush()
+                line = self.process.stdout.readline()
+            finally:
+                watchdog.cancel()
+        if not line:
+            raise TimeoutError(f"kafkajs {job} did not answer in {timeout_seconds} s")
+        answer = json.loads(line)
+        if "error" in answer:
+            raise AssertionError(f"kafkajs {job}: {answer['error']}\n{answer.get('stack')}")
+        return answer["ok"]
+
+    def close(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        try:
+            self.process.wait(5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait(10)

@@ -1,0 +1,19 @@
+"""Where the things are that tools/setup_tests.sh brings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+LIBS = ROOT / ".kafka" / "libs"
+CLASSES = ROOT / ".kafka" / "classes"
+LOG4J = ROOT / "tests" / "java" / "log4j2.properties"
+JS = ROOT / "tests" / "js"
+CLASSPATH = f"{CLASSES}:{LIBS}/*"
+
+
+def require_setup() -> None:
+    """Fail at once, with the remedy, when the outside tools were never set up."""
+    for needed in (LIBS / ".complete", CLASSES / ".complete", JS / "node_modules" / ".complete"):
+        if not needed.exists():
+            raise RuntimeError(f"{needed.parent} is not complete: run tools/setup_tests.sh first")

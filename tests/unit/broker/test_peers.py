@@ -1,0 +1,71 @@
+"""Connections to other nodes: whoever waits for one that is given up hears of it, and is not cancelled with it."""
+
+import asyncio
+
+import pytest
+
+from barnabas.broker.controller_link import ControllerLink
+from barnabas.broker.peers import PeerConnection, PeerGone, wait_for
+from barnabas.model.errors import ErrorCode, KafkaError
+
+
+async def _never() -> PeerConnection:
+    await asyncio.sleep(3600)
+    raise AssertionError
+
+
+async def _waiting(connecting: "asyncio.Task[PeerConnection]") -> "asyncio.Task[PeerConnection]":
+    waiting = asyncio.ensure_future(wait_for(connecting))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    return waiting
+
+
+def test_a_connection_that_is_given_up_is_gone() -> None:
+    async def story() -> None:
+        connecting = asyncio.ensure_future(_never())
+        waiting = await _waiting(connecting)
+        connecting.cancel()  # as when the controller has moved
+        with pytest.raises(PeerGone):
+            await waiting
+
+    asyncio.run(story())
+
+
+def test_whoever_is_cancelled_itself_stays_cancelled() -> None:
+    async def story() -> None:
+        connecting = asyncio.ensure_future(_never())
+        waiting = await _waiting(connecting)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        assert not connecting.done()  # others may still wait for it
+        connecting.cancel()
+
+    asyncio.run(story())
+
+
+def test_whoever_asks_the_controller_of_a_node_that_stops_is_refused_at_once() -> None:
+    """Not asked again and again, without waiting, until the time is up."""
+
+    class Controller:
+        is_active = False
+
+    class Quorum:
+        leader = (-1, None)
+
+    class Node:
+        node_id = 1
+        controller = Controller()
+        quorum = Quorum()
+
+    async def story() -> None:
+        link = ControllerLink(Node())  # type: ignore[arg-type]
+        asking = asyncio.ensure_future(link.forward(b"", b"", 60_000))
+        await asyncio.sleep(0)
+        link.close()
+        with pytest.raises(KafkaError) as refused:
+            await asyncio.wait_for(asking, 5)
+        assert refused.value.code is ErrorCode.NOT_CONTROLLER
+
+    asyncio.run(story())

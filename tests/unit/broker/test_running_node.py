@@ -1,0 +1,185 @@
+"""The node in a test's process: real clients, faults on order, settings, restart; what barnabas.testing promises."""
+
+import socket
+import struct
+import time
+
+import pytest
+from confluent_kafka import Consumer, KafkaException, Producer
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
+
+from barnabas.testing import RunningNode, running_node
+
+
+def send(node: RunningNode, value: bytes, **conf: object) -> str | None:
+    """The error of one record, None when it was acknowledged."""
+    outcome: list[str | None] = []
+    producer = Producer({"bootstrap.servers": node.bootstrap, "linger.ms": 0, "log_level": 0, **conf})
+    producer.produce("t", value, on_delivery=lambda error, _: outcome.append(error.name() if error else None))
+    producer.flush(20)
+    return outcome[0]
+
+
+def read(node: RunningNode, count: int, seconds: float = 10) -> list[bytes]:
+    consumer = Consumer(
+        {"bootstrap.servers": node.bootstrap, "group.id": "g", "auto.offset.reset": "earliest", "log_level": 0}
+    )
+    consumer.subscribe(["t"])
+    found: list[bytes] = []
+    end = time.monotonic() + seconds
+    while len(found) < count and time.monotonic() < end:
+        found += [m.value() for m in consumer.consume(count - len(found), 0.2) if m.error() is None]
+    consumer.close()
+    return found
+
+
+def test_the_fixture_is_a_working_node(barnabas_node: RunningNode) -> None:
+    assert send(barnabas_node, b"hello") is None
+    assert read(barnabas_node, 1) == [b"hello"]
+
+
+def test_it_starts_in_milliseconds() -> None:
+    with running_node():
+        pass  # imports are paid by now
+    begun = time.perf_counter()
+    with running_node():
+        took = time.perf_counter() - begun
+    assert took < 1.0
+
+
+def test_a_failed_produce_is_retried_by_the_client(barnabas_node: RunningNode) -> None:
+    assert send(barnabas_node, b"one") is None
+    barnabas_node.fail_next("Produce", "NOT_LEADER_OR_FOLLOWER", times=2)
+    assert send(barnabas_node, b"two") is None
+    assert read(barnabas_node, 2) == [b"one", b"two"]
+
+
+def test_a_fatal_error_reaches_the_client(barnabas_node: RunningNode) -> None:
+    assert send(barnabas_node, b"one") is None
+    barnabas_node.fail_next("Produce", "TOPIC_AUTHORIZATION_FAILED", times=-1)
+    assert send(barnabas_node, b"two", **{"message.timeout.ms": 3000}) == "TOPIC_AUTHORIZATION_FAILED"
+    barnabas_node.heal()
+    assert send(barnabas_node, b"three") is None
+
+
+def test_a_cut_connection_loses_nothing(barnabas_node: RunningNode) -> None:
+    assert send(barnabas_node, b"one") is None
+    barnabas_node.disconnect_next("Produce")
+    assert send(barnabas_node, b"two", **{"enable.idempotence": True}) is None
+    assert read(barnabas_node, 2) == [b"one", b"two"]
+
+
+def test_a_delayed_produce_is_late(barnabas_node: RunningNode) -> None:
+    assert send(barnabas_node, b"one") is None
+    barnabas_node.delay("Produce", 400, times=1)
+    begun = time.perf_counter()
+    assert send(barnabas_node, b"two") is None
+    assert time.perf_counter() - begun >= 0.4
+
+
+def test_a_restart_keeps_everything(barnabas_node: RunningNode) -> None:
+    assert send(barnabas_node, b"one") is None
+    before = barnabas_node.bootstrap
+    barnabas_node.restart()
+    assert barnabas_node.bootstrap == before
+    assert read(barnabas_node, 1) == [b"one"]
+
+
+def test_names_that_nobody_knows_are_refused(barnabas_node: RunningNode) -> None:
+    with pytest.raises(ValueError, match="no API is called 'Prodduce'"):
+        barnabas_node.fail_next("Prodduce", "NOT_LEADER")
+    with pytest.raises(ValueError, match="not the name of a Kafka error"):
+        barnabas_node.fail_next("Produce", "NO_SUCH_ERROR")
+
+
+def test_settings_have_kafkas_names() -> None:
+    with running_node({"auto.create.topics.enable": False}) as node:
+        admin = AdminClient({"bootstrap.servers": node.bootstrap, "log_level": 0})
+        assert "nothing" not in admin.list_topics(timeout=10).topics
+        assert send(node, b"x", **{"message.timeout.ms": 2000}) in (
+            "_MSG_TIMED_OUT",
+            "_UNKNOWN_TOPIC",
+            "UNKNOWN_TOPIC_OR_PART",
+        )
+        assert "t" not in admin.list_topics(timeout=10).topics
+
+
+def test_a_flushed_topic_acknowledges_after_the_fsync_and_shares_it() -> None:
+    """`flush.messages=1`: writers that come together are acknowledged by few fsyncs."""
+    with running_node() as node:
+        admin = AdminClient({"bootstrap.servers": node.bootstrap, "log_level": 0})
+        admin.create_topics([NewTopic("t", 1, 1, config={"flush.messages": "1"})])["t"].result(10)
+        hosted = node._node.partitions.get("t", 0)  # type: ignore[union-attr]
+        assert hosted is not None
+        fsyncs: list[int] = []
+        flush = hosted.log.flush
+
+        def slow_flush() -> int:
+            time.sleep(0.05)
+            fsyncs.append(hosted.log.log_end_offset)
+            assert hosted.high_watermark <= hosted.log.log_end_offset
+            return flush()
+
+        hosted.log = _Wrapped(hosted.log, slow_flush)  # type: ignore[assignment]
+        producers = [Producer({"bootstrap.servers": node.bootstrap, "linger.ms": 0}) for _ in range(10)]
+        for producer in producers:
+            producer.list_topics("t", timeout=10)
+        begun = time.perf_counter()
+        for producer in producers:
+            producer.produce("t", b"x")
+        for producer in producers:
+            assert producer.flush(10) == 0
+        assert time.perf_counter() - begun >= 0.05
+        assert hosted.high_watermark == 10
+        assert 1 <= len(fsyncs) < 10
+
+
+class _Wrapped:
+    """A log whose flush is watched."""
+
+    def __init__(self, log: object, flush: object) -> None:
+        object.__setattr__(self, "_log", log)
+        object.__setattr__(self, "flush", flush)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._log, name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        setattr(self._log, name, value)
+
+
+def test_dynamic_topic_settings_take_effect_at_once(barnabas_node: RunningNode) -> None:
+    assert send(barnabas_node, b"x" * 5000) is None
+    admin = AdminClient({"bootstrap.servers": barnabas_node.bootstrap, "log_level": 0})
+    resource = ConfigResource(
+        "topic",
+        "t",
+        incremental_configs=[ConfigEntry("max.message.bytes", "1000", incremental_operation=AlterConfigOpType.SET)],
+    )
+    admin.incremental_alter_configs([resource])[resource].result(10)
+    assert send(barnabas_node, b"x" * 5000) == "MSG_SIZE_TOO_LARGE"
+
+
+def test_a_silent_topic_is_left_alone(barnabas_node: RunningNode) -> None:
+    """A topic that nobody has written to has no folder."""
+    admin = AdminClient({"bootstrap.servers": barnabas_node.bootstrap, "log_level": 0})
+    admin.create_topics([NewTopic("quiet", 100, 1)])["quiet"].result(10)
+    assert not list(barnabas_node.data_dir.glob("quiet-*"))
+    admin.delete_topics(["quiet"])["quiet"].result(10)
+    with pytest.raises(KafkaException):
+        admin.delete_topics(["quiet"])["quiet"].result(10)
+
+
+def test_bytes_that_are_no_request_close_the_connection(barnabas_node: RunningNode) -> None:
+    host, port = barnabas_node.bootstrap.split(":")
+    for frame in (
+        struct.pack(">i", -1),
+        struct.pack(">i", 2**31 - 1),
+        struct.pack(">i", 3) + b"abc",
+        struct.pack(">ihhih", 10, 999, 0, 1, -1),
+        struct.pack(">ihhih", 10, 0, 99, 1, -1),
+    ):
+        with socket.create_connection((host, int(port)), 5) as connection:
+            connection.sendall(frame)
+            assert connection.recv(100) == b""
+    assert send(barnabas_node, b"still here") is None

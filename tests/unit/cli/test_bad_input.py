@@ -1,0 +1,169 @@
+"""No command ends in a traceback: whatever is wrong becomes one line on stderr and an exit code."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from barnabas.cli.main import main
+
+
+@pytest.fixture(autouse=True)
+def _nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An address where nobody listens, and no patience."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    monkeypatch.setenv("BARNABAS_BOOTSTRAP", f"127.0.0.1:{port}")
+    monkeypatch.setattr("barnabas.cli.link.CONNECT_TIMEOUT_S", 0.1)
+    monkeypatch.delenv("BARNABAS_TRACE", raising=False)
+
+
+def one_line(capsys: pytest.CaptureFixture[str]) -> str:
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("barnabas: ")
+    assert captured.err.count("\n") == 1, captured.err
+    assert "Traceback" not in captured.err
+    return captured.err
+
+
+USAGE = [
+    "nonsense",
+    "topic nonsense",
+    "topic create",
+    "topic create x --partitions many",
+    "topic create x --partitions 0",
+    "topic create x --set nothing",
+    "topic alter x",
+    "topic grow x none",
+    "consume",
+    "consume x --format xml",
+    "consume x --from whenever",
+    "consume x --to whenever",
+    "consume x --follow --to end",
+    "consume x --group g --partition 0",
+    "consume x --group g --from 1200",
+    "consume x -n 0",
+    "produce",
+    "produce x --compression brotli",
+    "produce x --acks 7",
+    "produce x --partitioner best",
+    "produce x --json --key-separator :",
+    "produce x --header nothing",
+    "group reset g",
+    "txn describe",
+    "txn list --longer-than soon",
+    "txn list --longer-than -5m",
+    "txn find-hanging --longer-than 5",
+    "txn find-hanging --partition 0",
+    "txn abort",
+    "txn abort x --topic t --partition 0 --start-offset 0",
+    "txn abort --topic t --partition 0",
+    "config list planet mars",
+    "config list node mars",
+    "config set topic x nothing",
+    "log dump",
+    "demo --seconds -1",
+    "up --port 99999999",
+    "up --port 70000",
+    "up --set nothing",
+    "up --advertise nohost",
+    "up --log-level loud",
+    "--nonsense",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", USAGE)
+def test_used_wrongly(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(line.split()) == 2
+    one_line(capsys)
+
+
+NOBODY_THERE = [
+    "topic create x",
+    "topic list",
+    "topic list --json",
+    "topic describe x",
+    "topic alter x --set a=1",
+    "topic grow x 2",
+    "topic delete x --yes",
+    "consume x",
+    "consume x --group g",
+    "group list",
+    "group describe g",
+    "group reset g --topic x --to end --yes",
+    "group delete g --yes",
+    "txn list",
+    "txn list --json",
+    "txn describe x",
+    "txn producers x",
+    "txn find-hanging",
+    "txn abort x --yes",
+    "txn abort --topic t --partition 0 --start-offset 0 --yes",
+    "config list topic x",
+    "config get topic x retention.ms",
+    "config set topic x retention.ms=1",
+    "config delete topic x retention.ms",
+    "config append topic x cleanup.policy=compact",
+    "config subtract topic x cleanup.policy=compact",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", NOBODY_THERE)
+def test_nobody_there(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(line.split()) == 1
+    said = one_line(capsys)
+    assert "cannot reach 127.0.0.1:" in said
+    assert "barnabas up" in said
+
+
+def test_a_bad_address(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["topic", "list", "-b", "127.0.0.1:port"]) == 1
+    assert "is not a port" in one_line(capsys)
+
+
+def test_files_that_are_not_there(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["produce", "x", str(tmp_path / "none.txt")]) == 1
+    assert "none.txt" in one_line(capsys)
+    assert main(["produce", "x", str(tmp_path)]) == 1
+    assert "folder" in one_line(capsys)
+    assert main(["log", "dump", str(tmp_path / "none.log")]) == 1
+    assert "there is no file" in one_line(capsys)
+    assert main(["log", "dump", str(tmp_path)]) == 1
+    assert "no files of a log" in one_line(capsys)
+    assert main(["up", "--config", str(tmp_path / "none.toml")]) == 1
+    assert "none.toml" in one_line(capsys)
+
+
+def test_ctrl_c_is_quiet(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(_: list[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("barnabas.cli.main._run", interrupt)
+    assert main(["topic", "list"]) == 130
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_bug_is_one_line_too(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def bug(_: list[str]) -> int:
+        raise ZeroDivisionError("oh")
+
+    monkeypatch.setattr("barnabas.cli.main._run", bug)
+    assert main(["topic", "list"]) == 1
+    assert "ZeroDivisionError: oh" in one_line(capsys)
+    monkeypatch.setenv("BARNABAS_TRACE", "1")
+    with pytest.raises(ZeroDivisionError):
+        main(["topic", "list"])
+
+
+def test_questions_are_not_asked_into_the_dark(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from barnabas.cli.failure import Failure
+    from barnabas.cli.options import confirm
+
+    monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
+    with pytest.raises(Failure, match="Nobody is here"):
+        confirm("Delete everything?", yes=False)
+    confirm("Delete everything?", yes=True)

@@ -1,0 +1,84 @@
+"""The plan of `cluster balance` and `cluster drain`, on any cluster hypothesis can think of."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from barnabas.cli.cluster_plan import Move, NoRoom, plan
+from barnabas.cli.cluster_view import Broker, Partition
+
+
+def broker(number: int, rack: str | None = None, up: bool = True) -> Broker:
+    return Broker(number, "127.0.0.1", 9092 + number, rack, up)
+
+
+def after(partitions: list[Partition], moves: list[Move]) -> list[tuple[int, ...]]:
+    new = {(move.partition.topic, move.partition.index): move.replicas for move in moves}
+    return [new.get((each.topic, each.index), each.replicas) for each in partitions]
+
+
+def parts(*replicas: tuple[int, ...]) -> list[Partition]:
+    return [Partition("t", i, each[0], each, each) for i, each in enumerate(replicas)]
+
+
+def test_a_new_node_gets_its_share_and_nothing_else_moves() -> None:
+    partitions = parts((1, 2), (2, 1), (1, 2), (2, 1), (1, 2), (2, 1))
+    moves = plan([broker(1), broker(2), broker(3)], partitions, {})
+    load = Counter(each for replicas in after(partitions, moves) for each in replicas)
+    assert load == {1: 4, 2: 4, 3: 4}
+    assert sum(len(move.added) for move in moves) == 4
+
+
+def test_a_balanced_cluster_stays_as_it_is() -> None:
+    assert plan([broker(1), broker(2), broker(3)], parts((1, 2, 3), (2, 3, 1), (3, 1, 2)), {}) == []
+
+
+def test_small_partitions_move_before_large_ones() -> None:
+    partitions = parts((1,), (1,), (1,), (1,))
+    sizes = {("t", index, 1): size for index, size in enumerate((1000, 10, 2000, 20))}
+    moves = plan([broker(1), broker(2)], partitions, sizes)
+    assert sorted(move.partition.index for move in moves) == [1, 3]
+
+
+def test_draining_a_node_that_nobody_can_replace_says_so() -> None:
+    with pytest.raises(NoRoom, match="3 replicas and only 2 nodes"):
+        plan([broker(1), broker(2), broker(3)], parts((1, 2, 3)), {}, frozenset({3}))
+
+
+def test_replicas_stay_on_different_racks() -> None:
+    brokers = [broker(1, "a"), broker(2, "a"), broker(3, "b"), broker(4, "b")]
+    partitions = parts((1, 3), (1, 3), (1, 3), (1, 3))
+    racks = {each.id: each.rack for each in brokers}
+    for replicas in after(partitions, plan(brokers, partitions, {})):
+        assert len({racks[each] for each in replicas}) == 2
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> tuple[list[Broker], list[Partition]]:
+    count = draw(st.integers(2, 6))
+    racks = draw(st.sampled_from(([None], ["a", "b"], ["a", "b", "c"])))
+    brokers = [broker(i + 1, racks[i % len(racks)]) for i in range(count)]
+    factor = draw(st.integers(1, count - 1))
+    chosen = st.permutations(range(1, count + 1)).map(lambda ids: tuple(ids[:factor]))
+    return brokers, parts(*draw(st.lists(chosen, min_size=1, max_size=30)))
+
+
+@given(clusters(), st.booleans())
+def test_every_plan_is_sound(cluster: tuple[list[Broker], list[Partition]], drains: bool) -> None:
+    brokers, partitions = cluster
+    leaving = frozenset({brokers[0].id}) if drains else frozenset[int]()
+    moves = plan(brokers, partitions, {}, leaving)
+    placed = after(partitions, moves)
+    for before, replicas in zip(partitions, placed, strict=True):
+        assert len(set(replicas)) == len(before.replicas), "as many replicas as before, on different nodes"
+        assert leaving.isdisjoint(replicas)
+    usable = [each.id for each in brokers if each.id not in leaving]
+    load = Counter(each for replicas in placed for each in replicas)
+    if not any(each.rack for each in brokers):
+        assert max(load[each] for each in usable) - min(load[each] for each in usable) <= 1
+    again = [Partition(p.topic, p.index, r[0], r, r) for p, r in zip(partitions, placed, strict=True)]
+    assert plan(brokers, again, {}, leaving) == [], "what is balanced stays"

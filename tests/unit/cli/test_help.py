@@ -1,0 +1,104 @@
+"""Documentation is tested: each command has help with an example that parses; docs/cli.md is what the commands say."""
+
+import importlib.util
+import shlex
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import typer.main
+
+from barnabas.cli.app import app
+
+ROOT = Path(__file__).parents[3]
+
+
+def load_tool() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("cli_page", ROOT / "tools" / "cli_page.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+TOOL = load_tool()
+TREE = {path: context for path, context, _ in TOOL.walk(typer.main.get_command(app), "barnabas", None, 1)}
+COMMANDS = {path: context for path, context in TREE.items() if not hasattr(context.command, "list_commands")}
+
+
+@pytest.fixture(autouse=True)
+def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.delenv("BARNABAS_BOOTSTRAP", raising=False)
+
+
+def test_the_page_is_what_the_commands_say() -> None:
+    assert (ROOT / "docs" / "cli.md").read_text() == TOOL.page(), "run: python tools/cli_page.py"
+
+
+def test_the_tree_is_the_promised_one() -> None:
+    assert set(COMMANDS) == {
+        f"barnabas {name}"
+        for name in (
+            "up", "demo", "produce", "consume", "doctor", "sim", "version", "log dump",
+            "topic create", "topic list", "topic describe", "topic alter", "topic grow", "topic delete",
+            "group list", "group describe", "group reset", "group delete",
+            "cluster status", "cluster balance", "cluster drain", "cluster kill-test",
+            "txn list", "txn describe", "txn producers", "txn find-hanging", "txn abort",
+            "pipeline list", "pipeline new", "pipeline run", "pipeline status", "pipeline stop",
+            "config list", "config get", "config set", "config delete", "config append", "config subtract",
+        )
+    }  # fmt: skip
+
+
+def examples(path: str) -> list[str]:
+    help_text = COMMANDS[path].command.help or ""
+    _, found, lines = help_text.partition("Example:\n")
+    assert found, f"{path} has no example"
+    return [line.strip() for line in lines.strip().splitlines()]
+
+
+def commands_in(example: str) -> list[list[str]]:
+    """The `barnabas` command lines of a pipe."""
+    parts: list[list[str]] = [[]]
+    for word in shlex.split(example):
+        if word == "|":
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return [part for part in parts if part[0] == "barnabas"]
+
+
+@pytest.mark.parametrize("path", sorted(COMMANDS))
+def test_every_example_parses(path: str) -> None:
+    """Each `barnabas ...` in the examples is a command line that typer accepts."""
+    mine = 0
+    for example in examples(path):
+        for words in commands_in(example):
+            name, arguments = "barnabas", words[1:]
+            while f"{name} {arguments[0] if arguments else ''}".strip() in TREE and arguments:
+                name, arguments = f"{name} {arguments[0]}", arguments[1:]
+                if name in COMMANDS:
+                    break
+            command: Any = COMMANDS[name].command
+            command.make_context(name, list(arguments), resilient_parsing=False)
+            mine += name == path
+    assert mine, f"no example of {path} shows it"
+
+
+@pytest.mark.parametrize("path", sorted(COMMANDS))
+def test_the_first_line_fits_the_list_of_commands(path: str) -> None:
+    assert not COMMANDS[path].command.get_short_help_str(66).endswith("...")
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted(
+        path
+        for path in COMMANDS
+        if path.endswith((" list", " describe", " get", " version", " producers", " find-hanging"))
+    ),
+)
+def test_whatever_lists_has_json(path: str) -> None:
+    assert "--json" in {flag for option in COMMANDS[path].command.params for flag in option.opts}

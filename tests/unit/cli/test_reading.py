@@ -1,0 +1,133 @@
+"""Where reading begins and ends, against a consumer that hands out what it is given."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from barnabas.cli.reading import Span, read_group, read_spans
+from barnabas.client.errors import BarnabasError
+
+from .fakes import FakeMessage
+
+
+class FakeError:
+    def __init__(self, code: int) -> None:
+        self._code = code
+
+    def code(self) -> int:
+        return self._code
+
+    def retriable(self) -> bool:
+        return False
+
+    def str(self) -> str:
+        return "Broker: No"
+
+    def name(self) -> str:
+        return "NO"
+
+
+class Event(FakeMessage):
+    """An event that is no record: the end of a partition, or an error."""
+
+    def __init__(self, code: int, partition: int = 0) -> None:
+        super().__init__(None, partition_=partition)
+        self._error = FakeError(code)
+
+    def error(self) -> Any:
+        return self._error
+
+
+def record(partition: int, offset: int) -> FakeMessage:
+    return FakeMessage(b"v", partition_=partition, offset_=offset)
+
+
+END = -191
+
+
+class FakeConsumer:
+    """Gives out its batches, one at each turn; a turn too many is a test that would never end."""
+
+    def __init__(self, *batches: Iterable[FakeMessage]) -> None:
+        self._batches = [list(batch) for batch in batches]
+        self._rest: list[FakeMessage] = []
+        self.assigned: list[Any] = []
+        self.stored: list[tuple[int, int]] = []
+        self._on_assign: Any = None
+        self.member_of: list[int] = []
+
+    def assign(self, partitions: list[Any]) -> None:
+        self.assigned = [(each.partition, each.offset) for each in partitions]
+
+    def subscribe(self, topics: list[str], on_assign: Any, on_revoke: Any) -> None:
+        self._on_assign = on_assign
+
+    def poll(self, timeout: float) -> FakeMessage | None:
+        if self._on_assign is not None:
+            from confluent_kafka import TopicPartition
+
+            self._on_assign(self, [TopicPartition("views", each) for each in self.member_of])
+            self._on_assign = None
+            return None
+        assert self._batches, "read on after everything was read"
+        batch = self._batches.pop(0)
+        self._rest = batch[1:]
+        return batch[0] if batch else None
+
+    def consume(self, number: int, timeout: float) -> list[FakeMessage]:
+        assert timeout == 0
+        found, self._rest = self._rest, []
+        return found
+
+    def store_offsets(self, offsets: list[Any]) -> None:
+        self.stored += [(each.partition, each.offset) for each in offsets]
+
+
+def places(batches: Iterable[list[Any]]) -> list[tuple[int, int]]:
+    return [(each.partition(), each.offset()) for batch in batches for each in batch]
+
+
+def test_it_ends_at_the_stops_and_gives_nothing_beyond() -> None:
+    consumer = FakeConsumer([record(0, 5), record(1, 0), record(0, 6)], [], [record(0, 7), record(1, 1), record(1, 2)])
+    spans = [Span(0, 5, 7), Span(1, 0, 2)]
+    assert places(read_spans(consumer, "views", spans)) == [(0, 5), (1, 0), (0, 6), (1, 1)]  # type: ignore[arg-type]
+    assert consumer.assigned == [(0, 5), (1, 0)]
+
+
+def test_the_end_of_a_partition_counts_when_its_last_offsets_hold_no_record() -> None:
+    consumer = FakeConsumer([record(0, 5)], [Event(END)])
+    assert places(read_spans(consumer, "views", [Span(0, 5, 9)])) == [(0, 5)]  # type: ignore[arg-type]
+
+
+def test_a_hole_over_the_stop_ends_it_too() -> None:
+    consumer = FakeConsumer([record(0, 5), record(0, 12)])
+    assert places(read_spans(consumer, "views", [Span(0, 5, 9)])) == [(0, 5)]  # type: ignore[arg-type]
+
+
+def test_empty_spans_are_not_even_asked_for() -> None:
+    consumer = FakeConsumer()
+    assert places(read_spans(consumer, "views", [Span(0, 5, 5)])) == []  # type: ignore[arg-type]
+    assert consumer.assigned == []
+
+
+def test_an_error_that_does_not_heal_is_raised_and_one_that_does_is_not() -> None:
+    consumer = FakeConsumer([Event(-195)], [Event(-187), Event(29)])
+    with pytest.raises(BarnabasError, match="read views"):
+        places(read_spans(consumer, "views", [Span(0, 0, 5)]))  # type: ignore[arg-type]
+
+
+def test_a_member_reads_until_it_has_caught_up_and_stores_what_was_taken() -> None:
+    consumer = FakeConsumer([record(0, 5), record(1, 3)], [Event(END, 0)], [record(1, 4), Event(END, 1)])
+    consumer.member_of = [0, 1]
+    assert places(read_group(consumer, "views", follow=False)) == [(0, 5), (1, 3), (1, 4)]  # type: ignore[arg-type]
+    assert consumer.stored == [(0, 6), (1, 4), (1, 5)]
+
+
+def test_what_was_not_taken_is_not_stored() -> None:
+    consumer = FakeConsumer([record(0, 5)])
+    consumer.member_of = [0]
+    batches = read_group(consumer, "views", follow=True)  # type: ignore[arg-type]
+    next(batches)
+    batches.close()  # type: ignore[attr-defined]
+    assert consumer.stored == []

