@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,10 @@ from tests.support.wire import WireClient, await_group_coordinator
 # How long an example may take says something about the machine, not about the code.
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, and so would every command they try it on.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # What a node needs for tests to be quick: groups form at once, and members of the new protocol beat three times a
 # second, not every five.

@@ -43,7 +43,9 @@ def test_batches_arrive_in_the_codec_that_was_asked_for(written: dict, wire: Wir
         answer = wire.call(FETCH, 11, fetch_body(topic, 0, partition=partition))
         batches = read_batches(answer["responses"][0]["partitions"][0]["records"])
         assert batches, writer
-        assert {b["attributes"] & 7 for b in batches} == {CODECS.index(codec)}, writer
+        found = {b["attributes"] & 7 for b in batches}
+        assert CODECS.index(codec) in found, writer
+        assert found <= {0, CODECS.index(codec)}, writer  # a client leaves a batch as it is that would only grow
 
 
 @pytest.mark.timeout(120)
