@@ -23,9 +23,9 @@ FAST = {
 def make_cluster(tmp_path: Path) -> Iterator[Callable[..., BarnabasCluster]]:
     made: list[BarnabasCluster] = []
 
-    def make(count: int = 3, **settings: str) -> BarnabasCluster:
+    def make(count: int = 3, linked: bool = False, **settings: str) -> BarnabasCluster:
         given = {name.replace("_", "."): value for name, value in settings.items()}
-        cluster = BarnabasCluster(tmp_path / f"cluster-{len(made)}", count, {**FAST, **given})
+        cluster = BarnabasCluster(tmp_path / f"cluster-{len(made)}", count, {**FAST, **given}, linked)
         made.append(cluster)
         cluster.start()
         return cluster

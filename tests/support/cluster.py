@@ -11,6 +11,7 @@ from typing import Any
 
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from tests.support.links import Links
 from tests.support.members import QUIET
 from tests.support.process import free_port
 from tests.support.servers import BarnabasNode
@@ -18,15 +19,38 @@ from tests.support.wire import DESCRIBE_QUORUM, METADATA, WireClient
 
 
 class BarnabasCluster:
-    def __init__(self, folder: Path, count: int = 3, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, folder: Path, count: int = 3, settings: Mapping[str, str] | None = None, linked: bool = False
+    ) -> None:
+        """`linked`: between the nodes are `links`, which can be cut; clients reach every node all the time."""
         self.folder = folder
         self.settings = dict(settings or {})
-        ports = _ports(count)
-        self.voters = ",".join(f"{number}@127.0.0.1:{port}" for number, port in enumerate(ports, 1))
+        ports = _ports(3 * count if linked else count)
+        numbers = range(1, count + 1)
+        self.links: Links | None = None
+        if linked:
+            self.links = Links(
+                dict(zip(numbers, ports[count:], strict=False)), dict(zip(numbers, ports[2 * count :], strict=False))
+            )
+            self.links.start()
+        told = self.links.doors if self.links else dict(zip(numbers, ports, strict=True))
+        self.voters = ",".join(f"{number}@127.0.0.1:{port}" for number, port in told.items())
         self.nodes: dict[int, BarnabasNode] = {}
-        for number, port in enumerate(ports, 1):
-            self.nodes[number] = self._node(number, port, {"controller.quorum.voters": self.voters})
+        for number, port in zip(numbers, ports, strict=False):
+            more = {"controller.quorum.voters": self.voters, **self._listeners(number, port)}
+            self.nodes[number] = self._node(number, port, more)
         self.clients: dict[int, WireClient] = {}
+
+    def _listeners(self, number: int, port: int) -> dict[str, str]:
+        if self.links is None:
+            return {}
+        behind, door = self.links.behind[number], self.links.doors[number]
+        return {
+            "listeners": f"PLAINTEXT://127.0.0.1:{port},NODES://127.0.0.1:{behind}",
+            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port},NODES://127.0.0.1:{door}",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,NODES:PLAINTEXT",
+            "inter.broker.listener.name": "NODES",
+        }
 
     def _node(self, number: int, port: int, more: Mapping[str, str]) -> BarnabasNode:
         rack = {"broker.rack": f"rack-{number}"} if self.settings.get("racks") else {}
@@ -69,10 +93,13 @@ class BarnabasCluster:
 
     def restart(self, number: int) -> None:
         """A clean stop and a start."""
+        self.stop_one(number)
+        self.start(number)
+
+    def stop_one(self, number: int) -> None:
         self._forget(number)
         code = self.nodes[number].stop()
         assert code == 0, self.nodes[number].tail()
-        self.start(number)
 
     def pause(self, number: int) -> None:
         self.nodes[number].signal(signal.SIGSTOP)
@@ -89,6 +116,8 @@ class BarnabasCluster:
                 node.signal(signal.SIGTERM)
         for node in self.nodes.values():
             node.stop()
+        if self.links is not None:
+            self.links.stop()
 
     def _forget(self, number: int) -> None:
         client = self.clients.pop(number, None)

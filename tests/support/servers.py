@@ -19,7 +19,9 @@ class BarnabasNode(ServerProcess):
         folder.mkdir(parents=True, exist_ok=True)
         self.data = folder / "data"
         port = port or free_port()
-        command = [sys.executable, "-m", "barnabas.cli.main", "up", "--port", str(port), "--data", str(self.data)]
+        command = [sys.executable, "-m", "barnabas.cli.main", "up", "--data", str(self.data)]
+        if "listeners" not in (settings or {}):
+            command += ["--port", str(port)]
         if settings:
             config = folder / "server.properties"
             config.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))

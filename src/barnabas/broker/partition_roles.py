@@ -183,6 +183,11 @@ class RoledReplica(Replica):
             self._around.isr_due(self)
         return True
 
+    def look_at_followers(self) -> None:
+        """What they said last counts once more: one that was cut off may be back, with nothing new to say."""
+        for listener in list(self.listeners):
+            listener.changed()
+
     # --- the low watermark --------------------------------------------------------------------------------------------
 
     def low_watermark(self) -> int:

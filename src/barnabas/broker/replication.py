@@ -110,6 +110,8 @@ class Replication:
                 if state is not None and len(state.maximal_isr) < len(state.replicas):
                     partition.settle()
                     self.isr.due(partition)
+                elif state is None and len(partition.image.isr) < len(partition.image.replicas):
+                    partition.look_at_followers()
 
     # --- disk ---------------------------------------------------------------------------------------------------------
 

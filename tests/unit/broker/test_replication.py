@@ -226,6 +226,32 @@ def test_a_partition_that_is_opened_and_not_written_to_keeps_its_followers(tmp_p
     run(test)
 
 
+def test_a_follower_that_was_silent_comes_back_to_a_partition_nobody_writes_to(tmp_path: Path) -> None:
+    """Its fetch session goes on as if nothing had been, so it names nothing anew."""
+
+    async def test() -> None:
+        cluster = Cluster(tmp_path, broker_session_timeout_ms="600", broker_heartbeat_interval_ms="100")
+        await cluster.start()
+        try:
+            await create(cluster, min_insync_replicas="2")
+            node = await leader_of(cluster)
+            partition = node.partitions.get("t", 0)
+            assert partition is not None
+            await until(lambda: len(partition.listeners) == 2)
+            active = await cluster.controller()
+            silent = next(other for other in cluster.others(node) if other is not active)
+            beating = silent.lifecycle._task
+            assert beating is not None and partition.untouched
+            beating.cancel()
+            await until(lambda: silent.node_id not in isr(cluster))
+            silent.lifecycle.start_beating()
+            await until(lambda: isr(cluster) == {1, 2, 3})
+        finally:
+            cluster.drop()
+
+    run(test)
+
+
 def test_too_few_in_sync(tmp_path: Path) -> None:
     async def test() -> None:
         cluster = Cluster(tmp_path)

@@ -1,0 +1,141 @@
+"""The wires between the nodes of a cluster, to be cut: the others are told a door of this process for each node, which
+carries the bytes on.
+
+Who connects is read from the client id of its first request. A cut wire loses nothing and says nothing, as a network
+does: bytes, ends and resets wait until it is healed, and nobody gets a new connection through, in either direction,
+while one of the two is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from itertools import product
+from typing import Any
+
+_UP_TO_CLIENT_ID = 14  # size, API key, version, correlation id, length of the client id
+Wire = tuple[int, int]  # from a node to a node
+
+
+class Links:
+    def __init__(self, doors: Mapping[int, int], behind: Mapping[int, int]) -> None:
+        """`doors`: the port of each node that others are told; `behind`: the one it listens on."""
+        self.doors, self.behind = dict(doors), dict(behind)
+        self.delay_seconds = 0.0
+        self._gates: dict[Wire, asyncio.Event] = {}
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._carrying: set[asyncio.Task[None]] = set()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+
+    # --- life ---------------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        self._thread.start()
+        asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result(10)
+
+    def stop(self) -> None:
+        if self._thread.is_alive():
+            asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(10)
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(10)
+        self._loop.close()
+
+    async def _listen(self) -> None:
+        for wire in product(self.doors, repeat=2):
+            self._gates[wire] = asyncio.Event()
+            self._gates[wire].set()
+        self._servers = [
+            await asyncio.start_server(self._to(number), "127.0.0.1", port) for number, port in self.doors.items()
+        ]
+
+    async def _end(self) -> None:
+        for server in self._servers:
+            server.close()
+        for task in self._carrying:
+            task.cancel()
+        await asyncio.gather(*self._carrying, return_exceptions=True)
+        for writer in self._writers:
+            writer.transport.abort()
+
+    # --- what a test does ---------------------------------------------------------------------------------------------
+
+    def close(self, *wires: Wire) -> None:
+        """These directions carry nothing from now on."""
+        self._do(lambda: [self._gates[wire].clear() for wire in wires])
+
+    def cut(self, some: Iterable[int], others: Iterable[int]) -> None:
+        """Nothing goes between these and those."""
+        between = list(product(some, others))
+        self.close(*between, *((there, here) for here, there in between))
+
+    def cut_off(self, number: int) -> None:
+        self.cut([number], [each for each in self.doors if each != number])
+
+    def reset(self) -> None:
+        """Every connection between nodes ends at once."""
+        self._do(lambda: [writer.transport.abort() for writer in list(self._writers)])
+
+    def heal(self) -> None:
+        self.delay_seconds = 0.0
+        self._do(lambda: [gate.set() for gate in self._gates.values()])
+
+    def _do(self, act: Callable[[], object]) -> None:
+        async def inside() -> None:
+            act()
+
+        asyncio.run_coroutine_threadsafe(inside(), self._loop).result(10)
+
+    # --- carrying -----------------------------------------------------------------------------------------------------
+
+    def _to(self, target: int) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Any]:
+        async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            task = asyncio.current_task()
+            assert task is not None
+            self._carrying.add(task)
+            self._writers.add(writer)
+            try:
+                await self._connect(target, reader, writer)
+            except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+                pass
+            finally:
+                self._carrying.discard(task)
+                self._writers.discard(writer)
+                writer.transport.abort()
+
+        return accepted
+
+    async def _connect(self, target: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        first = await reader.readexactly(_UP_TO_CLIENT_ID)
+        client_id = await reader.readexactly(int.from_bytes(first[-2:], "big"))
+        source = int(client_id.removeprefix(b"node-"))
+        await self._gates[source, target].wait()
+        await self._gates[target, source].wait()
+        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self.behind[target])
+        self._writers.add(far_writer)
+        try:
+            far_writer.write(first + client_id)
+            await asyncio.gather(
+                self._carry((source, target), reader, far_writer), self._carry((target, source), far_reader, writer)
+            )
+        finally:
+            self._writers.discard(far_writer)
+            far_writer.transport.abort()
+
+    async def _carry(self, wire: Wire, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Until this side ends, which the other side hears of when the wire lets it."""
+        data = b"?"
+        while data:
+            try:
+                data = await reader.read(1 << 16)
+            except OSError:
+                data = b""
+            await self._gates[wire].wait()
+            if self.delay_seconds:
+                await asyncio.sleep(self.delay_seconds)
+            with contextlib.suppress(OSError):
+                writer.write(data)
+                await writer.drain()
+        writer.transport.abort()
