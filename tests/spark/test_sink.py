@@ -5,14 +5,16 @@ from __future__ import annotations
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql.types import BinaryType
 
+from barnabas import Admin
 from barnabas.client.partitioners import partition_for_key
 from barnabas.testing import RunningNode
 from tests.spark.test_sink_killed import open_transactions_at, open_transactions_now
@@ -78,12 +80,21 @@ def test_a_named_batch_is_written_once(spark: Any, topic: Topic, node: RunningNo
     assert open_transactions_at(node.bootstrap) == []
 
 
-@pytest.mark.long  # what the last tasks of a failed batch began is now and then still open here
 def test_a_batch_that_fails_leaves_nothing(spark: Any, topic: Topic, node: RunningNode) -> None:
-    name = topic(partitions=2)
-    frame = spark.range(0, 20_000, 1, 2).selectExpr(
-        "if(id = 19999, raise_error('spoilt'), repeat(cast(id as string), 50)) value"
-    )
+    """One task writes; the other waits until something of it lies in the topic, and fails."""
+    name, bootstrap = topic(partitions=2), node.bootstrap
+
+    def spoil_the_second_half(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if batch["number"][0].as_py() >= 10_000:
+                with Admin(bootstrap) as admin:
+                    while not any(each.end_offset for each in admin.describe_topic(name).partitions):
+                        time.sleep(0.02)
+                raise ValueError("spoilt")
+            yield batch
+
+    numbers = spark.range(0, 20_000, 1, 2).selectExpr("id number", "repeat(cast(id as string), 50) value")
+    frame = numbers.mapInArrow(spoil_the_second_half, numbers.schema).select("value")
     with pytest.raises(PySparkException, match="spoilt"):
         write(frame, topic=name, delivery="exactly-once", **{"kafka.batch.size": "1000"})
     assert records(node.bootstrap, name, level="read_uncommitted", partitions=2), "the rows before it were written"

@@ -223,8 +223,14 @@ class Driver(threading.Thread):
         return found
 
     def open_ids(self, prefix: str) -> list[str]:
+        return self._ids(prefix, "Ongoing")
+
+    def begun_ids(self, prefix: str) -> list[str]:
+        return self._ids(prefix, "Ongoing", "Empty")
+
+    def _ids(self, prefix: str, *states: str) -> list[str]:
         self._step()
-        return [name for name, txn in self.world.txns.items() if name.startswith(prefix) and txn.state == "Ongoing"]
+        return [name for name, txn in self.world.txns.items() if name.startswith(prefix) and txn.state in states]
 
 
 def play(seed: int, *, two_phase: bool = True) -> tuple[World, list[Driver]]:

@@ -63,6 +63,7 @@ class Coordinators(Protocol):
     def abandon(self, transactional_ids: Sequence[str]) -> None: ...
     def describe(self, transactional_ids: Sequence[str], now_ms: int) -> dict[str, Described | None]: ...
     def open_ids(self, prefix: str) -> list[str]: ...
+    def begun_ids(self, prefix: str) -> list[str]: ...
 
 
 def task_prefix(query: str, run: str = "") -> str:
@@ -206,10 +207,11 @@ def commit_unnamed(coordinators: Coordinators, prepared: Sequence[Prepared]) -> 
 
 
 def abort_run(coordinators: Coordinators, query: str, run: str) -> None:
-    """Aborts whatever a run has open, also what its last tasks begin while they are being killed."""
+    """Aborts whatever a run has open, also what its last tasks begin while they are being killed: one that has its id
+    and has written nothing yet is refused when it does."""
     for pause_s in WHILE_TASKS_DIE_S:
         time.sleep(pause_s)
-        coordinators.abandon(coordinators.open_ids(task_prefix(query, run)))
+        coordinators.abandon(coordinators.begun_ids(task_prefix(query, run)))
 
 
 def _run_of(transactional_id: str) -> str:

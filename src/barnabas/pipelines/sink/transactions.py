@@ -197,11 +197,17 @@ class Transactions:
 
     def open_ids(self, prefix: str) -> list[str]:
         """Every id with this prefix under which a transaction is open, at any coordinator."""
+        return self._ids(prefix, ["Ongoing"])
 
+    def begun_ids(self, prefix: str) -> list[str]:
+        """With those under which nothing has been written since somebody took them."""
+        return self._ids(prefix, ["Ongoing", "Empty"])
+
+    def _ids(self, prefix: str, states: list[str]) -> list[str]:
         def ask() -> list[str]:
             found = []
             for node_id in self._cluster.node_ids():
-                body = {"state_filters": ["Ongoing"], "producer_id_filters": []}
+                body = {"state_filters": states, "producer_id_filters": []}
                 answer = self._cluster.ask_node(node_id, LIST_TRANSACTIONS, body, LIST_NEWEST)
                 self._raise(answer.error_code, None, "list transactions")
                 found += [each.transactional_id for each in answer.transaction_states]
