@@ -12,6 +12,8 @@ from pathlib import Path
 from tests.support.process import _end_with_parent
 
 ROOT = Path(__file__).resolve().parents[2]
+# A Java that lives for seconds: compiling its code well costs more than running it.
+SHORT_LIVED_JAVA = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 
 class DriverProcess:
@@ -26,6 +28,7 @@ class DriverProcess:
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 cwd=ROOT,
+                env={**os.environ, **SHORT_LIVED_JAVA},
                 start_new_session=True,
                 preexec_fn=_end_with_parent,
             )

@@ -21,6 +21,7 @@ from pathlib import Path
 import pyspark
 
 from barnabas.pipelines.java import find_java
+from tests.spark.drivers import SHORT_LIVED_JAVA
 from tests.support.process import _end_with_parent, free_port
 
 MASTER, WORKER = "org.apache.spark.deploy.master.Master", "org.apache.spark.deploy.worker.Worker"
@@ -71,6 +72,7 @@ class Standalone:
         home = Path(pyspark.__file__).parent
         env = {
             **os.environ,
+            **SHORT_LIVED_JAVA,
             "SPARK_HOME": str(home),
             "JAVA_HOME": str(find_java()),
             "SPARK_LOCAL_IP": host,
