@@ -31,7 +31,7 @@ from barnabas.pipelines.common.disorder import Disorder
 from barnabas.pipelines.framework import Record, records, topics
 from barnabas.pipelines.framework.running import Wanted, opened
 from barnabas.testing import RunningNode
-from tests.spark.drivers import DriverProcess
+from tests.spark.drivers import DriverProcess, is_at_rest
 from tests.spark.standalone import standalone_cluster
 from tests.support.servers import BarnabasNode
 
@@ -40,7 +40,6 @@ DISORDER = Disorder(network_ms=20, late=0.03, late_ms=20_000, too_late=0, too_la
 RATE = 60.0
 TWO_PHASES = {"transaction.two.phase.commit.enable": "true"}
 QUICK_START = ("--conf", "spark.sql.codegen.wholeStage=false", "--conf", "spark.sql.adaptive.enabled=false")
-AT_REST = ("lookup_data_sources", "create_data_source")
 SHOWN = ("member", "because", "interest", "job", "title", "company", "city", "score")
 
 
@@ -169,7 +168,7 @@ def python_processes(driver: DriverProcess) -> list[int]:
             command = Path(f"/proc/{pid}/cmdline").read_text()
         except OSError:
             continue
-        if "python" in command.split("\0")[0] and "pyspark" in command and not command.rstrip("\0").endswith(AT_REST):
+        if "python" in command.split("\0")[0] and "pyspark" in command and not is_at_rest(command):
             found.append(pid)
     return found
 
