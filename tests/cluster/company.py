@@ -28,12 +28,14 @@ class Company:
         partitions: int = 3,
         per_second: int = 300,
         java: bool = True,
+        replicas: int = 3,
         **config: str,
     ) -> None:
+        """Of `replicas` a majority has what is acknowledged."""
         self.cluster, self.partitions = cluster, partitions
         self.topics = [TOPIC, JAVA_TOPIC] if java else [TOPIC]
         for topic in self.topics:
-            cluster.create(topic, partitions, 3, min_insync_replicas="2", **config)
+            cluster.create(topic, partitions, replicas, min_insync_replicas=str(replicas // 2 + 1), **config)
         place = cluster.bootstrap
         self.writer = TimedWriter(place, TOPIC, partitions, per_second, **IDEMPOTENT)
         self.reader = Reader(place, TOPIC, "readers")

@@ -49,8 +49,9 @@ def test_three_nodes(make_cluster: Callable[..., BarnabasCluster], tmp_path: Pat
 
 @pytest.mark.parametrize("name", ["halves", "bridge", "leader unheard"])
 def test_five_nodes(make_cluster: Callable[..., BarnabasCluster], tmp_path: Path, name: str) -> None:
+    """With five replicas, so that the larger side has enough of them to go on."""
     cluster = make_cluster(5, linked=True)
-    company = Company(cluster, tmp_path)
+    company = Company(cluster, tmp_path, replicas=5)
     try:
         _suffer(cluster, company, name)
     finally:

@@ -9,7 +9,7 @@ from array import array
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from barnabas.storage import leftovers, recovery
+from barnabas.storage import epoch_history, leftovers, recovery
 from barnabas.storage.config import LogConfig
 from barnabas.storage.damage import Damaged
 from barnabas.storage.epochs import LeaderEpochs
@@ -70,6 +70,7 @@ def load(
     log.recovery_point = end_offset if clean else min(recovery_point, end_offset)
     log.become_active(log.segments[-1])
     log.epochs.truncate_from_end(end_offset)
+    epoch_history.make_fit(log)
     log.epochs.truncate_from_start(log.log_start_offset)
     # After a power loss a snapshot may be there while what it counts on (the index of aborted transactions) is not.
     log.snapshots.drop_above(end_offset if clean else min(recovery_point, end_offset))

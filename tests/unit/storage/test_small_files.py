@@ -22,7 +22,7 @@ from barnabas.storage.epochs import LeaderEpochs
 from barnabas.storage.index_file import PAGE_ENTRIES, TAIL_ENTRIES
 from barnabas.storage.log import Log
 from barnabas.storage.offset_index import OffsetIndex
-from tests.unit.storage.stories import SMALL, fill
+from tests.unit.storage.stories import SMALL, batch_at, fill, write
 
 # --- leader epochs --------------------------------------------------------------------------------------------------
 
@@ -78,6 +78,19 @@ def test_a_damaged_epoch_file_is_no_history(tmp_path: Path, text: str) -> None:
     epochs = epochs_at(tmp_path)
     epochs.load()
     assert epochs.entries == []
+
+
+@pytest.mark.parametrize("text", [None, "nonsense", "0\n0\n", "0\n1\n0 0\n", "0\n2\n0 0\n7 30\n"])
+def test_epochs_that_do_not_fit_the_log_are_read_from_its_batches(tmp_path: Path, text: str | None) -> None:
+    log = Log.open(tmp_path / "t-0", SMALL, clean=True)
+    for offset in range(40):
+        write(log, batch_at(offset, epoch=0 if offset < 30 else 3))
+    log.close()
+    file = tmp_path / "t-0" / "leader-epoch-checkpoint"
+    file.unlink() if text is None else file.write_text(text)
+    log = Log.open(tmp_path / "t-0", SMALL, clean=True)
+    assert log.epochs.entries == [(0, 0), (3, 30)]
+    assert log.epochs.dirty, "written again with the next flush"
 
 
 # --- producer snapshots ---------------------------------------------------------------------------------------------
