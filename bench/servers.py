@@ -118,7 +118,10 @@ class Server(ABC):
         raise ServerFailed(f"{self.name} does not answer after {READY_S:.0f} s: {self._last_words()}")
 
     def _last_words(self) -> str:
-        return (self.home / "output.log").read_text(errors="replace").strip()[-600:] or "(no output)"
+        for log in (self.home / "output.log", self.home / "server.log"):
+            if log.exists() and (words := log.read_text(errors="replace").strip()):
+                return words[-600:]
+        return "(no output)"
 
     def stop(self) -> None:
         self._end(signal.SIGTERM)
@@ -175,7 +178,8 @@ class ApacheKafka(Server):
 
     def join(self, number: int, others: Sequence[Server]) -> None:
         ports = [other.controller_port for other in others if isinstance(other, ApacheKafka)]
-        self._voters = ",".join(f"{i}@127.0.0.1:{p}:{'A' * 21}{'AQgw'[i]}" for i, p in enumerate(ports, 1))
+        # Ids of folders: 22 letters each; those that begin with many A are kept for Kafka's own use.
+        self._voters = ",".join(f"{i}@127.0.0.1:{p}:{'bench' * 4}0{'AQgw'[i]}" for i, p in enumerate(ports, 1))
         self._cluster = {
             "node.id": number,
             "controller.quorum.bootstrap.servers": ",".join(f"127.0.0.1:{port}" for port in ports),

@@ -74,8 +74,13 @@ class Cluster(Workload[ClusterCase]):
 
     def prepare(self, server: Server, case: ClusterCase, options: Options) -> None:
         if (server.name, "trio") not in self.state:
-            trio = self.state[server.name, "trio"] = Trio(server)
-            trio.start()
+            trio = Trio(server)
+            try:
+                trio.start()
+            except Exception:
+                trio.remove()
+                raise
+            self.state[server.name, "trio"] = trio
 
     def run(self, server: Server, case: ClusterCase, options: Options) -> RunResult:
         trio: Trio = self.state[server.name, "trio"]
