@@ -14,6 +14,7 @@ from tests.support.process import _end_with_parent
 ROOT = Path(__file__).resolve().parents[2]
 # A Java that lives for seconds: compiling its code well costs more than running it.
 SHORT_LIVED_JAVA = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+QUICK_START = ("--conf", "spark.sql.codegen.wholeStage=false", "--conf", "spark.sql.adaptive.enabled=false")
 
 
 class DriverProcess:

@@ -31,7 +31,7 @@ from barnabas.pipelines.common.disorder import Disorder
 from barnabas.pipelines.framework import Record, records, topics
 from barnabas.pipelines.framework.running import Wanted, opened
 from barnabas.testing import RunningNode
-from tests.spark.drivers import DriverProcess, is_at_rest
+from tests.spark.drivers import QUICK_START, DriverProcess, is_at_rest
 from tests.spark.standalone import standalone_cluster
 from tests.support.servers import BarnabasNode
 
@@ -39,7 +39,6 @@ from tests.support.servers import BarnabasNode
 DISORDER = Disorder(network_ms=20, late=0.03, late_ms=20_000, too_late=0, too_late_ms=0, twice=0.02)
 RATE = 60.0
 TWO_PHASES = {"transaction.two.phase.commit.enable": "true"}
-QUICK_START = ("--conf", "spark.sql.codegen.wholeStage=false", "--conf", "spark.sql.adaptive.enabled=false")
 SHOWN = ("member", "because", "interest", "job", "title", "company", "city", "score")
 
 

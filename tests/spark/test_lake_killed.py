@@ -24,7 +24,7 @@ from barnabas import Admin, Consumer
 from barnabas.pipelines.framework.records import feed
 from barnabas.pipelines.lake import answer, generator
 from barnabas.pipelines.lake.table import Table
-from tests.spark.drivers import DriverProcess
+from tests.spark.drivers import QUICK_START, DriverProcess
 from tests.support.servers import BarnabasNode
 
 # How often the driver, a Python worker and the broker are killed; BARNABAS_KILLS=2,2,1 is for a short look.
@@ -99,7 +99,7 @@ class Lake:
         self._log = home / "driver.log"
         self._words = ["pipeline", "run", "lake", "--now", "--quiet", "--bootstrap", bootstrap, "--data", str(home)]
         self._words += ["--topic", f"{generator.TOPIC}={TOPIC}", "--set", "every=300ms", "--set", "merge=4", *more]
-        self._words += ["--master", "local[2]", "--conf", "spark.driver.memory=1g"]
+        self._words += ["--master", "local[2]", "--conf", "spark.driver.memory=1g", *QUICK_START]
         self.start()
 
     def start(self) -> None:

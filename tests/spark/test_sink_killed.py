@@ -20,7 +20,7 @@ from barnabas.cli.wire_client import Cluster
 from barnabas.testing import RunningNode
 from barnabas.wire.apis import LIST_TRANSACTIONS
 from tests.spark import gate as moments
-from tests.spark.drivers import DriverProcess, _kill
+from tests.spark.drivers import QUICK_START, DriverProcess, _kill
 from tests.spark.gate import Gate, gated_node
 from tests.support.servers import BarnabasNode
 from tests.transactions.readers import records
@@ -48,7 +48,7 @@ class Scene:
 
     def driver(self, *more: str) -> DriverProcess:
         log = self.folder / f"driver-{len(self.drivers)}.log"
-        arguments = (self.gate.bootstrap, str(self.folder / "checkpoint"), "source", "sink", *more)
+        arguments = (self.gate.bootstrap, str(self.folder / "checkpoint"), "source", "sink", *QUICK_START, *more)
         self.drivers.append(DriverProcess(MODULE, *arguments, log=log))
         return self.drivers[-1]
 
