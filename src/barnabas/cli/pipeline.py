@@ -100,8 +100,8 @@ def run(
     ] = None,
     end: Annotated[str | None, typer.Option("--to", metavar="TIME", help="End there; the same words.")] = None,
     master: Annotated[
-        str, typer.Option("--master", "-m", metavar="URL", help="Spark to run on: local[*], spark://host:7077 ...")
-    ] = "local[*]",
+        str, typer.Option("--master", "-m", metavar="URL", help="Spark to run on: local[2], spark://host:7077 ...")
+    ] = "local[*,4]",
     once: Annotated[bool, typer.Option("--once", help="Read what is there now, then end.")] = False,
     generate: Annotated[
         float | None,

@@ -26,12 +26,16 @@ PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 APP_VARIABLE = "BARNABAS_SPARK_APP"  # what a query without a group of its own is called: source/options.py
 CORES_VARIABLE = "BARNABAS_SPARK_CORES"  # how many splits use every core: source/planning.py
 BOOTSTRAP_VARIABLE = "BARNABAS_BOOTSTRAP"
+DEFAULT_MASTER = (
+    "local[*,4]"  # a task is tried four times, as on a cluster; with local[*] one killed worker fails a query
+)
+CONNECTOR_JAR = "spark-sql-kafka-0-10"
 
 
 def session(
     app: str = "barnabas",
     *,
-    master: str = "local[*]",
+    master: str = DEFAULT_MASTER,
     connector: bool = False,
     bootstrap: str | None = None,
     conf: Mapping[str, Any] | None = None,
@@ -43,6 +47,8 @@ def session(
         raise PipelineError("pyspark is not installed: pip install 'barnabas[spark]'") from None
     running = SparkSession.getActiveSession()
     if running is not None:
+        if connector:
+            refuse_without_connector(running)
         return register(running)
 
     java_home = find_java()
@@ -79,8 +85,18 @@ def register(spark: Any) -> Any:
     return spark
 
 
+def refuse_without_connector(spark: Any) -> None:
+    """A session that runs cannot be given jars any more."""
+    given = (spark.conf.get(name, "") for name in ("spark.jars", "spark.jars.packages"))
+    if not any(CONNECTOR_JAR in names for names in given):
+        raise PipelineError(
+            "a Spark session runs already and was made without Spark's Kafka connector: stop it first (spark.stop()),"
+            " or give connector=True where it is made"
+        )
+
+
 def local_cores(master: str) -> int | None:
-    """2 for local[2], what the machine has for local[*], None for a cluster."""
+    """2 for local[2], what the machine has for local[*] and local[*,4], None for a cluster."""
     match = re.fullmatch(r"local(?:\[(\*|\d+)(?:,\s*\d+)?\])?", master)
     if match is None:
         return None

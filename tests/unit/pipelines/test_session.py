@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,11 +11,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from barnabas.cli import pipeline as commands
 from barnabas.pipelines import java
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.java import find_java, parse_version
 from barnabas.pipelines.jvm import is_noise
-from barnabas.pipelines.session import local_cores
+from barnabas.pipelines.session import DEFAULT_MASTER, local_cores, refuse_without_connector
 
 
 def fake_java(folder: Path, version: str) -> Path:
@@ -77,8 +80,28 @@ def test_the_packaged_java_is_run_without_the_module_it_lacks(tmp_path: Path, mo
 def test_cores_of_a_master() -> None:
     assert local_cores("local") == 1
     assert local_cores("local[3]") == local_cores("local[3, 2]") == 3
-    assert (local_cores("local[*]") or 0) >= 1
+    assert local_cores("local[*]") == local_cores(DEFAULT_MASTER) == len(os.sched_getaffinity(0))
     assert local_cores("spark://host:7077") is None
+
+
+def test_the_command_line_has_the_same_default_master() -> None:
+    assert inspect.signature(commands.run).parameters["master"].default == DEFAULT_MASTER
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"spark.jars": "/cache/kafka-clients-3.9.2.jar,/cache/spark-sql-kafka-0-10_2.13-4.2.0.jar"},
+        {"spark.jars.packages": "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0"},
+    ],
+)
+def test_a_running_session_with_the_connector_is_taken(settings: dict[str, str]) -> None:
+    refuse_without_connector(SimpleNamespace(conf=settings))
+
+
+def test_a_running_session_without_the_connector_is_refused_in_a_line() -> None:
+    with pytest.raises(PipelineError, match=r"made without Spark's Kafka connector: stop it first \(spark.stop\(\)\)"):
+        refuse_without_connector(SimpleNamespace(conf={"spark.jars": "/mine/other.jar"}))
 
 
 def test_only_the_noise_of_a_start_is_left_out() -> None:

@@ -2,8 +2,8 @@
 
 `opened` does everything that can fail with a clear line before anything starts: the folder, the cluster, the topics,
 then Spark, which costs seconds. `Run.check` is called again and again while the queries run: a query that failed is
-started again from its checkpoint (a broker that restarts, a worker that was killed), a few times and with pauses; one
-that keeps failing ends the run with the reason.
+started again from its checkpoint (a broker that restarts, a worker that was killed), with pauses. One that fails a few
+times without a batch done in between ends the run with the reason.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from barnabas.pipelines.framework.failures import explain
 from barnabas.pipelines.framework.house import House
 from barnabas.pipelines.framework.outcome import Outcome
 from barnabas.pipelines.framework.pipeline import Pipeline
+from barnabas.pipelines.session import DEFAULT_MASTER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +54,7 @@ class Wanted:
     begin_ms: int | None = None
     end_ms: int | None = None
     once: bool = False
-    master: str = "local[*]"
+    master: str = DEFAULT_MASTER
     make_inputs: bool = False
     fresh: bool = False
     topics: Mapping[str, str] = field(default_factory=dict)
@@ -131,7 +132,7 @@ class Run:
                 continue
             error = query.exception()
             if error is not None:
-                self._failed(name, explain(error))
+                self._failed(name, explain(error), advanced=query.lastProgress is not None)
                 running = True
         return running
 
@@ -144,9 +145,9 @@ class Run:
             except Exception as error:
                 self.troubles["stop"] = explain(error)
 
-    def _failed(self, name: str, why: str) -> None:
+    def _failed(self, name: str, why: str, *, advanced: bool) -> None:
         now = time.monotonic()
-        recent = [at for at in self._failures.get(name, []) if now - at < CALM_S]
+        recent = [] if advanced else [at for at in self._failures.get(name, []) if now - at < CALM_S]
         self._failures[name] = [*recent, now]
         if len(recent) >= RETRIES or _is_final(why):
             raise PipelineError(f"{name}: {why}")
@@ -157,7 +158,7 @@ class Run:
         try:
             self.context.start_again(name)
         except Exception as error:
-            self._failed(name, explain(error))
+            self._failed(name, explain(error), advanced=False)
 
 
 def _is_final(why: str) -> bool:

@@ -1,0 +1,61 @@
+"""A query that fails is started again, and one that gets nowhere ends the run."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from barnabas.pipelines.errors import PipelineError
+from barnabas.pipelines.framework import running
+from barnabas.pipelines.framework.running import RETRIES, Run
+
+
+class Queries:
+    """A context with one query that fails each time, with or without a batch done before."""
+
+    def __init__(self, *, advances: bool) -> None:
+        self.waiting: dict[str, str] = {}
+        failed = SimpleNamespace(
+            isActive=False,
+            exception=lambda: ValueError("a Python worker died"),
+            lastProgress={"batchId": 7} if advances else None,
+        )
+        self.queries = {"only": failed}
+        self.starts = 0
+
+    def start_again(self, name: str) -> None:
+        self.starts += 1
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    made = SimpleNamespace(now=1000.0)
+    monkeypatch.setattr(running, "time", SimpleNamespace(monotonic=lambda: made.now))
+    return made
+
+
+def run_of(context: Any) -> Run:
+    nothing: Any = None
+    return Run(nothing, context, nothing, 0.0)
+
+
+def pass_time(run: Run, clock: SimpleNamespace, seconds: float) -> None:
+    until = clock.now + seconds
+    while clock.now < until:
+        assert run.check()
+        clock.now += 0.5
+
+
+def test_a_query_that_gets_on_is_started_again_as_often_as_it_fails(clock: SimpleNamespace) -> None:
+    context = Queries(advances=True)
+    pass_time(run_of(context), clock, 60)
+    assert context.starts > 3 * RETRIES
+
+
+def test_a_query_that_gets_nowhere_ends_the_run(clock: SimpleNamespace) -> None:
+    context = Queries(advances=False)
+    with pytest.raises(PipelineError, match=r"only: .*a Python worker died"):
+        pass_time(run_of(context), clock, 600)
+    assert context.starts == RETRIES
