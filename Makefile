@@ -43,7 +43,7 @@ bugs: $(DEV_STAMP)  ## mistakes planted in the node's code: the simulated world 
 fuzz: $(DEV_STAMP)  ## ten million mutated inputs for the decoders
 	@BARNABAS_FUZZ=$${BARNABAS_FUZZ:-10000000} $(BIN)/pytest tests/fuzz --timeout 0
 
-chaos: $(DEV_STAMP)  ## real clusters: leaders, controllers, coordinators killed and paused again and again, disks lost
+chaos: $(DEV_STAMP)  ## real clusters: nodes killed and paused again and again, networks cut, disks lost and full, files spoilt
 	@BARNABAS_CHAOS=1 $(BIN)/pytest tests/cluster --timeout 1800 $(ARGS)
 
 chaos-spark: $(DEV_STAMP)  ## drivers, Python workers, executors and nodes killed while pipelines run (ARGS="-k sink")

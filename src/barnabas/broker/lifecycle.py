@@ -161,9 +161,14 @@ class Lifecycle:
             "broker_id": self._node.node_id,
             "broker_epoch": self._node.broker_epoch,
             "current_metadata_offset": self._node.image.offset,
-            "want_fence": self._wants_fence,
+            "want_fence": self._is_better_fenced,
             "want_shut_down": self._wants_shutdown,
         }
+
+    @property
+    def _is_better_fenced(self) -> bool:
+        """Its logs are not in order yet, or it cannot write while somebody else can."""
+        return self._wants_fence or (self._node.room.is_lacking and self._node.has_successor)
 
     def _heard(self, answer: Any, seconds: float) -> float:
         """What a heartbeat was answered; gives when the next one goes."""
@@ -171,7 +176,7 @@ class Lifecycle:
         if code is ErrorCode.NONE:
             if not answer.is_fenced:
                 self.unfenced.set()
-            elif not self._wants_fence and not self._wants_shutdown:
+            elif not self._is_better_fenced and not self._wants_shutdown:
                 return 0.02  # not caught up yet: the metadata log is on its way
             if self._wants_shutdown:
                 if answer.should_shut_down:

@@ -34,6 +34,7 @@ from barnabas.broker.producer_ids import ProducerIds
 from barnabas.broker.quorum import membership
 from barnabas.broker.quorum.driver import QuorumDriver
 from barnabas.broker.replication import Replication
+from barnabas.broker.room import Room
 from barnabas.broker.topics_view import ImageTopics
 from barnabas.broker.txn_driver import TxnDriver
 from barnabas.core.cluster.image import MetadataImage
@@ -141,6 +142,7 @@ class Node:
     def _make_rooms(self) -> None:
         ground = self.ground
         self.image = MetadataImage()
+        self.room = Room(self)
         self.read_threads = ground.threads(_READ_THREADS, "read")
         self.flusher = Flusher(self.fail, ground.threads(FLUSH_THREADS, "flush"))
         self.replication = Replication(self)

@@ -178,6 +178,7 @@ class Replica:
         raise NotImplementedError
 
     def storage_error(self, error: OSError) -> KafkaError:
+        self._around.not_written(error)
         return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.id}: {error.strerror or error}")
 
     def storage_failed(self, fatal: StorageFatal) -> None:

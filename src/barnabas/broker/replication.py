@@ -75,6 +75,9 @@ class Replication:
     def failed(self, error: Exception) -> None:
         self._node.fail(error)
 
+    def not_written(self, error: OSError) -> None:
+        self._node.room.failed(error)
+
     # --- the image ----------------------------------------------------------------------------------------------------
 
     def moved(self, partition: HostedPartition) -> None:

@@ -31,6 +31,9 @@ class Surroundings(Protocol):
     def failed(self, error: Exception) -> None:
         """The disk cannot be written to any more."""
 
+    def not_written(self, error: OSError) -> None:
+        """This time; perhaps there is no room."""
+
 
 class Alone:
     """Nobody else is there."""
@@ -53,4 +56,7 @@ class Alone:
         pass
 
     def failed(self, error: Exception) -> None:
+        pass
+
+    def not_written(self, error: OSError) -> None:
         pass

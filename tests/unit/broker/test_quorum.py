@@ -1,21 +1,18 @@
 """Three real nodes in one loop: they elect, replicate the metadata, hand requests on, and go on without one of them."""
 
 import asyncio
-import errno
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from barnabas.broker import metadata_log
-from barnabas.broker.ground import Ground
 from barnabas.broker.node import Node
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import METADATA_TOPIC, ZERO_UUID
-from barnabas.storage.disk import Disk
 from barnabas.wire import apis
 from tests.unit.broker.cluster import Cluster, ask, free_ports, run, until
+from tests.unit.broker.small_disk import SmallGround
 
 QUORUM = {"topics": [{"topic_name": METADATA_TOPIC, "partitions": [{"partition_index": 0}]}]}
 
@@ -302,22 +299,6 @@ def test_the_controllers_have_a_listener_of_their_own(tmp_path: Path) -> None:
     run(story)
 
 
-class SmallDisk(Disk):
-    """Real files, and no room while `full`."""
-
-    full = False
-
-    def pwrite(self, fd: int, data: Any, position: int) -> int:
-        if self.full:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return os.pwrite(fd, data, position)
-
-
-class SmallGround(Ground):
-    def __init__(self) -> None:
-        self.disk = SmallDisk()
-
-
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_full_disk_stops_decisions_until_there_is_room(tmp_path: Path, count: int) -> None:
     """The node stays up, and what was asked for meanwhile is done when there is room, or by another controller."""
@@ -328,8 +309,7 @@ def test_a_full_disk_stops_decisions_until_there_is_room(tmp_path: Path, count: 
         cluster.grounds = dict(grounds)
         await cluster.start()
         controller = await cluster.controller()
-        disk = grounds[controller.node_id].disk
-        assert isinstance(disk, SmallDisk)
+        disk = grounds[controller.node_id].small
         disk.full = True
         asked = asyncio.ensure_future(create(controller, "t"))
         await asyncio.sleep(0.3)

@@ -1,0 +1,35 @@
+"""Whether there is room on the disk. A node without it keeps what it has and waits; meanwhile it asks to be fenced, so
+that others lead what it led (broker/lifecycle.py). That is over once there is room for more than the next few batches.
+"""
+
+import logging
+from typing import TYPE_CHECKING
+
+from barnabas.storage.disk import FULL
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+log = logging.getLogger(__name__)
+
+_ENOUGH_BYTES = 10 * 1024 * 1024
+
+
+class Room:
+    def __init__(self, node: "Node") -> None:
+        self._node = node
+        self._ran_out = False
+
+    def failed(self, error: OSError) -> None:
+        """Something could not be written. From any thread."""
+        if error.errno in FULL and not self._ran_out:
+            self._ran_out = True
+            log.error("there is no room on the disk of %s: others lead until there is", self._node.data_dir)
+
+    @property
+    def is_lacking(self) -> bool:
+        """Looks at the disk when it was full the last time."""
+        if self._ran_out and self._node.ground.disk.space(str(self._node.data_dir))[1] >= _ENOUGH_BYTES:
+            self._ran_out = False
+            log.warning("there is room again on the disk of %s", self._node.data_dir)
+        return self._ran_out
