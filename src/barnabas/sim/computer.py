@@ -74,6 +74,7 @@ class Computer:
         self.process: Process | None = None
         self.node: Node | None = None
         self.ready = False
+        self.is_stopping = False
         self.power_losses = 0
         self.lives = 0
         self.disks = 1
@@ -157,6 +158,7 @@ class Computer:
         """Ask it to stop, as SIGTERM does."""
         if self.process is not None and self.node is not None and self.ready:
             self.world.trace.note(f"{self.process.name} is asked to stop")
+            self.is_stopping = True
             self.world.loop.for_process(self.process, 0.0, self.node.stopped.set)
 
     def kill(self, why: str = "kill -9") -> None:
@@ -188,7 +190,7 @@ class Computer:
         self.world.loop.kill(process)
         self.world.network.process_died(process, silently=silently)
         self.world.corpses.append((process, self.node))
-        self.process, self.node, self.ready = None, None, False
+        self.process, self.node, self.ready, self.is_stopping = None, None, False, False
         self.platter.open_files = 0
         for file in self.platter.root.live.values():
             _unlock(file)

@@ -134,5 +134,7 @@ class Scenario:
             computer.wall_offset_seconds = 0.0
             computer.slow_sync_seconds = 0.0
             computer.resume()
+            if computer.is_stopping:  # whoever asked it to waits no longer for its end
+                computer.kill()
             if not computer.is_up:
                 computer.start()

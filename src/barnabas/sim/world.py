@@ -3,6 +3,7 @@
 import gc
 import logging
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -104,11 +105,18 @@ class World:
         return done()
 
     def inside(self, process: Process | None, look: Callable[[], Any]) -> Any:
-        """What `look` finds when it runs as a callback of that process, now."""
-        found: list[Any] = []
-        self.loop.for_process(process, 0.0, lambda: found.append(look()))
-        self.loop.run_until(lambda: bool(found))
-        return found[0]
+        """What `look` finds when it runs as a callback of that process, now; raises what it raises."""
+        looked: Future[Any] = Future()
+
+        def run() -> None:
+            try:
+                looked.set_result(look())
+            except Exception as error:
+                looked.set_exception(error)
+
+        self.loop.for_process(process, 0.0, run)
+        self.run_until(looked.done, 1.0)
+        return looked.result(timeout=0)
 
     # --- what may be lost -------------------------------------------------------------------------------------------
 
