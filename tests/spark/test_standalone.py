@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,12 +43,14 @@ def drive(scene: Scene, cluster: Standalone, *more: str, conf: tuple[str, ...] =
 
 
 def test_a_worker_dies(scene: Scene, cluster: Standalone) -> None:
-    """Its executor goes with it, with whatever its tasks had open; the tasks run again on the other."""
-    scene.produce(4000)
+    """While a task of the second micro-batch writes. Its executor goes with it, with whatever its tasks had open; the
+    tasks run again on the other."""
+    scene.produce(2000)
+    scene.gate.hold(moments.nth(4, moments.task_writes))
     driver = drive(scene, cluster, "--per-batch", "400")
-    driver.await_log("started")
-    time.sleep(8)
+    scene.gate.await_reached()
     cluster.kill_worker(0)
+    scene.gate.open_again()
     assert driver.wait() == 0, driver.tail()
     scene.check()
 
