@@ -61,6 +61,12 @@ def status(
             time.sleep(1.0)
 
 
+def _topics(found: View) -> str:
+    internal = sum(each.topic.startswith("__") for each in found.partitions)
+    told = f"{human.plural(found.topics, 'topic')}, {human.plural(len(found.partitions) - internal, 'partition')}"
+    return f"{told}; {human.plural(internal, 'partition')} of internal topics" if internal else told
+
+
 def _show(found: View) -> None:
     up = sum(broker.up for broker in found.brokers)
     quorum = f"node {found.quorum_leader} leads, epoch {found.quorum_epoch}, voters {', '.join(map(str, found.voters))}"
@@ -69,7 +75,7 @@ def _show(found: View) -> None:
             ("cluster", found.cluster_id),
             ("nodes", f"{up} of {len(found.brokers)} up"),
             ("quorum", quorum if found.quorum_leader >= 0 else "no leader is known now"),
-            ("topics", f"{human.plural(found.topics, 'topic')}, {human.plural(len(found.partitions), 'partition')}"),
+            ("topics", _topics(found)),
             ("health", _health(found)),
         ]
     )

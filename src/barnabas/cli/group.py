@@ -12,7 +12,7 @@ import typer
 
 from barnabas.cli import human, moments
 from barnabas.cli.failure import Failure, usage
-from barnabas.cli.link import admin
+from barnabas.cli.link import admin, no_topic
 from barnabas.cli.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, Yes, confirm
 from barnabas.cli.screen import Column, emit_json, facts, note, paint, say, table
 
@@ -142,6 +142,8 @@ def reset(
                 plan = _reset(cluster, group, topic, to, partition, dry_run=False, bootstrap=bootstrap)
         except _not_empty():
             raise Failure(f"group {group!r} has live members", "Stop them first, then move the group.") from None
+        except _unknown_topic():
+            raise _no_such_place(cluster, topic) from None
     if as_json:
         emit_json(plan)
         return
@@ -221,6 +223,20 @@ def _not_empty() -> type[Exception]:
     from barnabas.client.errors import GroupNotEmpty
 
     return GroupNotEmpty
+
+
+def _unknown_topic() -> type[Exception]:
+    from barnabas.client.errors import UnknownTopic
+
+    return UnknownTopic
+
+
+def _no_such_place(cluster: Admin, topic: str) -> Failure:
+    """The topic is not there, or only the partition that was named."""
+    names = [each.name for each in cluster.topics()]
+    if topic in names:
+        return Failure(f"{topic} has no such partition", f"See them: barnabas topic describe {topic}")
+    return no_topic(topic, names, to_change=True)
 
 
 def _described(cluster: Admin, group: str) -> GroupDescription:

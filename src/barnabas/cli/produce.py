@@ -65,7 +65,7 @@ def produce(
       barnabas produce views views.jsonl --compression zstd
       echo 'ada:searched' | barnabas produce activity --key-separator :
       echo '{"key": "ada", "value": {"act": "view"}, "headers": {"v": "1"}}' | barnabas produce activity --json
-      barnabas consume views --json | barnabas produce copy --json
+      barnabas consume views --json | jq -c 'del(.partition)' | barnabas produce copy --json
     """
     from barnabas.cli import link, sending
 
@@ -176,10 +176,22 @@ def _summary(sender: Sender, failures: Failures, topic: str, quiet: bool) -> Non
 
     if failures.count:
         lost = f"{human.plural(failures.count, 'record')} of {sender.records:,}"
-        raise Failure(f"{lost} did not arrive: {failures.first}")
+        raise Failure(f"{lost} did not arrive: {failures.first}", _way_out(failures.first, topic))
     if quiet:
         return
     seconds = sender.seconds
     speed = f"{human.rate(sender.records, seconds)}, {human.size(sender.bytes / max(seconds, 1e-6))}/s"
     told = f" in {human.duration(seconds)} ({speed})" if sender.records > 1 else ""
     note(paint(f"{human.plural(sender.records, 'record')} to {topic}{told}", "dim", sys.stderr))
+
+
+def _way_out(said: str, topic: str) -> str:
+    """librdkafka names what is wrong; here is what to do about it."""
+    if "Unknown partition" in said:
+        return (
+            f"A record names a partition that {topic} does not have. Give it more: barnabas topic grow {topic} N, or "
+            "leave `partition` out of the records."
+        )
+    if "Invalid topic" in said:
+        return "A topic's name has letters, digits, '.', '_' and '-', at most 249 of them."
+    return ""

@@ -34,7 +34,7 @@ _ATTEMPTS_MAX = 3  # starts in a row that came to nothing
 
 
 def run(options: UpOptions) -> int:
-    count = options.nodes or 1
+    count = 1 if options.nodes is None else options.nodes
     if not 1 <= count <= NODES_MAX:
         raise usage(f"--nodes {count}: a cluster on one machine has 1 to {NODES_MAX} nodes")
     if options.config is not None:
@@ -57,6 +57,10 @@ def _ports(host: str, first: int, count: int) -> list[int]:
             for each in free:
                 each.bind((host, 0))
             return [each.getsockname()[1] for each in free]
+    if first + count > 65536:
+        raise usage(
+            f"{count} nodes from port {first} on go beyond 65535", "Use a lower --port, or 0 for any free ones."
+        )
     for port in range(first, first + count):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -65,6 +65,8 @@ def flags(options: UpOptions) -> dict[str, str]:
             raise usage(f"--advertise {options.advertise!r} is not host:port", "Write it as events.example.org:9092.")
         found["advertised.listeners"] = f"PLAINTEXT://{host}:{port}"
     if options.data is not None:
+        if not options.data:
+            raise usage("--data is empty", "Name a folder, or leave it out.")
         found["log.dirs"] = str(Path(options.data).expanduser())
     return found
 

@@ -67,6 +67,9 @@ USAGE = [
     "demo --seconds -1",
     "up --port 99999999",
     "up --port 70000",
+    "up --nodes 0",
+    "up --nodes 3 --port 65534",
+    "up --data=",
     "up --set nothing",
     "up --advertise nohost",
     "up --log-level loud",
@@ -134,6 +137,29 @@ def test_files_that_are_not_there(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert "no files of a log" in one_line(capsys)
     assert main(["up", "--config", str(tmp_path / "none.toml")]) == 1
     assert "none.toml" in one_line(capsys)
+
+
+def test_a_folder_that_does_not_fit(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "meta.properties").write_text("version=1\ncluster.id=aaaaaaaaaaaaaaaaaaaaaa\nnode.id=1\n")
+    assert main(["up", "--port", "0", "--data", str(tmp_path), "--set", "node.id=2"]) == 1
+    said = one_line(capsys)
+    assert "belongs to node 1, not 2" in said
+    assert "stop what uses" not in said
+
+
+@pytest.mark.parametrize(
+    ("said", "way_out"),
+    [
+        ("Local: Unknown partition", "barnabas topic grow copy N"),
+        ("Broker: Invalid topic", "letters, digits"),
+        ("Local: Message timed out", ""),
+    ],
+)
+def test_what_did_not_arrive_has_a_way_out(said: str, way_out: str) -> None:
+    from barnabas.cli.produce import _way_out
+
+    assert way_out in _way_out(said, "copy")
+    assert bool(_way_out(said, "copy")) == bool(way_out)
 
 
 def test_ctrl_c_is_quiet(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
