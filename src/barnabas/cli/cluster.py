@@ -104,7 +104,7 @@ def _health(found: View) -> str:
 
 def _row(broker: Broker) -> list[str]:
     behind = "-" if broker.behind is None else human.count(broker.behind)
-    address = f"{broker.host}:{broker.port}" if broker.port else "controller only"
+    address = f"{broker.host}:{broker.port}" if broker.port else "controller only" if broker.up else "not a broker now"
     return [
         str(broker.id), address, broker.rack or "-", "up" if broker.up else "down",
         human.count(broker.leads), human.count(broker.replicas), broker.role or "-", behind,

@@ -7,10 +7,13 @@ DescribeQuorum.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from barnabas.cli.wire_client import Cluster, refused
 from barnabas.model.ids import METADATA_TOPIC
 from barnabas.wire.apis import DESCRIBE_CLUSTER, DESCRIBE_LOG_DIRS, DESCRIBE_QUORUM, METADATA
+
+SILENT_MS = 10_000  # a voter fetches several times a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,7 @@ def _quorum(cluster: Cluster, found: View, brokers: dict[int, Broker]) -> None:
     quorum = answer.topics[0].partitions[0]
     found.quorum_leader, found.quorum_epoch = quorum.leader_id, quorum.leader_epoch
     found.voters = sorted(each.replica_id for each in quorum.current_voters)
+    now_ms = max((getattr(each, "last_fetch_timestamp", -1) for each in quorum.current_voters), default=-1)
     end = max((each.log_end_offset for each in quorum.current_voters), default=0)
     for role, replicas in (("voter", quorum.current_voters), ("observer", quorum.observers)):
         for each in replicas:
@@ -115,10 +119,17 @@ def _quorum(cluster: Cluster, found: View, brokers: dict[int, Broker]) -> None:
             if broker is None and role == "observer":
                 continue  # one that has left: the quorum remembers whoever fetched for some minutes
             if broker is None:  # a controller that is no broker
-                broker = brokers[each.replica_id] = Broker(each.replica_id, "", 0, None, True)
+                up = each.replica_id == quorum.leader_id or _fetches(each, now_ms)
+                broker = brokers[each.replica_id] = Broker(each.replica_id, "", 0, None, up)
                 found.brokers.append(broker)
             broker.role = "leader" if each.replica_id == quorum.leader_id else role
             broker.behind = end - each.log_end_offset if each.log_end_offset >= 0 else None
+
+
+def _fetches(voter: Any, now_ms: int) -> bool:
+    """Whether a voter that is no broker is up: it fetched from the leader just now. The leader's time is now."""
+    fetched_ms: int = getattr(voter, "last_fetch_timestamp", now_ms)  # the oldest version does not say
+    return now_ms < 0 or (fetched_ms >= 0 and now_ms - fetched_ms < SILENT_MS)
 
 
 def sizes(cluster: Cluster, brokers: list[Broker]) -> dict[tuple[str, int, int], int]:

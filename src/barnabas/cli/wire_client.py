@@ -54,7 +54,9 @@ def call(link: socket.socket, api_key: int, version: int, body: Mapping[str, Any
         header = len(response_header(api_key, version, _CORRELATION_ID))
         return decode_response(api_key, version, _read(link, length), header)
     except TimeoutError:
-        raise NoAnswer("connected, but no answer came: it may be another service, or wait for TLS") from None
+        raise NoAnswer(
+            "connected, but no answer came: it may wait for its quorum or for TLS, or be another service"
+        ) from None
     except (OSError, ProtocolError) as error:
         raise NoAnswer(f"connected, but the answer is not Kafka's: {error}") from None
 

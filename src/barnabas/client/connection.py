@@ -125,7 +125,9 @@ def ensure_reachable(handle: Handle, bootstrap: str, timeout_s: float, troubles:
     if not _answers(handle, max(1.0, deadline - time.monotonic())):
         hint = f" ({troubles.last})" if troubles is not None and troubles.last else ""
         raise CannotReach(
-            bootstrap, f"the port is open, but nothing there answers as a Kafka cluster{hint}. Is it another service?"
+            bootstrap,
+            f"the port is open, but nothing there answers as a Kafka cluster{hint}."
+            " Does it wait for its quorum, or is it another service?",
         )
 
 

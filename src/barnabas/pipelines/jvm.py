@@ -61,6 +61,21 @@ def hush_loggers() -> None:
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
+def hush_the_end(spark: Any) -> None:
+    """Spark's JVM may close the line to PySpark's accumulators before PySpark stops reading it. That is the end of a
+    session and no error, but PySpark prints a traceback for it. Whatever else goes wrong there is still printed."""
+    server = getattr(spark.sparkContext, "_accumulatorServer", None)
+    if server is None:
+        return
+    told = server.handle_error
+
+    def handle_error(request: Any, address: Any) -> None:
+        if not isinstance(sys.exc_info()[1], (EOFError, ConnectionError)):
+            told(request, address)
+
+    server.handle_error = handle_error
+
+
 def is_noise(line: str) -> bool:
     return _NOISE.match(line) is not None
 

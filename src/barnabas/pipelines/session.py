@@ -20,7 +20,7 @@ from typing import Any
 
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.java import find_java
-from barnabas.pipelines.jvm import LOG_LEVEL, hush_loggers, start_jvm
+from barnabas.pipelines.jvm import LOG_LEVEL, hush_loggers, hush_the_end, start_jvm
 
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 APP_VARIABLE = "BARNABAS_SPARK_APP"  # what a query without a group of its own is called: source/options.py
@@ -73,7 +73,9 @@ def session(
     builder = SparkSession.builder.appName(app).master(master)
     for name, value in settings.items():
         builder = builder.config(name, value)
-    return register(builder.getOrCreate())
+    spark = builder.getOrCreate()
+    hush_the_end(spark)
+    return register(spark)
 
 
 def register(spark: Any) -> Any:

@@ -15,7 +15,7 @@ from barnabas.cli import pipeline as commands
 from barnabas.pipelines import java
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.java import find_java, parse_version
-from barnabas.pipelines.jvm import is_noise
+from barnabas.pipelines.jvm import hush_the_end, is_noise
 from barnabas.pipelines.session import DEFAULT_MASTER, local_cores, refuse_without_connector
 
 
@@ -110,3 +110,16 @@ def test_only_the_noise_of_a_start_is_left_out() -> None:
     assert is_noise('Setting default log level to "WARN".\n')
     assert not is_noise("26/11/16 02:01:12 ERROR Executor: Exception in task 0.0\n")
     assert not is_noise("Error: Could not find or load main class\n")
+
+
+def test_the_end_of_a_session_is_no_error() -> None:
+    told: list[object] = []
+    server = SimpleNamespace(handle_error=lambda request, address: told.append(address))
+    hush_the_end(SimpleNamespace(sparkContext=SimpleNamespace(_accumulatorServer=server)))
+    for number, error in enumerate((EOFError(), ConnectionResetError(), ValueError("a bug"))):
+        try:
+            raise error
+        except (EOFError, OSError, ValueError):
+            server.handle_error(None, number)
+    assert told == [2]
+    hush_the_end(SimpleNamespace(sparkContext=SimpleNamespace()))  # another PySpark may have none
