@@ -22,16 +22,18 @@ def process_seconds() -> float:
 
 
 def ready(version: str, bootstrap: str, data: str, started_s: float) -> None:
-    """The address, where the data lie, and three things to try next."""
+    """The address, where the data lie, and three things to try next. A controller alone has no address for clients."""
     took = human.duration(max(0.01, started_s))
     name, took = paint("barnabas", "bold"), paint(f"ready in {took}", "dim")
-    say(f"{name} {version} is up on {paint(bootstrap, 'green')}  {took}")
+    where = f"on {paint(bootstrap, 'green')}" if bootstrap else "as a controller, which clients do not speak to"
+    say(f"{name} {version} is up {where}  {took}")
     say(f"{paint('data in', 'dim')} {data}")
     say()
-    say("Try, from another terminal:")
-    for line in next_steps(bootstrap):
-        say(f"  {line}")
-    say()
+    if bootstrap:
+        say("Try, from another terminal:")
+        for line in next_steps(bootstrap):
+            say(f"  {line}")
+        say()
     say(paint("Ctrl-C stops it cleanly.", "dim"))
 
 

@@ -1,0 +1,20 @@
+"""What `up` says when it is ready."""
+
+import pytest
+
+from barnabas.cli.up_screen import ready
+
+
+def test_an_address_and_what_to_try(capsys: pytest.CaptureFixture[str]) -> None:
+    ready("1.2.3", "127.0.0.1:9093", "/data", 0.5)
+    said = capsys.readouterr().out
+    assert "barnabas 1.2.3 is up on 127.0.0.1:9093" in said
+    assert "barnabas produce greetings -b 127.0.0.1:9093" in said
+
+
+def test_a_controller_alone_has_nothing_for_clients(capsys: pytest.CaptureFixture[str]) -> None:
+    ready("1.2.3", "", "/data", 0.5)
+    said = capsys.readouterr().out
+    assert "is up as a controller" in said
+    assert "produce" not in said
+    assert "Ctrl-C stops it cleanly." in said
