@@ -293,7 +293,7 @@ def test_a_folder_of_declarative_pipelines_runs_with_our_source_and_sink(tmp_pat
                 for number in range(100):
                     producer.send("orders", {"item": f"i{number % 5}", "price": number * 2 + portion})
             words = ["pipeline", "run", str(folder), "-b", node.bootstrap, "--data", str(tmp_path / "home")]
-            words = [sys.executable, "-m", "barnabas.cli.main", *words, "--master", "local[2]"]
+            words = [sys.executable, "-m", "barnabas.cli.main", *words]
             done = subprocess.run(words, capture_output=True, text=True, timeout=400)
             assert done.returncode == 0, done.stdout + done.stderr
             assert "Run is COMPLETED." in done.stdout

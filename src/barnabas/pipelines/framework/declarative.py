@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -51,12 +52,13 @@ def run(
     command = [str(_spark_home() / "bin" / "spark-pipelines"), "run", "--spec", str(spec), "--remote", _remote(master)]
     if fresh:
         command.append("--full-refresh-all")
-    for key, value in {**_conf(house), **conf}.items():
+    settings = {**_conf(house), **conf}
+    for key, value in settings.items():
         command += ["--conf", f"{key}={value}"]
     with subprocess.Popen(
         command,
         cwd=house,
-        env=_environment(house, bootstrap),
+        env=_environment(house, bootstrap, settings),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -121,12 +123,15 @@ def _conf(house: Path) -> dict[str, str]:
     }
 
 
-def _environment(house: Path, bootstrap: str) -> dict[str, str]:
+def _environment(house: Path, bootstrap: str, settings: Mapping[str, str]) -> dict[str, str]:
+    """With the settings once more: of those on its command line PySpark passes on only a last handful to a Spark that
+    it starts itself."""
     from barnabas.pipelines.java import find_java
 
     found = house / "python"
     found.mkdir(exist_ok=True)
     (found / "pyspark_barnabas.py").write_text(_DISCOVERED)
+    given = [f"--conf {shlex.quote(f'{key}={value}')}" for key, value in settings.items()]
     paths = [str(found), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {
         **os.environ,
@@ -135,6 +140,7 @@ def _environment(house: Path, bootstrap: str) -> dict[str, str]:
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_SUBMIT_ARGS": " ".join([*given, os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell")]),
         "BARNABAS_BOOTSTRAP": bootstrap,
         "PYTHONPATH": os.pathsep.join(paths),
     }
