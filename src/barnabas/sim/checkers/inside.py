@@ -15,15 +15,25 @@ if TYPE_CHECKING:
     from barnabas.sim.world import World
 
 _RESUME_SECONDS = 12.0  # every client backs off at most a second; a request waits at most eight
+_GET_ON = ("idempotent producer", "plain producer", "transactional producer", "reader")
 
 
 def progress(world: World, healed: float) -> Iterator[str]:
-    """S8: once faults have stopped every client that writes gets on."""
+    """S8: once faults have stopped every client gets on. One that rests for long between two steps is waited for."""
+    if world.run_until(
+        lambda: not any(_stands_still(world, each, healed) for each in world.workloads), _RESUME_SECONDS
+    ):
+        return
     for workload in world.workloads:
-        if workload.kind in ("idempotent producer", "plain producer", "transactional producer", "reader"):
+        if _stands_still(world, workload, healed):
             last = max(world.history.progress.get(workload.name, ()), default=0.0)
-            if last < healed + 1.0 and not workload.finishing and not held_up_by_damage(world, workload):
-                yield f"S8 {workload.name} has not got anywhere for {world.loop.now - last:.1f} s, faults are over"
+            yield f"S8 {workload.name} has not got anywhere for {world.loop.now - last:.1f} s, faults are over"
+
+
+def _stands_still(world: World, workload: Workload, healed: float) -> bool:
+    if workload.kind not in _GET_ON or workload.finishing or held_up_by_damage(world, workload):
+        return False
+    return world.history.progress.get(workload.name, [0.0])[-1] < healed + 1.0
 
 
 def held_up_by_damage(world: World, workload: Workload) -> bool:
