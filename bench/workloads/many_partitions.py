@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -33,6 +34,7 @@ class ManyPartitions(Workload[ManyCase]):
         Measure("idle_cores_each", "idle, cores a node", "", Better.LOWER, value_goal=0.05, digits=3),
         Measure("start_s", "start of all three to the whole cluster", "s", Better.LOWER, value_goal=5.0),
         Measure("failover_s", "kill -9 of a node, all partitions led again", "s", Better.LOWER, value_goal=2.0),
+        Measure("led", "partitions that node led", "", Better.HIGHER, digits=0, comparable=False),
         Measure("memory_mb", "memory of all three", "MB", Better.LOWER, digits=0),
     )
 
@@ -62,23 +64,28 @@ class ManyPartitions(Workload[ManyCase]):
                 wait_for_leaders(admin, name, PARTITIONS)
             started = time.perf_counter() - begin
             time.sleep(5)
-            failover = _failover(trio, admin, names)
+            failover, led = _failover(trio, admin, names)
         finally:
             trio.remove()
         return {
             "idle_cores_each": round(idle, 4),
             "start_s": round(started, 2),
             "failover_s": round(failover, 2),
+            "led": led,
             "memory_mb": memory,
         }
 
 
-def _failover(trio: Trio, admin: AdminClient, names: list[str]) -> float:
-    trio.nodes[0].kill()
+def _failover(trio: Trio, admin: AdminClient, names: list[str]) -> tuple[float, int]:
+    """Kill the node that leads most: seconds until nothing is led by it, and how much it led."""
+    topics = admin.list_topics(timeout=30).topics
+    leads = Counter(part.leader for name in names for part in topics[name].partitions.values())
+    victim, led = leads.most_common(1)[0]
+    trio.nodes[victim - 1].kill()
     begin = time.perf_counter()
     while time.perf_counter() < begin + 60:
         topics = admin.list_topics(timeout=30).topics
-        if all(part.leader not in (1, -1) for name in names for part in topics[name].partitions.values()):
-            return time.perf_counter() - begin
+        if all(part.leader not in (victim, -1) for name in names for part in topics[name].partitions.values()):
+            return time.perf_counter() - begin, led
         time.sleep(0.02)
-    return 60.0
+    return 60.0, led

@@ -19,6 +19,7 @@ from barnabas.broker.clock import Clock
 from barnabas.broker.controller import ControllerDriver
 from barnabas.broker.dispatch import Dispatcher
 from barnabas.broker.doubts import Doubts
+from barnabas.broker.farewells import Farewells
 from barnabas.broker.faults import Faults
 from barnabas.broker.fetch_sessions import FetchSessions
 from barnabas.broker.flusher import THREADS as FLUSH_THREADS
@@ -155,9 +156,9 @@ class Node:
             self.replication,
         )
         self.peers = Peers(self)
-        self.doubts = Doubts(self)
+        self.doubts, self.farewells = Doubts(self), Farewells()
         self.peers.on_lost(self.doubts.lost)
-        self._closers += [self.doubts.close, self.peers.close, self.replication.stop]
+        self._closers += [self.doubts.close, self.farewells.close, self.peers.close, self.replication.stop]
         self.topics_view = ImageTopics(lambda: self.image)
         self.groups = GroupDriver(self, self._group_config)
         self.transactions = TxnDriver(self, self._txn_config)
@@ -258,6 +259,7 @@ class Node:
             self.groups.metadata_changed()
         self.controller.caught_up()
         self.doubts.image_changed()
+        self.farewells.image_changed(old, image)
 
     def _role_changed(self, role: RoleChange) -> None:
         self.controller.role_changed(role)

@@ -24,6 +24,7 @@ from barnabas.broker.api import (
     update_features,
 )
 from barnabas.broker.context import RequestContext
+from barnabas.broker.farewells import Farewells
 from barnabas.core.cluster import Endpoint, NewTopic
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import ZERO_UUID
@@ -45,6 +46,7 @@ class FakeNode:
         self.data_dir = Path("/data")
         self.quorum_ports = frozenset({PORT + 1})
         self.doubts = ()
+        self.farewells = Farewells()
 
     @property
     def image(self) -> Any:

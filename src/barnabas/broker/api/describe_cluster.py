@@ -20,8 +20,8 @@ def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any
         if request.endpoint_type == CONTROLLERS and serves_quorum(node, context):
             return _controllers(node)
         return _refusal(request.endpoint_type)
-    fenced = context.api_version >= 2 and request.include_fenced_brokers
-    brokers = broker_items(node, context, "broker_id", fenced)
+    with_fenced = context.api_version >= 2 and request.include_fenced_brokers
+    brokers = broker_items(node, context, "broker_id", node.image.brokers if with_fenced else ())
     for item in brokers:
         item["is_fenced"] = not node.image.is_alive(item["broker_id"])
     with_operations = request.include_cluster_authorized_operations

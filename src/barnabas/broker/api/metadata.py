@@ -9,7 +9,7 @@ answer is kept until the image changes. A missing topic is created where both th
 `auto.create.topics.enable` allow it, and answered at once (Kafka makes the client ask again).
 """
 
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Container, Iterable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -115,7 +115,8 @@ def _encoded(
         request.include_topic_authorized_operations,
         request.include_cluster_authorized_operations,
     )
-    key = (context.api_version, names, with_topics, with_cluster, context.listener_host, context.listener_port)
+    listener = (context.listener_host, context.listener_port)
+    key = (context.api_version, names, with_topics, with_cluster, *listener, node.farewells.ids)
     body = answers.bodies.get(key) if not failed else None
     if body is None:
         topics = topic_items(node.image, names, TOPIC_OPERATIONS if with_topics else NO_OPERATIONS, failed or {})
@@ -127,7 +128,7 @@ def _encoded(
 
 def _whole(node: "Node", context: RequestContext, topics: list[dict[str, Any]], with_cluster: bool) -> dict[str, Any]:
     return {
-        "brokers": broker_items(node, context, "node_id"),
+        "brokers": broker_items(node, context, "node_id", node.farewells.ids),
         "cluster_id": node.cluster_id,
         "controller_id": node.node_id,  # any broker will do: it hands on what is the controller's (KIP-590)
         "topics": topics,
@@ -135,10 +136,13 @@ def _whole(node: "Node", context: RequestContext, topics: list[dict[str, Any]], 
     }
 
 
-def broker_items(node: "Node", context: RequestContext, id_field: str, fenced: bool = False) -> list[dict[str, Any]]:
+def broker_items(
+    node: "Node", context: RequestContext, id_field: str, fenced: Container[int] = ()
+) -> list[dict[str, Any]]:
+    """Those that are alive, and of the others those that are named."""
     items = []
     for broker in sorted(node.image.brokers.values(), key=lambda broker: broker.broker_id):
-        if broker.alive or fenced:
+        if broker.alive or broker.broker_id in fenced:
             host, port = advertised(node, broker.broker_id, context)
             items.append({id_field: broker.broker_id, "host": host, "port": port, "rack": broker.rack})
     return items
