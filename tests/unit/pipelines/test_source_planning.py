@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from barnabas.pipelines.source.admission import Patience, at_most, waiting
 from barnabas.pipelines.source.filters import Test as Comparison
 from barnabas.pipelines.source.filters import accept, earliest_ms, narrow, row_tests
-from barnabas.pipelines.source.planning import WORTH_A_TASK, Range, ranges_between, split_ranges
+from barnabas.pipelines.source.planning import ENOUGH, WORTH_A_TASK, Range, bundled, ranges_between, split_ranges
 
 sizes = st.lists(st.integers(1, 10**7), min_size=1, max_size=8)
 
@@ -136,3 +136,12 @@ def test_a_bound_and_a_test_of_each_row_agree(operation: str) -> None:
     assert {at for at in range(10) if test.holds(at)} <= inside
     if operation != "In":
         assert {at for at in range(10) if test.holds(at)} == inside
+
+
+def test_small_splits_share_a_task() -> None:
+    small = [Range("t", part, 0, 10) for part in range(9)]
+    assert bundled(small) == [tuple(small)]
+    large = [Range("t", part, 0, ENOUGH) for part in range(3)]
+    assert bundled(large) == [(each,) for each in large]
+    assert [len(bundle) for bundle in bundled([small[0], large[0], small[1], large[1]])] == [2, 2]
+    assert bundled([]) == []

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from barnabas.pipelines.framework.context import RunContext
 
 QUERY = "dead-letters"
-EVERY = "3 seconds"
+EVERY = "10 seconds"
 PLACE_HEADERS = ("topic", "partition", "offset")
 
 

@@ -40,6 +40,11 @@ SPARK_CONF = {
     "spark.sql.streaming.stopTimeout": "30s",
     "spark.sql.streaming.numRecentProgressUpdates": "30",
     "spark.sql.streaming.minBatchesToRetain": "20",  # several batches a second: a hundred old states are many files
+    # A micro-batch writes some twenty small files, and Java without Hadoop's native library starts a `chmod` for each.
+    # So no second file with a checksum beside each, neither Hadoop's nor Spark's.
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
 }
 
 

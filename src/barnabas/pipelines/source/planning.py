@@ -4,6 +4,9 @@ One split a partition is what the connector makes, and leaves all cores but one 
 a read is cut further, by size, until there are as many splits as cores (or `minPartitions`), as long as each is worth a
 task: records are counted by offsets, so gaps of a compacted topic count too. `minPartitions=1` asks for one split a
 partition. `maxRecordsPerPartition` is a ceiling for each split and cuts first.
+
+A micro-batch is the other way round: a few records of many partitions, each of which would cost a task. There small
+splits that stand beside each other are read by one task (`bundled`), unless the query asked for a number of splits.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from dataclasses import dataclass
 from barnabas.pipelines.source.bounds import Offsets
 
 WORTH_A_TASK = 20_000  # records; a task costs Spark some 20 ms, in which one core reads about as many
+ENOUGH = 5_000  # records, of several partitions together, for a task of a micro-batch
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,19 @@ def split_ranges(
         largest = max(range(len(pieces)), key=lambda at: pieces[at].size / shares[at])
         shares[largest] += 1
     return [part for each, share in zip(pieces, shares, strict=True) for part in _cut(each, share)]
+
+
+def bundled(splits: list[Range]) -> list[tuple[Range, ...]]:
+    """Splits that stand beside each other, put together until a task has something to do."""
+    bundles: list[tuple[Range, ...]] = []
+    held = ENOUGH
+    for each in splits:
+        if held >= ENOUGH:
+            bundles.append(())
+            held = 0
+        bundles[-1] += (each,)
+        held += each.size
+    return bundles
 
 
 def _cut(whole: Range, count: int) -> list[Range]:

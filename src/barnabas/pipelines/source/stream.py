@@ -30,7 +30,7 @@ from barnabas.pipelines.source.bounds import LATEST, Offsets, offsets_from_json,
 from barnabas.pipelines.source.cluster import Cluster
 from barnabas.pipelines.source.loss import lost
 from barnabas.pipelines.source.options import SourceOptions
-from barnabas.pipelines.source.planning import ranges_between, split_ranges
+from barnabas.pipelines.source.planning import bundled, ranges_between, split_ranges
 from barnabas.pipelines.source.reading import read_split
 
 logger = logging.getLogger(__name__)
@@ -128,10 +128,13 @@ class BarnabasStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 told = f"{each.topic}-{each.partition} begins at {begins[each.topic, each.partition]}"
                 lost(f"{told}, and records from {each.start} on are wanted", options)
         splits = split_ranges(ranges, options.cores, options.min_partitions, options.max_records_per_partition)
-        return [InputPartition(split) for split in splits]
+        if options.min_partitions is not None or options.max_records_per_partition is not None:
+            return [InputPartition((split,)) for split in splits]
+        return [InputPartition(bundle) for bundle in bundled(splits)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        return read_split(partition.value, self.options, self.schema)
+        for split in partition.value:
+            yield from read_split(split, self.options, self.schema)
 
     def commit(self, end: dict[str, Any]) -> None:
         self._done_with(offsets_from_json(end))
