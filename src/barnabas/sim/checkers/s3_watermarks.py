@@ -2,8 +2,9 @@
 
 Looked at in what readers are told, and inside every node at short intervals. When leadership moves, the new leader may
 know a lower high watermark than the old one told, as in Kafka, until its followers have fetched: so it holds for one
-leader in one epoch (in a cluster of one: for ever), for each replica as long as it lives, and for the answers of
-ListOffsets always (KIP-207). At the end it is at least the highest that anybody was ever told.
+leader in one epoch (in a cluster of one: for ever), for each replica as long as it lives (one with a flipped bit is
+filled anew from there), and for the answers of ListOffsets always (KIP-207). At the end it is at least the highest that
+anybody was ever told.
 """
 
 from typing import TYPE_CHECKING
@@ -57,7 +58,9 @@ class Watermarks:
         key = (computer.number, computer.lives, partition.topic_id, partition.id.partition)
         before = self._inside.get(key, 0)
         if high != before:
-            if high < before and not self._world.may_lose((partition.id.topic, partition.id.partition), 0):
+            place = (partition.id.topic, partition.id.partition)
+            damaged = any(flip[0] == place for flip in computer.flips)
+            if high < before and not damaged and not self._world.may_lose(place, 0):
                 where = f"{tuple(partition.id)} on {computer.name}"
                 self._problem(f"{where}: the high watermark fell from {before} to {high}")
             self._inside[key] = high
