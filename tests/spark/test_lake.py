@@ -53,7 +53,7 @@ def test_each_record_is_in_the_table_once_though_the_driver_dies_at_the_worst_mo
         patched.setattr(Table, "commit", die)
         with pytest.raises(Exception, match="Dies"):
             stage.now()
-    assert not table.exists() and len(list(table.place.rglob("*.parquet"))) > 1
+    assert not table.exists() and list(table.place.rglob("*.parquet"))
     with monkeypatch.context() as patched:  # the table has the batch, but Spark does not know
         patched.setattr(now, "merge_small_files", die)
         with pytest.raises(Exception, match="Dies"):
