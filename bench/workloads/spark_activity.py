@@ -36,7 +36,7 @@ OPEN_JOBS = 150
 SETTLE_S = 15.0  # after the first result, before the time is taken: Java compiles what is hot
 HELD_S = 60.0
 HELD_P99_MS = 5_000.0
-LADDER = (1_500, 2_000, 3_000, 4_000, 6_000, 8_000, 12_000)
+LADDER = (500, 1_000, 1_500, 2_000, 3_000, 4_000, 6_000, 8_000, 12_000)
 START_S = 300.0
 
 
@@ -79,8 +79,9 @@ class SparkActivity(Workload[ActivityCase]):
             meter = Meter(server)
             first_s = pipeline.await_first()
             if case.climb:
+                pipeline.delays(2 * SETTLE_S)
                 held = 0.0
-                for rate in (case.rate, *LADDER):
+                for rate in LADDER:
                     pipeline.change(rate)
                     delays = pipeline.delays(HELD_S)
                     if not delays or percentile(delays, 0.99) > HELD_P99_MS:

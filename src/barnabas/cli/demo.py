@@ -1,6 +1,6 @@
 """`barnabas demo`, which is what `make run` runs: the whole story, from a node to a report, in about a minute.
 
-A node; a day of activity in its log and more of it flowing in; jobs recommended to members within a second of what they
+A node; a day of activity in its log and more of it flowing in; jobs recommended to members seconds after what they
 do; then the offline half: a page of insights and a heap of digest e-mails; and what to try next. The node is a child
 process, as it would be in life, on port 9092, or on a free one when that is taken. Its data lie in a temporary folder
 that goes with it, unless --data keeps them; the report stays. With --seconds it ends by itself with exit code 0.

@@ -31,7 +31,7 @@ MEMBER_SCHEMA = "member BIGINT NOT NULL, name STRING NOT NULL, email STRING NOT 
 class ActivityPipeline(Pipeline):
     name = "activity"
     summary = "searches, views and job posts: jobs to recommend, insights, digests"
-    now_summary = "jobs that fit a search or a view, within a second of it"
+    now_summary = "jobs that fit a search or a view, seconds after it"
     later_summary = "the day's insights as a page, digest e-mails for members whose company posted a job"
     reads = (
         Topic(SEARCHES, schema=SEARCH_SCHEMA),

@@ -13,7 +13,7 @@ from barnabas.pipelines.activity.options import rules_of
 from barnabas.pipelines.framework import RunContext, decoding
 
 RECOMMENDATIONS = "activity.recommendations"
-TABLE_EVERY = "10 seconds"
+TABLE_EVERY = "30 seconds"
 
 
 def start(context: RunContext) -> None:

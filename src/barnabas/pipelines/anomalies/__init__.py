@@ -1,4 +1,4 @@
-"""`anomalies`: sensors that stop being themselves, told within a second; and which threshold would have been best."""
+"""`anomalies`: sensors that stop being themselves, told as it happens; and which threshold would have been best."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ALERTS = "sensor-alerts"
 class Anomalies(Pipeline):
     name = "anomalies"
     summary = "sensors whose readings are not normal"
-    now_summary = "each sensor's running mean and deviation; a reading too far off is an alert, within a second"
+    now_summary = "each sensor's running mean and deviation; a reading too far off is an alert, as it happens"
     later_summary = "other thresholds tried on history, against the log of incidents"
     reads = (
         Topic(generator.READINGS, schema=READING),
