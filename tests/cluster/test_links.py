@@ -10,7 +10,7 @@ import pytest
 
 from tests.cluster.company import Company
 from tests.cluster.network_faults import NETWORK_FAULTS
-from tests.cluster.whole import Footprint, await_whole, check_logs, check_replicas
+from tests.cluster.whole import Footprint, await_whole, check_whole
 from tests.support.cluster import CHAOS, BarnabasCluster
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.skipif(not CHAOS, reason="a long one: make chaos")]
@@ -32,9 +32,7 @@ def _suffer(cluster: BarnabasCluster, company: Company, name: str) -> None:
         await_whole(cluster)
     company.await_more()
     told = company.check()
-    compared = check_replicas(cluster)
-    check_logs(cluster)
-    print(f"\n{name}, {ROUNDS} times: {told}; {compared >> 10} KiB of replicas identical; {before.check()}")
+    print(f"\n{name}, {ROUNDS} times: {told}; {check_whole(cluster)}; {before.check()}")
 
 
 @pytest.mark.parametrize("name", ONE_IS_CUT_OFF)

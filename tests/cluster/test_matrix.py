@@ -17,7 +17,7 @@ import pytest
 from tests.cluster.company import Company
 from tests.cluster.network_faults import NETWORK_FAULTS
 from tests.cluster.node_faults import BEYOND_EVERY_TIMEOUT_SECONDS, NODE_FAULTS
-from tests.cluster.whole import Footprint, await_whole, check_logs, check_replicas
+from tests.cluster.whole import Footprint, await_whole, check_whole
 from tests.support.cluster import CHAOS, BarnabasCluster
 
 pytestmark = [pytest.mark.timeout(1200), pytest.mark.skipif(not CHAOS, reason="a long one: make chaos")]
@@ -40,12 +40,10 @@ def test_one_fault_after_the_other(make_cluster: Callable[..., BarnabasCluster],
             await_whole(cluster)
             company.await_more()
         told = company.check()
-        compared = check_replicas(cluster)
-        check_logs(cluster)
-        kept = before.check()
+        whole, kept = check_whole(cluster), before.check()
     finally:
         company.end()
-    print(f"{count} nodes, {len(faults)} faults, seed {SEED}: {told}; {compared >> 10} KiB identical; {kept}")
+    print(f"{count} nodes, {len(faults)} faults, seed {SEED}: {told}; {whole}; {kept}")
 
 
 def _strike(cluster: BarnabasCluster, name: str, rng: random.Random) -> None:

@@ -78,6 +78,13 @@ def check_logs(cluster: BarnabasCluster) -> None:
         assert "Traceback" not in text, f"node {number}:\n{text[max(0, text.index('Traceback') - 2000) :][:6000]}"
 
 
+def check_whole(cluster: BarnabasCluster) -> str:
+    """Everything that can be seen once nobody writes any more."""
+    compared = check_replicas(cluster)
+    check_logs(cluster)
+    return f"{compared >> 10} KiB of replicas identical"
+
+
 class Footprint:
     """What the nodes use, to be compared with later: processes that were started anew count as well."""
 

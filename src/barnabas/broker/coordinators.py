@@ -15,6 +15,7 @@ written: requests that may write are refused before the machine sees them, and i
 
 import asyncio
 import logging
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -78,7 +79,7 @@ class Hosted(Generic[M]):
                 token.set_exception(KafkaError(code))
 
 
-class Coordinators(Generic[M]):
+class Coordinators(ABC, Generic[M]):
     topic = ""
 
     def __init__(self, node: "Node") -> None:
@@ -91,8 +92,9 @@ class Coordinators(Generic[M]):
         self._closed = False
         node.partitions.on_leadership(self._leadership)
 
+    @abstractmethod
     def _make(self, partition: HostedPartition) -> M:
-        raise NotImplementedError
+        """The machine that lives in this partition, empty."""
 
     # --- which machine ----------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ whether it is still what it was: a log that ends before what it knew to be commi
 lead.
 """
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -43,7 +44,7 @@ class Listener(Protocol):
 Acknowledge = Callable[[ErrorCode], None]
 
 
-class Replica:
+class Replica(ABC):
     __slots__ = (
         "_acks",
         "_around",
@@ -168,14 +169,17 @@ class Replica:
             self._count_isr()
             self.settle()
 
+    @abstractmethod
     def _begin_epoch(self) -> None:
-        raise NotImplementedError
+        """We lead, and the log is open."""
 
+    @abstractmethod
     def _count_isr(self) -> None:
-        raise NotImplementedError
+        """How many in-sync replicas are enough may have changed."""
 
+    @abstractmethod
     def settle(self) -> None:
-        raise NotImplementedError
+        """The high watermark moves as far as it may."""
 
     def storage_error(self, error: OSError) -> KafkaError:
         self._around.not_written(error)

@@ -6,6 +6,7 @@ import shutil
 import sys
 import time
 from collections import deque
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -225,6 +226,8 @@ def farewell(node: DemoNode, stream: Stream, spark: SparkStory | None, missing: 
             f"barnabas pipeline run activity --generate 200{flag}",
             "barnabas pipeline new mine        # one of your own, in a file",
         ]
+    if shutil.which("barnabas") is None:  # `make run` put it into a venv that the other terminal does not know
+        lines.insert(0, f'export PATH="{Path(sys.executable).parent}:$PATH"')
     for line in lines:
         say(f"  {line}")
     say()

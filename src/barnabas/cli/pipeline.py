@@ -16,6 +16,7 @@ from barnabas.cli import human
 from barnabas.cli.failure import Failure, usage
 from barnabas.cli.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, pairs
 from barnabas.cli.screen import Column, emit_json, paint, say, table
+from barnabas.pipelines.session import DEFAULT_MASTER
 
 app = typer.Typer(help="The data pipelines on Spark: list, make, run, watch and stop them.", no_args_is_help=True)
 
@@ -101,7 +102,7 @@ def run(
     end: Annotated[str | None, typer.Option("--to", metavar="TIME", help="End there; the same words.")] = None,
     master: Annotated[
         str, typer.Option("--master", "-m", metavar="URL", help="Spark to run on: local[2], spark://host:7077 ...")
-    ] = "local[*,4]",
+    ] = DEFAULT_MASTER,
     once: Annotated[bool, typer.Option("--once", help="Read what is there now, then end.")] = False,
     generate: Annotated[
         float | None,

@@ -85,7 +85,7 @@ async def _serve(make: type[Node], settings: Settings, options: UpOptions, data:
     except CannotListen as error:
         raise Failure(str(error), "With --port 0 it takes any free one." if "taken" in str(error) else "") from None
     except DirectoryError as error:
-        raise Failure(str(error), _folder_way_out(str(error))) from None
+        raise Failure(str(error), error.way_out) from None
     except KafkaError as error:
         raise Failure(error.message) from None
     except OSError as error:
@@ -158,16 +158,6 @@ def _log_to_stderr(level: str | None) -> None:
     if name not in LOG_LEVELS:
         raise usage(f"--log-level {level!r} is unknown", f"Choose from {', '.join(LOG_LEVELS)}.")
     logging.basicConfig(level=name.upper(), format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
-
-
-def _folder_way_out(said: str) -> str:
-    if "in use" in said:
-        return "Use another folder with --data, or stop what uses this one."
-    if "belongs to" in said:
-        return "Use the folder that goes with this node, with --data, or a new one."
-    if "damaged" in said:
-        return ""
-    return "Check who owns it, or use another folder with --data."
 
 
 def _folder_failure(error: OSError, data: Path) -> Failure:

@@ -16,7 +16,7 @@ from barnabas.cli import link as settings
 from barnabas.cli.failure import Failure
 from barnabas.model.errors import ErrorCode
 from barnabas.model.limits import CLI_ANSWER_MAX_BYTES
-from barnabas.wire.apis import API_VERSIONS, FIND_COORDINATOR, METADATA, SERVED
+from barnabas.wire.apis import API_VERSIONS, DESCRIBE_CLUSTER, FIND_COORDINATOR, METADATA, SERVED
 from barnabas.wire.codec import decode_response, encode_request
 from barnabas.wire.errors import ProtocolError
 from barnabas.wire.headers import request_header, response_header
@@ -97,8 +97,9 @@ class Cluster:
         self._bootstrap = bootstrap
         self._nodes: dict[int, _Node] = {}
         self._first = self._reach()
-        brokers = self._ask(self._first, METADATA, {"topics": []}, bootstrap).brokers
-        self.brokers: dict[int, tuple[str, int]] = {each.node_id: (each.host, each.port) for each in brokers}
+        # Not Metadata, which names who has just died for some seconds more.
+        brokers = self._ask(self._first, DESCRIBE_CLUSTER, {}, bootstrap).brokers
+        self.brokers: dict[int, tuple[str, int]] = {each.broker_id: (each.host, each.port) for each in brokers}
 
     def _reach(self, also: Iterable[tuple[str, int]] = ()) -> _Node:
         from barnabas.client.connection import addresses

@@ -26,9 +26,7 @@ PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 APP_VARIABLE = "BARNABAS_SPARK_APP"  # what a query without a group of its own is called: source/options.py
 CORES_VARIABLE = "BARNABAS_SPARK_CORES"  # how many splits use every core: source/planning.py
 BOOTSTRAP_VARIABLE = "BARNABAS_BOOTSTRAP"
-DEFAULT_MASTER = (
-    "local[*,4]"  # a task is tried four times, as on a cluster; with local[*] one killed worker fails a query
-)
+DEFAULT_MASTER = "local[*,4]"  # a task is tried four times, as on a cluster; else one killed worker fails a query
 CONNECTOR_JAR = "spark-sql-kafka-0-10"
 
 

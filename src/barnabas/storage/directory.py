@@ -28,7 +28,11 @@ _DELETED_FOLDER = re.compile(r".+\.[0-9a-f]{32}-delete")
 
 
 class DirectoryError(Exception):
-    """This directory cannot be used, and why."""
+    """This directory cannot be used, why, and what a person can do about it."""
+
+    def __init__(self, problem: str, way_out: str = "") -> None:
+        super().__init__(problem)
+        self.way_out = way_out
 
 
 class DataDirectory:
@@ -54,11 +58,13 @@ class DataDirectory:
                 disk.sync_directory(str(path.absolute().parent))  # else a power loss takes the whole of it
             lock = disk.open(str(path / ".lock"), write=True, create=True)
         except OSError as error:
-            raise DirectoryError(f"cannot use {path} as data directory: {error.strerror}") from error
+            problem = f"cannot use {path} as data directory: {error.strerror}"
+            raise DirectoryError(problem, "Check who owns it, or use another folder with --data.") from error
         try:
             disk.lock(lock)
         except OSError:
-            raise DirectoryError(f"{path} is in use by another process (its .lock is held)") from None
+            problem = f"{path} is in use by another process (its .lock is held)"
+            raise DirectoryError(problem, "Use another folder with --data, or stop what uses this one.") from None
         directory = cls(path, lock, disk, new_id)
         directory._read_identity()
         marker = path / CLEAN_SHUTDOWN
@@ -117,7 +123,8 @@ class DataDirectory:
         """Say whose directory it is; refuses when it is somebody else's."""
         for what, have, want in (("cluster", self.cluster_id, cluster_id), ("node", self.node_id, node_id)):
             if have is not None and have != want:
-                raise DirectoryError(f"{self.path} belongs to {what} {have}, not {want}")
+                problem = f"{self.path} belongs to {what} {have}, not {want}"
+                raise DirectoryError(problem, "Use the folder that goes with this node, with --data, or a new one.")
         if self.directory_id is not None and self.node_id is not None:
             return
         self.cluster_id, self.node_id = cluster_id, node_id

@@ -2,6 +2,7 @@
 found by the first test that reads it. The plain names are worth it at the call; here they hide the builtins.
 """
 
+from abc import ABC, abstractmethod
 from typing import TypeAlias, TypeVar
 
 from barnabas.model.settings.kinds import Value
@@ -14,11 +15,12 @@ Items: TypeAlias = tuple[str, ...]
 T = TypeVar("T")
 
 
-class TypedValues:
+class TypedValues(ABC):
     __slots__ = ()
 
+    @abstractmethod
     def __getitem__(self, name: Text) -> Value:
-        raise NotImplementedError
+        """The value as its table has it."""
 
     def int(self, name: Text) -> Number:
         return _expect(name, self[name], Number)

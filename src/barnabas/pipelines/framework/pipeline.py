@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
+from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.framework.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -60,20 +61,23 @@ class Pipeline:
 
     def now(self, context: RunContext) -> None:
         """Start the streaming queries, by `context.start` or `context.to_topic`."""
-        raise NotImplementedError
+        raise self._lacks("now")
 
     def later(self, context: RunContext) -> Outcome:
         """Work through the history between `context.begin_ms` and `context.end_ms`."""
-        raise NotImplementedError
+        raise self._lacks("later")
 
     def generate(self, seed: int, begin_ms: int, rate: float) -> Iterator[Record]:
         """Believable records for ever, in the order in which they are sent: about `rate` of them a second, the first
         at `begin_ms`. The same seed gives the same records."""
-        raise NotImplementedError
+        raise self._lacks("generate")
 
     def tell(self, topic: str, value: Mapping[str, object]) -> str:
         """One result in a few words, for the live screen."""
         return " ".join(f"{name}={shown}" for name, shown in value.items() if shown is not None)
+
+    def _lacks(self, part: str) -> PipelineError:
+        return PipelineError(f"the pipeline {self.name!r} has no part {part!r}")
 
     @classmethod
     def has(cls, part: str) -> bool:

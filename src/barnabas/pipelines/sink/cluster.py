@@ -16,9 +16,9 @@ from barnabas.model.errors import ErrorCode
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.sink.link import Link, LinkLost, named
 from barnabas.pipelines.sink.options import SinkOptions
-from barnabas.wire.apis import FIND_COORDINATOR, METADATA
+from barnabas.wire.apis import DESCRIBE_CLUSTER, FIND_COORDINATOR, METADATA
 
-METADATA_NEWEST, FIND_COORDINATOR_NEWEST = 12, 4
+METADATA_NEWEST, FIND_COORDINATOR_NEWEST, DESCRIBE_CLUSTER_NEWEST = 12, 4, 0
 TRANSACTION_KEY = 1
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.01, 0.5
 MISSING_TOPIC_S = 3.0  # a topic that was made just now is known everywhere after a moment
@@ -113,7 +113,9 @@ class Cluster:
             link.close()
 
     def node_ids(self) -> list[int]:
-        self._look_up([])
+        """Those that are up. Metadata would name who has just died for some seconds more."""
+        answer = self.ask_any(DESCRIBE_CLUSTER, {}, DESCRIBE_CLUSTER_NEWEST)
+        self._addresses = {each.broker_id: (each.host, each.port) for each in answer.brokers}
         return sorted(self._addresses)
 
     def _connect(self, host: str, port: int) -> Link:
