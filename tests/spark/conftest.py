@@ -14,6 +14,8 @@ import pytest
 
 from barnabas import Admin
 from barnabas.pipelines import PipelineError, session
+from barnabas.pipelines.framework.running import SPARK_CONF
+from barnabas.pipelines.jvm import write_no_checksums
 from barnabas.testing import RunningNode, running_node
 from tests.spark.stage import quick_spark  # noqa: F401
 
@@ -47,13 +49,10 @@ def has_connector() -> bool:
 
 @pytest.fixture(scope="session")
 def spark(node: RunningNode, has_connector: bool) -> Iterator[Any]:
-    conf = {
-        "spark.ui.enabled": False,
-        "spark.sql.shuffle.partitions": 2,
-        "spark.driver.memory": "1g",
-        "spark.sql.streaming.stopTimeout": "30s",
-    }
+    """With the settings of a pipeline's run, so that what they break is broken here too."""
+    conf = {**SPARK_CONF, "spark.sql.shuffle.partitions": 2, "spark.driver.memory": "1g"}
     made = session("tests", master="local[2]", connector=has_connector, bootstrap=node.bootstrap, conf=conf)
+    write_no_checksums(made)
     try:
         yield made
     finally:

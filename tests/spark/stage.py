@@ -18,7 +18,7 @@ from pyspark.errors import StreamingQueryException
 
 from barnabas import Admin, Consumer
 from barnabas.client.message import Message
-from barnabas.pipelines.common.state import CHANGELOG, PROVIDER
+from barnabas.pipelines.common.state import SETTINGS
 from barnabas.pipelines.framework import Outcome, Pipeline, Record, RunContext
 from barnabas.pipelines.framework.records import write
 
@@ -40,7 +40,7 @@ QUICK = {
 @pytest.fixture
 def quick_spark(spark: Any) -> Iterator[Any]:
     """The tests' Spark with settings for small data, for the length of a test."""
-    before = {name: spark.conf.get(name, None) for name in (*QUICK, PROVIDER, CHANGELOG)}
+    before = {name: spark.conf.get(name, None) for name in (*QUICK, *SETTINGS)}
     for name, value in QUICK.items():
         spark.conf.set(name, value)
     yield spark

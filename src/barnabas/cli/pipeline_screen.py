@@ -153,14 +153,14 @@ def _queries(snapshot: Snapshot) -> Any:
 
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     table.add_column("query")
-    for title in ("batches", "rows", "rows/s", "batch time", "state rows"):
+    for title in ("batches", "rows", "rows/s", "batch time", "state"):
         table.add_column(title, justify="right")
     table.add_column("", style="yellow", overflow="fold")
     for query in snapshot.queries:
         batch = "-" if query.batch_ms is None else human.duration(query.batch_ms / 1000)
         table.add_row(
             query.name, f"{query.batches:,}", f"{query.rows:,}", human.rate(query.rows_per_s, 1), batch,
-            f"{query.state_rows:,}" if query.state_rows else "", query.trouble,
+            human.size(query.state_bytes) if query.state_bytes else "", query.trouble,
         )  # fmt: skip
     return table
 

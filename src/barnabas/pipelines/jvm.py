@@ -76,6 +76,13 @@ def hush_the_end(spark: Any) -> None:
     server.handle_error = handle_error
 
 
+def write_no_checksums(spark: Any) -> None:
+    """No `.crc` file beside each file that Spark writes to a disk of this machine. There is no setting for it that
+    leaves RocksDB working, but Hadoop keeps one object for all local files of a process, and that can be told."""
+    files = spark.sparkContext._jvm.org.apache.hadoop.fs.FileSystem
+    files.getLocal(spark.sparkContext._jsc.hadoopConfiguration()).setWriteChecksum(False)
+
+
 def is_noise(line: str) -> bool:
     return _NOISE.match(line) is not None
 

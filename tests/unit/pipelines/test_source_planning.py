@@ -145,3 +145,10 @@ def test_small_splits_share_a_task() -> None:
     assert bundled(large) == [(each,) for each in large]
     assert [len(bundle) for bundle in bundled([small[0], large[0], small[1], large[1]])] == [2, 2]
     assert bundled([]) == []
+
+
+def test_a_query_with_time_takes_no_more_tasks_than_it_was_given() -> None:
+    large = [Range("t", part, 0, ENOUGH * (part + 1)) for part in range(5)]
+    assert bundled(large, at_most=1) == [tuple(large)]
+    assert len(bundled(large, at_most=2)) == 2
+    assert sum(bundled(large, at_most=3), ()) == tuple(large)

@@ -7,8 +7,8 @@ and its company. So both sides carry a `call`, and one join finds all pairs. A j
 An event counts when it was sent no later than `late` after it happened: a rule on the record alone
 (common/lateness.py), so that the stream, a batch and plain Python agree. On a stream both sides carry a watermark: with
 the bounds on time, Spark knows when an interest or a job can meet nobody any more and forgets it. Duplicates are
-dropped in front of the join, by their id: an id has to be remembered for minutes, where a pair behind the join would be
-kept for the whole window.
+dropped in front of the join, by id and time: that has to be remembered for minutes, where a pair behind the join would
+be kept for the whole window.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def recommend(searches: DataFrame, views: DataFrame, jobs: DataFrame, rules: Rul
     from pyspark.sql import functions as f
 
     searches, views, jobs = (_in_time(events, rules) for events in (searches, views, jobs))
-    wanted = lateness.once_each(_interests(searches, views), ["id"])
-    offered = _offers(lateness.once_each(jobs, ["id"]))
+    wanted = lateness.once_each(_interests(searches, views))
+    offered = _offers(lateness.once_each(jobs))
     within = (f.col("posted") >= f.col("time") - _interval(rules.window_ms)) & (
         f.col("posted") <= f.col("time") + _interval(rules.after_ms)
     )

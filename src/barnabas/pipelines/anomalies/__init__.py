@@ -34,10 +34,8 @@ class Anomalies(Pipeline):
 
     def now(self, context: RunContext) -> None:
         from barnabas.pipelines.anomalies.now import alerts
-        from barnabas.pipelines.common.state import use_rocksdb
         from barnabas.pipelines.framework.decoding import as_json
 
-        use_rocksdb(context.spark)
         found = alerts(context.stream(generator.READINGS), Rule(positive(context, "threshold")))
         context.to_topic(as_json(found, "sensor"), ALERTS, "alerts")
 

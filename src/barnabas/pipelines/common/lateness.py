@@ -39,6 +39,7 @@ def watermarked(frame: DataFrame, allowed_ms: int, event: str = "time") -> DataF
     return frame.withWatermark(event, f"{PATIENCE * allowed_ms + PATIENCE_MS} milliseconds")
 
 
-def once_each(frame: DataFrame, identity: list[str]) -> DataFrame:
-    """Without events that were sent twice. A second copy that counts comes while the first is still remembered."""
-    return frame.dropDuplicatesWithinWatermark(identity) if frame.isStreaming else frame.dropDuplicates(identity)
+def once_each(frame: DataFrame, identity: str = "id", event: str = "time") -> DataFrame:
+    """Without events that were sent twice: the same id with the same event time. With the time in its key Spark
+    forgets an event as soon as the watermark has passed it, and drops a copy that comes after that as late."""
+    return frame.dropDuplicates([identity, event])

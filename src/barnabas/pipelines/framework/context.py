@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from barnabas.pipelines.common.state import use_rocksdb
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.framework import decoding
 from barnabas.pipelines.framework.pipeline import DEAD_LETTER, Pipeline
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 FORMAT = "barnabas"
+AT_LEISURE = {"maxPartitions": "1"}  # of a read that may take its time: the other cores are for the fast queries
 CLOCKS_MS = 60_000  # a sender's clock may be behind, so that a record seems to be sent before its event
 
 
@@ -149,6 +151,7 @@ class RunContext:
     def start_again(self, query: str) -> StreamingQuery:
         """The same query, from its checkpoint on."""
         self.waiting.pop(query, None)
+        use_rocksdb(self.spark)
         started = self.queries[query] = self.writers[query].start()
         return started
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from barnabas.pipelines.framework import decoding
+from barnabas.pipelines.framework.context import AT_LEISURE
 from barnabas.pipelines.framework.pipeline import DEAD_LETTER
 
 if TYPE_CHECKING:
@@ -31,13 +32,9 @@ def start(context: RunContext) -> None:
     sorted_out = {name: schema for name, schema in schemas.items() if schema is not None}
     if not sorted_out:
         return
-    why = f.lit(None).cast("string")
-    for name, schema in sorted_out.items():
-        why = f.when(f.col("topic") == name, decoding.fault(schema)).otherwise(why)
     options = {"subscribe": ",".join(sorted_out), "kafka.group.id": f"{context.pipeline.name}.{QUERY}"}
-    records = context.raw_stream(next(iter(sorted_out)), **options)
-    bad = records.withColumn("error", why).where(f.col("error").isNotNull())
-    letters = bad.select(
+    records = context.raw_stream(next(iter(sorted_out)), **options, **AT_LEISURE)
+    letters = decoding.bad(records, sorted_out).select(
         f.concat(f.col("topic"), f.lit(DEAD_LETTER)).alias("topic"),
         "key",
         "value",

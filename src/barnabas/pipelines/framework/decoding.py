@@ -2,11 +2,12 @@
 
 All of it is SQL expressions, so it runs in the JVM, in every trigger and also in Spark's Real-Time Mode. A record is
 bad when its value is no JSON, when a field has another type than the schema says, or when a `NOT NULL` field is
-missing; `fault` says why, for the dead-letter topic.
+missing; `bad` says why, for the dead-letter topic.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,7 @@ def good(frame: DataFrame, ddl: str) -> DataFrame:
     from pyspark.sql import functions as f
 
     schema = parsed(ddl)
-    held = frame.withColumn("_value", _value(schema))
+    held = _with_made_once(frame, "_value", _value(schema))
     fits = f.col("_value").isNotNull() & f.col(f"_value.{CORRUPT}").isNull()
     for name in _required(schema):
         fits = fits & f.col(f"_value.{name}").isNotNull()
@@ -41,15 +42,30 @@ def good(frame: DataFrame, ddl: str) -> DataFrame:
     return held.where(fits).select(*columns, *_place())
 
 
-def fault(ddl: str) -> Column:
-    """Why the record in the columns of a raw read does not fit; null when it does."""
+def bad(frame: DataFrame, ddl_of_topic: Mapping[str, str]) -> DataFrame:
+    """The records of a raw read that do not fit the schema of their topic, with a column `error` that says why."""
     from pyspark.sql import functions as f
 
-    schema = parsed(ddl)
-    value = _value(schema)
+    values = [
+        f.when(f.col("topic") == topic, _value(parsed(ddl))).alias(f"v{number}")
+        for number, (topic, ddl) in enumerate(ddl_of_topic.items())
+    ]
+    why = f.lit(None).cast("string")
+    for number, (topic, ddl) in enumerate(ddl_of_topic.items()):
+        why = f.when(f.col("topic") == topic, _fault(ddl, f"_values.v{number}")).otherwise(why)
+    judged = _with_made_once(frame, "_values", f.struct(*values)).withColumn("error", why).drop("_values")
+    return judged.where(f.col("error").isNotNull())
+
+
+def _fault(ddl: str, value: str) -> Column:
+    """Why a record whose parsed value is in this column does not fit; null when it does."""
+    from pyspark.sql import functions as f
+
     why: Column = f.when(f.col("value").isNull(), f.lit("the record has no value"))
-    why = why.when(value.isNull() | value[CORRUPT].isNotNull(), f.lit(f"the value is no JSON object that fits ({ddl})"))
-    missing = f.concat_ws(", ", *[f.when(value[name].isNull(), f.lit(name)) for name in _required(schema)])
+    is_no_object = f.col(value).isNull() | f.col(f"{value}.{CORRUPT}").isNotNull()
+    why = why.when(is_no_object, f.lit(f"the value is no JSON object that fits ({ddl})"))
+    required = _required(parsed(ddl))
+    missing = f.concat_ws(", ", *[f.when(f.col(f"{value}.{name}").isNull(), f.lit(name)) for name in required])
     return why.when(missing != "", f.concat(f.lit("missing: "), missing))
 
 
@@ -63,6 +79,14 @@ def as_json(frame: DataFrame, key: str | None = None, leave: tuple[str, ...] = (
     if key is not None:
         columns.insert(0, f.col(key).cast("string").cast("binary").alias("key"))
     return frame.select(*columns)
+
+
+def _with_made_once(frame: DataFrame, name: str, column: Column) -> DataFrame:
+    """With one more column, made by a generator: Spark takes a generator's result as it is. An ordinary column it
+    would work out anew for each field that a filter asks of it, and JSON would be parsed ten times."""
+    from pyspark.sql import functions as f
+
+    return frame.select("*", f.explode(f.array(column)).alias(name))
 
 
 def _value(schema: StructType) -> Column:

@@ -24,7 +24,7 @@ from barnabas.pipelines.framework.failures import explain
 from barnabas.pipelines.framework.house import House
 from barnabas.pipelines.framework.outcome import Outcome
 from barnabas.pipelines.framework.pipeline import Pipeline
-from barnabas.pipelines.session import DEFAULT_MASTER
+from barnabas.pipelines.session import DEFAULT_MASTER, local_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 RETRIES = 6
 RETRY_S = 1.0
 RETRY_MAX_S = 15.0
+FEW_CORES = 4
 CALM_S = 60.0  # after so long without a failure the count begins anew
 
 SPARK_CONF = {
@@ -40,10 +41,12 @@ SPARK_CONF = {
     "spark.sql.streaming.stopTimeout": "30s",
     "spark.sql.streaming.numRecentProgressUpdates": "30",
     "spark.sql.streaming.minBatchesToRetain": "20",  # several batches a second: a hundred old states are many files
-    # A micro-batch writes some twenty small files, and Java without Hadoop's native library starts a `chmod` for each.
-    # So no second file with a checksum beside each, neither Hadoop's nor Spark's.
-    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
-    "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
+    # A micro-batch writes some twenty small files, and Java without Hadoop's native library starts a `chmod` for each,
+    # and four times `readlink` when it renames one by its newer interface: so the older one, which takes a quarter off
+    # a micro-batch. And no second file with a checksum beside each, neither Spark's nor Hadoop's (write_no_checksums).
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
 }
 
@@ -230,12 +233,12 @@ def _spark(wanted: Wanted, log: Path) -> tuple[Any, bool]:
     """
     from pyspark.sql import SparkSession
 
-    from barnabas.pipelines.jvm import hush_loggers
+    from barnabas.pipelines.jvm import hush_loggers, write_no_checksums
     from barnabas.pipelines.session import session
 
     hush_loggers()
     ours = SparkSession.getActiveSession() is None
-    conf = {**SPARK_CONF, **wanted.conf}
+    conf = {**SPARK_CONF, **_for_few_cores(wanted), **wanted.conf}
     try:
         with _stderr_into(log):
             made = session(
@@ -245,11 +248,24 @@ def _spark(wanted: Wanted, log: Path) -> tuple[Any, bool]:
                 bootstrap=wanted.bootstrap,
                 conf=conf,
             )
-            return made, ours
+        write_no_checksums(made)
+        return made, ours
     except PipelineError:
         raise
     except Exception as error:
         raise PipelineError(f"Spark did not start: {explain(error)}. Its log is {log}") from error
+
+
+def _for_few_cores(wanted: Wanted) -> dict[str, str]:
+    """On a machine that shares its cores: a garbage collector without threads of its own, and for a stream half as
+    many tasks in a stage as there are cores, for a task costs more than the few rows of a micro-batch."""
+    cores = local_cores(wanted.master)
+    if cores is None:
+        return {}
+    conf = {"spark.driver.extraJavaOptions": "-XX:+UseSerialGC"} if cores <= FEW_CORES else {}
+    if wanted.now:
+        conf["spark.sql.shuffle.partitions"] = str(max(1, cores // 2))
+    return conf
 
 
 @contextmanager

@@ -37,7 +37,7 @@ class QueryState:
     rows: int = 0
     rows_per_s: float = 0.0
     batch_ms: int | None = None
-    state_rows: int = 0
+    state_bytes: int = 0
     trouble: str = ""
 
 
@@ -110,7 +110,7 @@ class Watch:
         now = time.time()
         if progress:
             state.batches = progress[-1]["batchId"] + 1
-            state.state_rows = sum(each["numRowsTotal"] for each in progress[-1].get("stateOperators", ()))
+            state.state_bytes = sum(each["memoryUsedBytes"] for each in progress[-1].get("stateOperators", ()))
             if now - _ended(progress[-1]) < RATE_OVER_S and query.isActive:
                 self._run.troubles.pop(name, None)  # it works again
         busy = [each for each in progress if each["numInputRows"] > 0]

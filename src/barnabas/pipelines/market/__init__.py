@@ -39,7 +39,6 @@ class Market(Pipeline):
     def now(self, context: RunContext) -> None:
         from pyspark.sql import functions as f
 
-        from barnabas.pipelines.common.state import use_rocksdb
         from barnabas.pipelines.common.upserts import upsert
         from barnabas.pipelines.framework.decoding import as_json
         from barnabas.pipelines.market.asof import joined
@@ -47,7 +46,6 @@ class Market(Pipeline):
 
         found = bars(context.stream(TRADES, **_group("bars")))
         upsert(context, found, BARS, "bars", f.concat_ws("|", "symbol", f.unix_seconds("bar")))
-        use_rocksdb(context.spark)
         group = _group("quoted")
         told = joined(context.stream(TRADES, **group), context.stream(QUOTES, **group))
         context.to_topic(as_json(told, "id"), QUOTED, "quoted")

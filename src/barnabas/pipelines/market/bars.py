@@ -16,7 +16,7 @@ def counted(trades: DataFrame) -> DataFrame:
     kept = trades.where(lateness.in_time(ALLOWED_MS))
     if kept.isStreaming:
         kept = lateness.watermarked(kept, ALLOWED_MS)
-    return lateness.once_each(kept, ["id"])
+    return lateness.once_each(kept)
 
 
 def bars(trades: DataFrame, bar_ms: int = BAR_MS) -> DataFrame:

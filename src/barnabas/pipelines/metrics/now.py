@@ -22,7 +22,7 @@ def counted(requests: DataFrame, allowed_ms: int = ALLOWED_MS) -> DataFrame:
     kept = requests.where(lateness.in_time(allowed_ms))
     if kept.isStreaming:
         kept = lateness.watermarked(kept, allowed_ms)
-    return lateness.once_each(kept, ["id"]).withColumn("latency", rounded("latency_us"))
+    return lateness.once_each(kept).withColumn("latency", rounded("latency_us"))
 
 
 def windows(requests: DataFrame, window_ms: int = WINDOW_MS, allowed_ms: int = ALLOWED_MS) -> DataFrame:

@@ -26,9 +26,9 @@ CORES_VARIABLE = "BARNABAS_SPARK_CORES"
 _KNOWN = (
     "subscribe", "subscribePattern", "assign", "startingOffsets", "startingOffsetsByTimestamp", "startingTimestamp",
     "startingOffsetsByTimestampStrategy", "endingOffsets", "endingOffsetsByTimestamp", "endingTimestamp",
-    "maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "minPartitions", "maxRecordsPerPartition",
-    "failOnDataLoss", "includeHeaders", "groupIdPrefix", "valueFormat", "valueSchema", "valueMode", "valueMessage",
-    "valueFraming", "valueColumn", "kafkaConsumer.pollTimeoutMs", "fetchOffset.numRetries",
+    "maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "minPartitions", "maxPartitions",
+    "maxRecordsPerPartition", "failOnDataLoss", "includeHeaders", "groupIdPrefix", "valueFormat", "valueSchema",
+    "valueMode", "valueMessage", "valueFraming", "valueColumn", "kafkaConsumer.pollTimeoutMs", "fetchOffset.numRetries",
     "fetchOffset.retryIntervalMs",
 )  # fmt: skip
 _BY_LOWER = {name.lower(): name for name in _KNOWN}
@@ -55,6 +55,7 @@ class SourceOptions:
     min_offsets: int | None = None
     max_trigger_delay_s: float = 900.0
     min_partitions: int | None = None
+    max_partitions: int | None = None
     max_records_per_partition: int | None = None
     fail_on_data_loss: bool = True
     include_headers: bool = False
@@ -100,6 +101,7 @@ def parse_options(given: Mapping[str, str], *, streaming: bool) -> SourceOptions
         min_offsets=_count(options, "minOffsetsPerTrigger"),
         max_trigger_delay_s=_delay(options),
         min_partitions=_count(options, "minPartitions"),
+        max_partitions=_count(options, "maxPartitions"),
         max_records_per_partition=_count(options, "maxRecordsPerPartition"),
         fail_on_data_loss=_flag(options, "failOnDataLoss", True),
         include_headers=include_headers(options),

@@ -7,6 +7,7 @@ partition. `maxRecordsPerPartition` is a ceiling for each split and cuts first.
 
 A micro-batch is the other way round: a few records of many partitions, each of which would cost a task. There small
 splits that stand beside each other are read by one task (`bundled`), unless the query asked for a number of splits.
+`maxPartitions` bundles further: a query that has time leaves the other cores to those that have not.
 """
 
 from __future__ import annotations
@@ -59,12 +60,15 @@ def split_ranges(
     return [part for each, share in zip(pieces, shares, strict=True) for part in _cut(each, share)]
 
 
-def bundled(splits: list[Range]) -> list[tuple[Range, ...]]:
+def bundled(splits: list[Range], at_most: int | None = None) -> list[tuple[Range, ...]]:
     """Splits that stand beside each other, put together until a task has something to do."""
     bundles: list[tuple[Range, ...]] = []
-    held = ENOUGH
+    enough = ENOUGH
+    if at_most is not None:
+        enough = max(enough, -(-sum(each.size for each in splits) // at_most))
+    held = enough
     for each in splits:
-        if held >= ENOUGH:
+        if held >= enough:
             bundles.append(())
             held = 0
         bundles[-1] += (each,)

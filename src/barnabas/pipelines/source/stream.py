@@ -128,9 +128,10 @@ class BarnabasStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 told = f"{each.topic}-{each.partition} begins at {begins[each.topic, each.partition]}"
                 lost(f"{told}, and records from {each.start} on are wanted", options)
         splits = split_ranges(ranges, options.cores, options.min_partitions, options.max_records_per_partition)
-        if options.min_partitions is not None or options.max_records_per_partition is not None:
+        counted = options.min_partitions is not None or options.max_records_per_partition is not None
+        if counted and options.max_partitions is None:
             return [InputPartition((split,)) for split in splits]
-        return [InputPartition(bundle) for bundle in bundled(splits)]
+        return [InputPartition(bundle) for bundle in bundled(splits, options.max_partitions)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         for split in partition.value:
