@@ -157,7 +157,8 @@ def run(
         raise usage("--now and --later are two different runs", "Say one of them.")
     if later and (once or generate or seconds):
         raise usage("--once, --generate and --seconds are for --now", "--later ends by itself.")
-    source = {f"kafka.{key.removeprefix('kafka.')}": value for key, value in pairs(client, "--client").items()}
+    settings = pairs(client, "--client", "security.protocol=SSL")
+    source = {f"kafka.{key.removeprefix('kafka.')}": value for key, value in settings.items()}
     asked = Asked(
         name=name,
         now=None if not now and not later else now,
@@ -167,10 +168,10 @@ def run(
         once=once,
         generate=generate,
         seconds=seconds,
-        options=pairs(sets, "--set"),
-        topics=pairs(topic, "--topic"),
+        options=pairs(sets, "--set", "window=12h"),
+        topics=pairs(topic, "--topic", "activity.searches=mine"),
         source=source,
-        conf=pairs(conf, "--conf"),
+        conf=pairs(conf, "--conf", "spark.driver.memory=2g"),
         fresh=fresh,
         quiet=quiet,
         home=_home(data),

@@ -1,8 +1,8 @@
 """JSON values to columns, and the sorting of records into those that fit a schema and those that do not.
 
-All of it is SQL expressions, so it runs in the JVM, in every trigger and also in Spark's Real-Time Mode. A record is
-bad when its value is no JSON, when a field has another type than the schema says, or when a `NOT NULL` field is
-missing; `bad` says why, for the dead-letter topic.
+All of it is SQL expressions, so it runs in the JVM, with every trigger. A record is bad when its value is no JSON, when
+a field has another type than the schema says, or when a `NOT NULL` field is missing; `bad` says why, for the
+dead-letter topic.
 """
 
 from __future__ import annotations
