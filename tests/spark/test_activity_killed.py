@@ -134,10 +134,10 @@ class Scene:
         path = self.home / "activity" / "spark.log"
         return path.read_text(errors="replace")[-3000:] if path.exists() else ""
 
-    def finish(self, **more: Any) -> None:
+    def finish(self, *words: str, **more: Any) -> None:
         """No more events; one undisturbed run reads to the end, and what came out is looked at."""
         self.flow.stop()
-        last = self.driver("--once", **more)
+        last = self.driver("--once", *words, **more)
         assert last.wait(900) == 0, f"{last.tail()}\n{self.spark_log()}"
         check(self.flow, told(self.node.bootstrap, RECOMMENDATIONS))
         check_table(self.flow, self.home)
@@ -270,7 +270,7 @@ def test_a_worker_of_a_standalone_cluster_is_killed(scene: Scene, tmp_path: Path
         scene.await_more(driver, scene.results())
         driver.process.send_signal(signal.SIGTERM)
         assert driver.wait(120) == 0, driver.tail()
-        scene.finish(master=cluster.url)
+        scene.finish(*shape, master=cluster.url)
 
 
 @pytest.mark.long

@@ -60,6 +60,7 @@ class Lines(Silent):
         self._next = time.monotonic()
         self._letters = 0
         self._troubles: dict[str, str] = {}
+        self._notice = ""
 
     def __exit__(self, *_: object) -> None:
         self._tell_letters()
@@ -70,6 +71,10 @@ class Lines(Silent):
             if self._troubles.get(name) != why:
                 say(f"{name}: {why}; starting it again")
         self._troubles = dict(self._run.troubles)
+        if self._run.notice != self._notice:
+            self._notice = self._run.notice
+            if self._notice:
+                say(self._notice)
         if time.monotonic() < self._next:
             return
         self._next = time.monotonic() + LINE_S
@@ -134,6 +139,8 @@ def picture(run: Run, watch: Watch) -> Any:
         ("     bad ", "dim"), (f"{snapshot.bad:,}", "bold red" if snapshot.bad else "bold"), "\n",
     )  # fmt: skip
     parts: list[Any] = [head, _queries(snapshot)]
+    if run.notice:
+        parts.append(Text(f"\n{run.notice}", "yellow"))
     if watch.recent:
         parts.append(Text("\nlast results", "dim"))
         for shown in list(watch.recent)[-RESULTS:]:

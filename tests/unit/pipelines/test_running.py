@@ -38,7 +38,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 
 def run_of(context: Any) -> Run:
     nothing: Any = None
-    return Run(nothing, context, nothing, 0.0)
+    wanted: Any = SimpleNamespace(master="local[2]")
+    return Run(wanted, context, nothing, 0.0)
 
 
 def pass_time(run: Run, clock: SimpleNamespace, seconds: float) -> None:
@@ -59,3 +60,30 @@ def test_a_query_that_gets_nowhere_ends_the_run(clock: SimpleNamespace) -> None:
     with pytest.raises(PipelineError, match=r"only: .*a Python worker died"):
         pass_time(run_of(context), clock, 600)
     assert context.starts == RETRIES
+
+
+class Cluster:
+    """A cluster that gives so many executors, as Spark's Java would tell it."""
+
+    def __init__(self, executors: int) -> None:
+        self.waiting: dict[str, str] = {}
+        self.queries: dict[str, Any] = {}
+        status = SimpleNamespace(size=lambda: 1 + executors)
+        java = SimpleNamespace(sc=lambda: SimpleNamespace(getExecutorMemoryStatus=lambda: status))
+        conf = SimpleNamespace(get=lambda _, usual: usual)
+        self.spark = SimpleNamespace(sparkContext=SimpleNamespace(_jsc=java, getConf=lambda: conf))
+
+
+@pytest.mark.parametrize(("master", "executors", "told"), [
+    ("spark://host:7077", 0, "no worker of spark://host:7077 has taken the work yet"),
+    ("spark://host:7077", 2, ""),
+    ("local[*,4]", 0, ""),
+])  # fmt: skip
+def test_a_cluster_without_room_is_told(clock: SimpleNamespace, master: str, executors: int, told: str) -> None:
+    nothing: Any = None
+    wanted: Any = SimpleNamespace(master=master)
+    context: Any = Cluster(executors)
+    run = Run(wanted, context, nothing, 0.0)
+    clock.now += 60
+    run.check()
+    assert run.notice.startswith(told) and bool(run.notice) == bool(told)

@@ -33,6 +33,7 @@ RETRIES = 6
 RETRY_S = 1.0
 RETRY_MAX_S = 15.0
 FEW_CORES = 4
+WORKERS_WITHIN_S = 15.0
 CALM_S = 60.0  # after so long without a failure the count begins anew
 
 SPARK_CONF = {
@@ -101,8 +102,10 @@ class Run:
         self.wanted, self.context, self.house = wanted, context, house
         self.spark_s = spark_s  # how long Spark itself took to start
         self.troubles: dict[str, str] = {}
+        self.notice = ""  # something a person should know while it lasts
         self._failures: dict[str, list[float]] = {}
         self._again_at: dict[str, float] = {}
+        self._look_for_workers_at = time.monotonic() + WORKERS_WITHIN_S
 
     def start_now(self) -> None:
         try:
@@ -142,7 +145,23 @@ class Run:
             if error is not None:
                 self._failed(name, explain(error), advanced=query.lastProgress is not None)
                 running = True
+        if time.monotonic() >= self._look_for_workers_at:
+            self._look_for_workers_at = time.monotonic() + WORKERS_WITHIN_S
+            self._look_for_workers()
         return running
+
+    def _look_for_workers(self) -> None:
+        """A cluster without room for an executor lets an application wait for ever, and says so only in its own log."""
+        if local_cores(self.wanted.master) is not None:
+            return
+        self.notice = ""
+        spark: Any = self.context.spark.sparkContext
+        if spark._jsc.sc().getExecutorMemoryStatus().size() <= 1:  # the driver itself is one
+            memory = spark.getConf().get("spark.executor.memory", "1g")
+            self.notice = (
+                f"no worker of {self.wanted.master} has taken the work yet: none is there, or none has {memory}"
+                " of memory and a core free. --conf spark.executor.memory=600m asks for less"
+            )
 
     def stop(self) -> None:
         """End the queries. What a batch had begun and not committed is done again at the next start."""
