@@ -15,7 +15,7 @@ import pytest
 from barnabas import Admin
 from barnabas.pipelines import PipelineError, session
 from barnabas.pipelines.framework.running import SPARK_CONF
-from barnabas.pipelines.jvm import write_no_checksums
+from barnabas.pipelines.jvm import LOG_LEVEL, write_no_checksums
 from barnabas.testing import RunningNode, running_node
 from tests.spark.stage import quick_spark  # noqa: F401
 
@@ -51,6 +51,7 @@ def has_connector() -> bool:
 def spark(node: RunningNode, has_connector: bool) -> Iterator[Any]:
     """With the settings of a pipeline's run, so that what they break is broken here too."""
     conf = {**SPARK_CONF, "spark.sql.shuffle.partitions": 2, "spark.driver.memory": "1g"}
+    del conf[LOG_LEVEL]  # without it Spark's stderr goes through our filter, as for everybody who calls session()
     made = session("tests", master="local[2]", connector=has_connector, bootstrap=node.bootstrap, conf=conf)
     write_no_checksums(made)
     try:

@@ -47,7 +47,7 @@ class {title}(Pipeline):
     options = (Option("window", "10 seconds", "the width of a window"),)
 
     def now(self, context):
-        orders = context.stream(ORDERS.name).withWatermark("time", "10 seconds").dropDuplicatesWithinWatermark(["id"])
+        orders = context.stream(ORDERS.name).withWatermark("time", "10 seconds").dropDuplicates(["id", "time"])
         totals = by_item(orders, context.option("window"))
         context.to_topic(decoding.as_json(totals, key="item"), REVENUE.name, "revenue")
 

@@ -160,7 +160,7 @@ def _queries(snapshot: Snapshot) -> Any:
 
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     table.add_column("query")
-    for title in ("batches", "rows", "rows/s", "batch time", "state"):
+    for title in ("batches", "rows", "rows/s", "batch time", "state memory"):
         table.add_column(title, justify="right")
     table.add_column("", style="yellow", overflow="fold")
     for query in snapshot.queries:

@@ -288,3 +288,8 @@ def test_pipeline_json_lists_topics_and_options():
 
 def test_the_base_has_no_parts_of_its_own():
     assert not any(Pipeline.has(part) for part in ("now", "later", "generate"))
+
+
+def test_progress_of_another_version_says_what_to_do() -> None:
+    text = "[STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA] Streaming stateful operator name does not match"
+    assert explain(RuntimeError(text)).endswith("use --fresh")

@@ -24,6 +24,8 @@ class Queries:
         )
         self.queries = {"only": failed}
         self.starts = 0
+        conf = SimpleNamespace(get=lambda _, usual: usual)
+        self.spark = SimpleNamespace(sparkContext=SimpleNamespace(master="local[2]", getConf=lambda: conf))
 
     def start_again(self, name: str) -> None:
         self.starts += 1
@@ -38,8 +40,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 
 def run_of(context: Any) -> Run:
     nothing: Any = None
-    wanted: Any = SimpleNamespace(master="local[2]")
-    return Run(wanted, context, nothing, 0.0)
+    return Run(nothing, context, nothing, 0.0)
 
 
 def pass_time(run: Run, clock: SimpleNamespace, seconds: float) -> None:
@@ -65,13 +66,13 @@ def test_a_query_that_gets_nowhere_ends_the_run(clock: SimpleNamespace) -> None:
 class Cluster:
     """A cluster that gives so many executors, as Spark's Java would tell it."""
 
-    def __init__(self, executors: int) -> None:
+    def __init__(self, master: str, executors: int) -> None:
         self.waiting: dict[str, str] = {}
         self.queries: dict[str, Any] = {}
         status = SimpleNamespace(size=lambda: 1 + executors)
         java = SimpleNamespace(sc=lambda: SimpleNamespace(getExecutorMemoryStatus=lambda: status))
         conf = SimpleNamespace(get=lambda _, usual: usual)
-        self.spark = SimpleNamespace(sparkContext=SimpleNamespace(_jsc=java, getConf=lambda: conf))
+        self.spark = SimpleNamespace(sparkContext=SimpleNamespace(master=master, _jsc=java, getConf=lambda: conf))
 
 
 @pytest.mark.parametrize(("master", "executors", "told"), [
@@ -81,9 +82,27 @@ class Cluster:
 ])  # fmt: skip
 def test_a_cluster_without_room_is_told(clock: SimpleNamespace, master: str, executors: int, told: str) -> None:
     nothing: Any = None
-    wanted: Any = SimpleNamespace(master=master)
-    context: Any = Cluster(executors)
-    run = Run(wanted, context, nothing, 0.0)
+    context: Any = Cluster(master, executors)
+    run = Run(nothing, context, nothing, 0.0)
     clock.now += 60
     run.check()
     assert run.notice.startswith(told) and bool(run.notice) == bool(told)
+
+
+SERIAL = {"spark.driver.defaultJavaOptions": "-XX:+UseSerialGC"}
+
+
+@pytest.mark.parametrize(("master", "now", "conf", "wanted"), [
+    ("local[2]", True, {}, SERIAL | {"spark.sql.shuffle.partitions": "1"}),
+    ("local[8]", True, {}, {"spark.sql.shuffle.partitions": "4"}),
+    ("local[2]", False, {}, SERIAL),
+    ("local[1]", False, {"spark.driver.extraJavaOptions": "-XX:+UseZGC"}, {}),
+    ("spark://host:7077", True, {}, {}),
+])  # fmt: skip
+def test_few_cores_are_spared(
+    monkeypatch: pytest.MonkeyPatch, master: str, now: bool, conf: dict[str, str], wanted: dict[str, str]
+) -> None:
+    for name in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"):
+        monkeypatch.delenv(name, raising=False)
+    asked: Any = SimpleNamespace(master=master, now=now, conf=conf)
+    assert running.for_few_cores(asked) == wanted

@@ -151,4 +151,5 @@ def test_a_query_with_time_takes_no_more_tasks_than_it_was_given() -> None:
     large = [Range("t", part, 0, ENOUGH * (part + 1)) for part in range(5)]
     assert bundled(large, at_most=1) == [tuple(large)]
     assert len(bundled(large, at_most=2)) == 2
+    assert len(bundled(large, at_most=3)) <= 3
     assert sum(bundled(large, at_most=3), ()) == tuple(large)

@@ -1,9 +1,9 @@
 """The same answers in plain Python, by loops a reader can check by hand: what the tests hold Spark's answers against.
 
-An event counts once, however often it came: its id and its time say which it is. A recommendation is a pair of an
-interest (a search for a field in a city, or the view of a company) and a job that fits it and was posted at most
-`window_ms` before it or `after_ms` after it; both must have been sent in time (common/lateness.py). The insights count
-every event, however late it came.
+An event counts once, however often it came: its id says which it is. A recommendation is a pair of an interest (a
+search for a field in a city, or the view of a company) and a job that fits it and was posted at most `window_ms` before
+it or `after_ms` after it; both must have been sent in time (common/lateness.py). The insights count every event,
+however late it came.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def at_ms(event: Event) -> int:
 
 def once(records: Iterable[Record], topic: str, late_ms: int | None = None) -> list[Event]:
     """The events of a topic, each once; with `late_ms` only those that were sent in time."""
-    found: dict[tuple[str, int], Event] = {}
+    found: dict[str, Event] = {}
     for record in records:
         if record.topic == topic and (late_ms is None or counts(at_ms(record.value), record.time_ms, late_ms)):
-            found.setdefault((record.value["id"], at_ms(record.value)), record.value)
+            found.setdefault(record.value["id"], record.value)
     return list(found.values())
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from barnabas.pipelines.activity import insights as told
-from barnabas.pipelines.common.lateness import once_each
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -28,7 +27,7 @@ def events(searches: DataFrame, views: DataFrame, jobs: DataFrame) -> DataFrame:
         there = [
             f.col(name) if name in frame.columns else f.lit(None).cast(of).alias(name) for name, of in columns.items()
         ]
-        return once_each(frame).select(f.lit(kind).alias("kind"), "id", *there, "time")
+        return frame.dropDuplicates(["id"]).select(f.lit(kind).alias("kind"), "id", *there, "time")
 
     return of("search", searches).unionByName(of("view", views)).unionByName(of("job", jobs))
 

@@ -7,7 +7,7 @@ and its company. So both sides carry a `call`, and one join finds all pairs. A j
 An event counts when it was sent no later than `late` after it happened: a rule on the record alone
 (common/lateness.py), so that the stream, a batch and plain Python agree. On a stream both sides carry a watermark: with
 the bounds on time, Spark knows when an interest or a job can meet nobody any more and forgets it. Duplicates are
-dropped in front of the join, by id and time: that has to be remembered for minutes, where a pair behind the join would
+dropped in front of the join, by their id: it has to be remembered for minutes, where a pair behind the join would
 be kept for the whole window.
 """
 

@@ -40,6 +40,7 @@ def watermarked(frame: DataFrame, allowed_ms: int, event: str = "time") -> DataF
 
 
 def once_each(frame: DataFrame, identity: str = "id", event: str = "time") -> DataFrame:
-    """Without events that were sent twice: the same id with the same event time. With the time in its key Spark
-    forgets an event as soon as the watermark has passed it, and drops a copy that comes after that as late."""
-    return frame.dropDuplicates([identity, event])
+    """Without events that were sent twice. An id names one event, which has one time. So on a stream the time is put
+    into the key: then Spark forgets an event as soon as the watermark has passed it, half as long as by the id alone,
+    and drops a copy that comes after that as late."""
+    return frame.dropDuplicates([identity, event] if frame.isStreaming else [identity])

@@ -24,6 +24,8 @@ SETTINGS = {
 
 
 def use_rocksdb(spark: SparkSession) -> None:
-    """For the queries that are started from now on. A query that is started again goes by its checkpoint."""
+    """For the queries that are started from now on, unless somebody has decided otherwise. A query that is started
+    again goes by its checkpoint."""
     for name, value in SETTINGS.items():
-        spark.conf.set(name, value)
+        if spark.conf.get(name, None) is None:
+            spark.conf.set(name, value)

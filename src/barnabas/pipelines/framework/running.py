@@ -44,7 +44,8 @@ SPARK_CONF = {
     "spark.sql.streaming.minBatchesToRetain": "20",  # several batches a second: a hundred old states are many files
     # A micro-batch writes some twenty small files, and Java without Hadoop's native library starts a `chmod` for each,
     # and four times `readlink` when it renames one by its newer interface: so the older one, which takes a quarter off
-    # a micro-batch. And no second file with a checksum beside each, neither Spark's nor Hadoop's (write_no_checksums).
+    # a micro-batch. And no second file with a checksum beside each, neither Spark's nor Hadoop's
+    # (write_no_checksums, which reaches this process only).
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
@@ -152,14 +153,19 @@ class Run:
 
     def _look_for_workers(self) -> None:
         """A cluster without room for an executor lets an application wait for ever, and says so only in its own log."""
-        if local_cores(self.wanted.master) is not None:
+        spark: Any = self.context.spark.sparkContext
+        conf = spark.getConf()
+        if local_cores(spark.master) is not None or conf.get("spark.dynamicAllocation.enabled", "false") == "true":
             return
         self.notice = ""
-        spark: Any = self.context.spark.sparkContext
-        if spark._jsc.sc().getExecutorMemoryStatus().size() <= 1:  # the driver itself is one
-            memory = spark.getConf().get("spark.executor.memory", "1g")
+        try:
+            executors = spark._jsc.sc().getExecutorMemoryStatus().size() - 1  # the driver itself is one
+        except Exception:  # Spark has ended; the queries say why
+            return
+        if executors == 0:
+            memory = conf.get("spark.executor.memory", "1g")
             self.notice = (
-                f"no worker of {self.wanted.master} has taken the work yet: none is there, or none has {memory}"
+                f"no worker of {spark.master} has taken the work yet: none is there, or none has {memory}"
                 " of memory and a core free. --conf spark.executor.memory=600m asks for less"
             )
 
@@ -190,7 +196,9 @@ class Run:
 
 def _is_final(why: str) -> bool:
     """Trying again would say the same."""
-    return any(word in why for word in ("data was lost", "there is no topic", "AnalysisException", "no option"))
+    return any(
+        word in why for word in ("data was lost", "there is no topic", "AnalysisException", "no option", "--fresh")
+    )
 
 
 def _spark_is_there() -> None:
@@ -257,7 +265,7 @@ def _spark(wanted: Wanted, log: Path) -> tuple[Any, bool]:
 
     hush_loggers()
     ours = SparkSession.getActiveSession() is None
-    conf = {**SPARK_CONF, **_for_few_cores(wanted), **wanted.conf}
+    conf = {**SPARK_CONF, **for_few_cores(wanted), **wanted.conf}
     try:
         with _stderr_into(log):
             made = session(
@@ -267,7 +275,8 @@ def _spark(wanted: Wanted, log: Path) -> tuple[Any, bool]:
                 bootstrap=wanted.bootstrap,
                 conf=conf,
             )
-        write_no_checksums(made)
+        if ours:
+            write_no_checksums(made)
         return made, ours
     except PipelineError:
         raise
@@ -275,13 +284,17 @@ def _spark(wanted: Wanted, log: Path) -> tuple[Any, bool]:
         raise PipelineError(f"Spark did not start: {explain(error)}. Its log is {log}") from error
 
 
-def _for_few_cores(wanted: Wanted) -> dict[str, str]:
-    """On a machine that shares its cores: a garbage collector without threads of its own, and for a stream half as
-    many tasks in a stage as there are cores, for a task costs more than the few rows of a micro-batch."""
+def for_few_cores(wanted: Wanted) -> dict[str, str]:
+    """On a machine that shares its cores: a garbage collector without threads of its own, unless somebody chose one,
+    and for a stream half as many tasks in a stage as there are cores, for a task costs more than the few rows of a
+    micro-batch."""
     cores = local_cores(wanted.master)
     if cores is None:
         return {}
-    conf = {"spark.driver.extraJavaOptions": "-XX:+UseSerialGC"} if cores <= FEW_CORES else {}
+    conf = {}
+    chosen = (*wanted.conf.values(), os.environ.get("JAVA_TOOL_OPTIONS", ""), os.environ.get("JDK_JAVA_OPTIONS", ""))
+    if cores <= FEW_CORES and not any("GC" in options for options in chosen):
+        conf["spark.driver.defaultJavaOptions"] = "-XX:+UseSerialGC"
     if wanted.now:
         conf["spark.sql.shuffle.partitions"] = str(max(1, cores // 2))
     return conf

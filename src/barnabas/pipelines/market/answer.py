@@ -59,12 +59,12 @@ def price_of(in_ticks: int) -> Decimal:
 
 def trades_of(records: Iterable[Record]) -> list[Trade]:
     """The trades that count, each once, in order."""
-    found: dict[tuple[str, int], Trade] = {}
+    found: dict[str, Trade] = {}
     for record in records:
         value = record.value
         if record.topic == TRADES and counts(millis(value["time"]), record.time_ms, ALLOWED_MS):
             trade = Trade(value["symbol"], millis(value["time"]), value["id"], ticks(value["price"]), value["size"])
-            found.setdefault((trade.id, trade.time_ms), trade)
+            found.setdefault(trade.id, trade)
     return sorted(found.values())
 
 

@@ -39,16 +39,15 @@ class WindowMetrics:
 
 def windows(records: Iterable[Record], window_ms: int = WINDOW_MS, allowed_ms: int = ALLOWED_MS) -> list[WindowMetrics]:
     """Every service's windows, in order."""
-    seen: set[tuple[str, int]] = set()
+    seen: set[str] = set()
     latencies: dict[tuple[str, int], Counter[int]] = defaultdict(Counter)
     errors: Counter[tuple[str, int]] = Counter()
     for record in records:
         value = record.value
         time_ms = millis(value["time"])
-        identity = value["id"], time_ms
-        if not counts(time_ms, record.time_ms, allowed_ms) or identity in seen:
+        if not counts(time_ms, record.time_ms, allowed_ms) or value["id"] in seen:
             continue
-        seen.add(identity)
+        seen.add(value["id"])
         window = value["service"], time_ms - time_ms % window_ms
         latencies[window][rounded(max(0, value["latency_us"]))] += 1
         errors[window] += value["status"] >= 500

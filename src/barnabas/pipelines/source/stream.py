@@ -129,7 +129,7 @@ class BarnabasStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 lost(f"{told}, and records from {each.start} on are wanted", options)
         splits = split_ranges(ranges, options.cores, options.min_partitions, options.max_records_per_partition)
         counted = options.min_partitions is not None or options.max_records_per_partition is not None
-        if counted and options.max_partitions is None:
+        if counted and (options.max_partitions is None or len(splits) <= options.max_partitions):
             return [InputPartition((split,)) for split in splits]
         return [InputPartition(bundle) for bundle in bundled(splits, options.max_partitions)]
 
