@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import subprocess
 import threading
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ _CONSUMER = {"request.timeout.ms": "5000", "reconnect.backoff.max.ms": "200", "h
 _KEYS = 16  # enough to reach every partition
 
 
-class _Program:
+class _Program(ABC):
     """A Java tool that tells what it does in lines of JSON."""
 
     def __init__(self, folder: Path, main: str, settings: dict[str, str], arguments: list[str]) -> None:
@@ -57,8 +58,9 @@ class _Program:
             if line.startswith("{"):
                 self._told(json.loads(line))
 
+    @abstractmethod
     def _told(self, said: dict[str, Any]) -> None:
-        raise NotImplementedError
+        """One line of the tool, as it said it."""
 
     def stop(self) -> None:
         """The tool finishes its work while its JVM ends."""

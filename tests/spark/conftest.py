@@ -14,7 +14,7 @@ import pytest
 
 from barnabas import Admin
 from barnabas.pipelines import PipelineError, session
-from barnabas.pipelines.framework.running import SPARK_CONF
+from barnabas.pipelines.framework.spark_start import SPARK_CONF
 from barnabas.pipelines.jvm import LOG_LEVEL, write_no_checksums
 from barnabas.testing import RunningNode, running_node
 from tests.spark.stage import quick_spark  # noqa: F401

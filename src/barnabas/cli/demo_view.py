@@ -211,7 +211,11 @@ def farewell(node: DemoNode, stream: Stream, spark: SparkStory | None, missing: 
     say(f"{human.plural(stream.written, 'event')} written, {stream.read:,} read{delay}  {paint(kinds, 'dim')}")
     _tell_spark(spark, missing, seconds)
     say()
-    say(f"The node is still up on {paint(node.bootstrap, 'green')}. Try, from another terminal:")
+    where = paint(node.bootstrap, "green")
+    if seconds is None:
+        say(f"The node is still up on {where}. Try, from another terminal:")
+    else:
+        say(f"The node on {where} stops now. Without a number of seconds it stays; then try, from another terminal:")
     flag = "" if node.bootstrap == "127.0.0.1:9092" else f" -b {node.bootstrap}"
     lines = [
         f"barnabas consume activity.searches --from -10 --keys --timestamps{flag}",
@@ -231,9 +235,9 @@ def farewell(node: DemoNode, stream: Stream, spark: SparkStory | None, missing: 
     for line in lines:
         say(f"  {line}")
     say()
-    ends = "Ctrl-C stops it." if seconds is None else "It stops by itself."
+    ends = "Ctrl-C stops it. " if seconds is None else ""
     fate = f"Its records stay in {node.data}." if node.kept else "Its records go with it (barnabas up keeps them)."
-    say(paint(f"{ends} {fate}", "dim"))
+    say(paint(f"{ends}{fate}", "dim"))
 
 
 def _tell_spark(spark: SparkStory | None, missing: str, seconds: float | None) -> None:

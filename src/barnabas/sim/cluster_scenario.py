@@ -19,7 +19,7 @@ from barnabas.sim.workloads.base import Workload
 from barnabas.sim.workloads.operator import Operator
 from barnabas.sim.world import World
 
-_KINDS = (*FAULTS, *OF_CLUSTERS, CalmKill)
+_KINDS: tuple[type[Fault], ...] = (*FAULTS, *OF_CLUSTERS, CalmKill)
 REPLICAS = 3
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from barnabas.pipelines.errors import PipelineError
-from barnabas.pipelines.framework import running
+from barnabas.pipelines.framework import running, spark_start
 from barnabas.pipelines.framework.running import RETRIES, Run
 
 
@@ -105,4 +105,4 @@ def test_few_cores_are_spared(
     for name in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"):
         monkeypatch.delenv(name, raising=False)
     asked: Any = SimpleNamespace(master=master, now=now, conf=conf)
-    assert running.for_few_cores(asked) == wanted
+    assert spark_start.for_few_cores(asked) == wanted

@@ -8,8 +8,6 @@ times without a batch done in between ends the run with the reason.
 
 from __future__ import annotations
 
-import importlib.util
-import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from barnabas.pipelines.errors import PipelineError
-from barnabas.pipelines.framework import deadletters, topics
+from barnabas.pipelines.framework import deadletters, spark_start, topics
 from barnabas.pipelines.framework.context import RunContext, renamed
 from barnabas.pipelines.framework.failures import explain
 from barnabas.pipelines.framework.house import House
@@ -32,25 +30,8 @@ if TYPE_CHECKING:
 RETRIES = 6
 RETRY_S = 1.0
 RETRY_MAX_S = 15.0
-FEW_CORES = 4
 WORKERS_WITHIN_S = 15.0
 CALM_S = 60.0  # after so long without a failure the count begins anew
-
-SPARK_CONF = {
-    "spark.ui.enabled": "false",
-    "spark.log.level": "ERROR",  # said here, Java writes straight to the stderr it was born with: our spark.log
-    "spark.sql.streaming.stopTimeout": "30s",
-    "spark.sql.streaming.numRecentProgressUpdates": "30",
-    "spark.sql.streaming.minBatchesToRetain": "20",  # several batches a second: a hundred old states are many files
-    # A micro-batch writes some twenty small files, and Java without Hadoop's native library starts a `chmod` for each,
-    # and four times `readlink` when it renames one by its newer interface: so the older one, which takes a quarter off
-    # a micro-batch. And no second file with a checksum beside each, neither Spark's nor Hadoop's
-    # (write_no_checksums, which reaches this process only).
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-    ),
-    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
-}
 
 
 @dataclass(frozen=True)
@@ -201,21 +182,12 @@ def _is_final(why: str) -> bool:
     )
 
 
-def _spark_is_there() -> None:
-    """Before topics are made and folders taken: without Spark or Java there is nothing to do."""
-    if importlib.util.find_spec("pyspark") is None:
-        raise PipelineError("pyspark is not installed: pip install 'barnabas[spark]'")
-    from barnabas.pipelines.java import find_java
-
-    find_java()
-
-
 @contextmanager
 def opened(wanted: Wanted, told: Callable[[str], Any] | None = None) -> Iterator[Run]:
     """Check, take the folder, start Spark; at the end stop everything."""
     say = told or (lambda _: None)
     wanted.check()
-    _spark_is_there()
+    spark_start.is_there()
     house = House(wanted.home, wanted.pipeline.name)
     with house.occupied("now" if wanted.now else "later"):
         cluster_id = topics.prepare(
@@ -229,7 +201,7 @@ def opened(wanted: Wanted, told: Callable[[str], Any] | None = None) -> Iterator
             )
         say("starting Spark")
         begun = time.monotonic()
-        spark, ours = _spark(wanted, house.folder / "spark.log")
+        spark, ours = spark_start.start(wanted, house.folder / "spark.log")
         try:
             context = RunContext(
                 wanted.pipeline,
@@ -251,63 +223,3 @@ def opened(wanted: Wanted, told: Callable[[str], Any] | None = None) -> Iterator
         finally:
             if ours:
                 spark.stop()
-
-
-def _spark(wanted: Wanted, log: Path) -> tuple[Any, bool]:
-    """The session, and whether it is ours to stop: a program may have one already, which is used as it is.
-
-    What Spark's Java process writes to its stderr, as long as it lives, goes into a file.
-    """
-    from pyspark.sql import SparkSession
-
-    from barnabas.pipelines.jvm import hush_loggers, write_no_checksums
-    from barnabas.pipelines.session import session
-
-    hush_loggers()
-    ours = SparkSession.getActiveSession() is None
-    conf = {**SPARK_CONF, **for_few_cores(wanted), **wanted.conf}
-    try:
-        with _stderr_into(log):
-            made = session(
-                f"barnabas-{wanted.pipeline.name}",
-                master=wanted.master,
-                connector=wanted.connector,
-                bootstrap=wanted.bootstrap,
-                conf=conf,
-            )
-        if ours:
-            write_no_checksums(made)
-        return made, ours
-    except PipelineError:
-        raise
-    except Exception as error:
-        raise PipelineError(f"Spark did not start: {explain(error)}. Its log is {log}") from error
-
-
-def for_few_cores(wanted: Wanted) -> dict[str, str]:
-    """On a machine that shares its cores: a garbage collector without threads of its own, unless somebody chose one,
-    and for a stream half as many tasks in a stage as there are cores, for a task costs more than the few rows of a
-    micro-batch."""
-    cores = local_cores(wanted.master)
-    if cores is None:
-        return {}
-    conf = {}
-    chosen = (*wanted.conf.values(), os.environ.get("JAVA_TOOL_OPTIONS", ""), os.environ.get("JDK_JAVA_OPTIONS", ""))
-    if cores <= FEW_CORES and not any("GC" in options for options in chosen):
-        conf["spark.driver.defaultJavaOptions"] = "-XX:+UseSerialGC"
-    if wanted.now:
-        conf["spark.sql.shuffle.partitions"] = str(max(1, cores // 2))
-    return conf
-
-
-@contextmanager
-def _stderr_into(log: Path) -> Iterator[None]:
-    """A child that is started meanwhile keeps the file as its stderr; ours is as before when this ends."""
-    with log.open("w") as file:
-        before = os.dup(2)
-        os.dup2(file.fileno(), 2)
-        try:
-            yield
-        finally:
-            os.dup2(before, 2)
-            os.close(before)

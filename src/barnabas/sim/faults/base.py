@@ -1,6 +1,7 @@
 """A fault: strikes, lasts a while, heals. It may not leave anything broken behind but what it says."""
 
 import asyncio
+from abc import ABC, abstractmethod
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ if TYPE_CHECKING:
     from barnabas.sim.world import World
 
 
-class Fault:
+class Fault(ABC):
     name = ""
     loses_unflushed = False  # takes unsynced writes with it
 
@@ -18,8 +19,9 @@ class Fault:
         self.computer = computer
         self.random = random
 
+    @abstractmethod
     async def strike(self) -> None:
-        raise NotImplementedError
+        """Do it, and see to it that it heals."""
 
     async def wait(self, most_seconds: float) -> None:
         await asyncio.sleep(self.random.random() * most_seconds)

@@ -4,6 +4,7 @@ A workload works on until `finishing`; then it ends what it has begun. It notes 
 """
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from random import Random
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from barnabas.sim.world import World
 
 
-class Workload:
+class Workload(ABC):
     kind = ""
     partitions: list[Partition]
     pause_seconds = 0.1
@@ -54,13 +55,14 @@ class Workload:
             except NoAnswer:
                 await asyncio.sleep(0.2 + self.random.random() * 0.5)
 
-    async def prepare(self) -> None:
+    async def prepare(self) -> None:  # noqa: B027  most have nothing to prepare
         """Before the first step; tried until it is answered."""
 
+    @abstractmethod
     async def step(self) -> None:
-        raise NotImplementedError
+        """One thing that such a client does."""
 
-    async def finish(self) -> None:
+    async def finish(self) -> None:  # noqa: B027  nor anything to end
         """After the last step."""
 
     def given_up(self, partition: Partition, code: int) -> bool:
