@@ -18,6 +18,7 @@ from barnabas.storage.disk import DISK, Disk
 
 class Ground:
     disk: Disk = DISK
+    writes_status = True  # a file for a person at this machine (metrics/health.py)
 
     def threads(self, count: int, name: str) -> Executor:
         return ThreadPoolExecutor(count, thread_name_prefix=name)

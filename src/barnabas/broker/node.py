@@ -9,7 +9,9 @@ end.
 import asyncio
 import gc
 import logging
+import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +31,7 @@ from barnabas.broker.group_driver import GroupDriver
 from barnabas.broker.lifecycle import Lifecycle
 from barnabas.broker.listener import Listener
 from barnabas.broker.metadata_log import MetadataLog
+from barnabas.broker.metrics.health import STATUS_FILE, Health
 from barnabas.broker.partitions import PartitionTable
 from barnabas.broker.peers import Peers
 from barnabas.broker.producer_ids import ProducerIds
@@ -65,6 +68,7 @@ class Node:
         self.data_dir = data_dir
         self.ground = ground
         self.clock = Clock()
+        self.health = Health()
         self.faults: Faults | None = None
         self.failure: BaseException | None = None
         self.stopped = asyncio.Event()
@@ -118,11 +122,18 @@ class Node:
             await self._join()
         self.chores = Chores(self)
         self.chores.start()
+        self._publish_health()
         self.is_open = True
         self.opened.set()
         self.chores.flush_recovered()
         self.transactions.wake()
         self.groups.wake()
+
+    def _publish_health(self) -> None:
+        if self.ground.writes_status:
+            facts = {"pid": os.getpid(), "node_id": self.node_id, "bootstrap": self.bootstrap}
+            path = str(self.data_dir / STATUS_FILE)
+            self.health.publish(facts, self.read_threads, partial(self.ground.disk.write_whole, path, sync=False))
 
     def _make_listener(self, plan: membership.Plan) -> None:
         self.dispatcher = Dispatcher(self)
@@ -324,6 +335,7 @@ class Node:
         self.lifecycle.close()
         await self.listener.close()
         self.chores.stop()
+        self.health.close()
         self.transactions.close()
         self.groups.close()
         self.replication.stop()
@@ -335,6 +347,8 @@ class Node:
         self.read_threads.shutdown(wait=True)
         clean = clean and self.failure is None
         if clean:
+            if self.ground.writes_status:
+                self.ground.disk.unlink(str(self.data_dir / STATUS_FILE))
             self.partitions.close()
             self.metadata_log.close()
         self.data.close(clean=clean, broker_epoch=self.broker_epoch if self.has_broker else -1)

@@ -1,4 +1,5 @@
-"""`barnabas doctor`: can a client reach this node, what will it be told, and is this machine fit to run one.
+"""`barnabas doctor`: can a client reach this node, what will it be told, what does the node say of itself (where it
+runs on this machine), and is this machine fit to run one.
 
 Each line is ok, warn or fail, with the way out. Exit code 1 when something failed; warnings alone are 0.
 """
@@ -49,11 +50,15 @@ def doctor(
     """
     from pathlib import Path
 
-    from barnabas.cli import checks_node, checks_system
+    from barnabas.cli import checks_health, checks_node, checks_system
     from barnabas.cli.up_settings import default_data
 
     folder = Path(data).expanduser() if data is not None else default_data()
-    sections = [("node", checks_node.checks(bootstrap, write=write)), ("system", checks_system.checks(folder))]
+    sections = [
+        ("node", checks_node.checks(bootstrap, write=write)),
+        ("health", checks_health.checks(folder)),
+        ("system", checks_system.checks(folder)),
+    ]
     found: dict[str, list[Check]] = {}
     for name, checks in sections:
         found[name] = []

@@ -59,6 +59,10 @@ SEGMENT_FILES_OPEN_MAX = 2_000  # descriptors for segments; 10,000 partitions sh
 RECENT_BATCHES_MAX = 1_024  # positions of the newest batches kept in memory, 16 KB a partition at most
 CLEANER_MAP_ENTRIES = 350_000  # keys in one pass of the cleaner, about 190 bytes each: 64 MB; more keys, more passes
 
+# --- what a node tells of itself ------------------------------------------------------------------------------------
+HEALTH_PROBLEMS_MAX = 200  # things that fail now, each a line of `doctor`; more are only counted
+HEALTH_REASON_MAX_CHARS = 500  # of a reason shown there
+
 # --- the command line -----------------------------------------------------------------------------------------------
 CLI_LINE_MAX_BYTES = 64 * 1024 * 1024  # more than a broker takes as one record; a file without line ends stays a line
 CLI_ANSWER_MAX_BYTES = 64 * 1024 * 1024  # what doctor reads of an answer: Metadata of 1,000,000 partitions fits

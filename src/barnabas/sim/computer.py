@@ -31,6 +31,8 @@ _EPOCH_SECONDS = 1_700_000_000.0  # when a simulated world begins, as wall clock
 
 
 class SimGround(Ground):
+    writes_status = False  # nobody looks into the folder; problems are in node.health
+
     def __init__(self, computer: "Computer", process: Process) -> None:
         self._computer = computer
         self._random = computer.random
