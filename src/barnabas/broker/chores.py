@@ -118,7 +118,6 @@ class Chores:
 
     def _retention(self) -> None:
         now_ms = wall_ms()
-        idle_ms = self._node.settings.int("producer.id.expiration.ms")
         removed = 0
         for partition in list(self._node.partitions.with_data()):
             if not self._node.partitions.usable(partition):
@@ -126,7 +125,6 @@ class Chores:
             removed += partition.log.apply_retention(now_ms, partition.last_stable_offset)
             partition.aborted.forget_before(partition.log.log_start_offset)
             self._node.read_threads.submit(partition.log.purge, now_ms)
-            partition.producers.forget_idle(now_ms - idle_ms)
         if removed:
             log.info("retention removed %d segments", removed)
             self.checkpoint_soon()

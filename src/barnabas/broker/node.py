@@ -41,6 +41,7 @@ from barnabas.broker.replication import Replication
 from barnabas.broker.room import Room
 from barnabas.broker.topics_view import ImageTopics
 from barnabas.broker.txn_driver import TxnDriver
+from barnabas.broker.upkeep.producer_expiry import ProducerExpiry
 from barnabas.core.cluster.image import MetadataImage
 from barnabas.core.cluster.internal_topics import internal_topic
 from barnabas.core.cluster.items import NewTopic
@@ -123,6 +124,9 @@ class Node:
         self.chores = Chores(self)
         self.chores.start()
         self._publish_health()
+        total, clock = self.replication.producer_total, self.clock
+        self.producer_expiry = ProducerExpiry(self.partitions, total, clock, lambda name: self.settings.int(name))
+        self.producer_expiry.start()
         self.is_open = True
         self.opened.set()
         self.chores.flush_recovered()
@@ -336,6 +340,7 @@ class Node:
         await self.listener.close()
         self.chores.stop()
         self.health.close()
+        self.producer_expiry.stop()
         self.transactions.close()
         self.groups.close()
         self.replication.stop()

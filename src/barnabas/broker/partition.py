@@ -54,7 +54,7 @@ class HostedPartition(RoledReplica):
             config.check_timestamps(view[start:end], now_ms)
         log = self.log
         at_zero = transactional and version >= _BEGINS_AT_ZERO_SINCE
-        if header.producer_id >= 0 and (duplicate := self.producers.check(header, begins_at_zero=at_zero)) is not None:
+        if header.producer_id >= 0 and (duplicate := self.producers.check(header, now_ms, begins_at_zero=at_zero)):
             return Appended(duplicate.base_offset, duplicate.last_offset + 1, duplicate.timestamp)
         base_offset = log.log_end_offset
         last_offset = base_offset + header.last_offset_delta
@@ -65,7 +65,7 @@ class HostedPartition(RoledReplica):
             batches.stamp(view, start, 0, header.batch_length, -1)  # as it came: whoever asked may try once more
             raise
         if header.producer_id >= 0:
-            self.producers.appended(header, base_offset)
+            self.producers.appended(header, base_offset, now_ms)
         self._written(last_offset + 1, end - start)
         return Appended(base_offset, last_offset + 1, header.max_timestamp if config.log_append_time else -1)
 
@@ -93,7 +93,7 @@ class HostedPartition(RoledReplica):
         next_offset = base_offset + len(records)
         self._write(memoryview(data), header, base_offset, next_offset - 1)
         if transaction is not None:
-            self.producers.opened(producer_id, producer_epoch, base_offset, now_ms)
+            self.producers.opened(producer_id, producer_epoch, base_offset, now_ms, now_ms)
         self._written(next_offset, len(data))
         return next_offset
 

@@ -158,6 +158,7 @@ class Replica(ABC):
     def use_state(self, log: Log, state: PartitionState) -> None:
         self.state = state
         self.producers, self.aborted = state.producers, state.aborted
+        self.producers.total = self._around.producer_total
         log.snapshot_source = state.producers.entries
 
     def configure(self, config: PartitionConfig) -> None:

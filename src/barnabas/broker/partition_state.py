@@ -4,6 +4,7 @@ Read from the newest snapshot and the batches behind it, at opening and whenever
 here is known that the log does not tell.
 """
 
+from barnabas.broker.clock import wall_ms
 from barnabas.core.partition.producers import Marker, Producers
 from barnabas.storage.aborted import AbortedTransaction, AbortedTransactions
 from barnabas.storage.log import Log
@@ -22,7 +23,7 @@ class PartitionState:
     def load(cls, log: Log) -> "PartitionState":
         """Raises OSError, Damaged or ProtocolError where the log cannot be read."""
         offset, entries = log.load_producers()
-        state = cls(Producers(entries), AbortedTransactions(log.folder, disk=log.disk))
+        state = cls(Producers(entries, wall_ms()), AbortedTransactions(log.folder, disk=log.disk))
         if log.log_end_offset:
             state.aborted.load(log.disk.scan(log.folder), offset)
         for header, batch in log.batches_from(offset):
@@ -32,7 +33,7 @@ class PartitionState:
     def replay(self, log: Log, header: BatchHeader, batch: memoryview) -> None:
         """One batch of the log, whoever wrote it."""
         if not header.is_control:
-            self.producers.replay(header)
+            self.producers.replay(header, wall_ms())
         elif (found := read_marker(batch)) is not None:
             commit, coordinator_epoch = found
             marker = Marker(header.producer_id, header.producer_epoch, coordinator_epoch, commit)
@@ -48,4 +49,4 @@ class PartitionState:
             )
             log.unsynced_paths.append(self.aborted.add(entry, log.active_segment.base_offset))
             log.folder_dirty = True
-        self.producers.marker_appended(marker, offset, timestamp)
+        self.producers.marker_appended(marker, offset, timestamp, wall_ms())

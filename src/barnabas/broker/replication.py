@@ -16,6 +16,7 @@ from barnabas.broker.partition import HostedPartition
 from barnabas.broker.replica_fetcher import FetchLimits, ReplicaFetcher
 from barnabas.broker.replication_throttle import Throttle
 from barnabas.core.cluster.image import MetadataImage
+from barnabas.core.partition.producers import ProducerTotal
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
@@ -29,6 +30,7 @@ class Replication:
         self.node_id = node.node_id
         self.steady_ms = node.clock.steady_ms
         self.max_lag_ms = node.settings.int("replica.lag.time.max.ms")
+        self.producer_total = ProducerTotal()
         self.limits = FetchLimits.of(node.settings)
         self.sessions = FollowerSessions(node.ground.random())
         self.heard = self.sessions.heard

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any, Protocol
 
 from barnabas.broker.clock import Clock
+from barnabas.core.partition.producers import ProducerTotal
 
 if TYPE_CHECKING:
     from barnabas.broker.partition import HostedPartition
@@ -12,6 +13,7 @@ class Surroundings(Protocol):
     node_id: int
     heard: dict[int, int]  # when each broker last fetched anything, in steady milliseconds
     max_lag_ms: int  # replica.lag.time.max.ms
+    producer_total: ProducerTotal
 
     @property
     def stopped_in_order(self) -> bool:
@@ -44,6 +46,7 @@ class Alone:
     def __init__(self, node_id: int = 1) -> None:
         self.heard: dict[int, int] = {}
         self.node_id = node_id
+        self.producer_total = ProducerTotal()
         self.steady_ms = Clock().steady_ms
 
     def eligible(self, broker_id: int, broker_epoch: int) -> bool:

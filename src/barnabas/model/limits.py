@@ -24,9 +24,9 @@ RECEIVE_BUFFER_BYTES = 1024 * 1024  # shared by all connections of a node
 PEER_ANSWER_MAX_BYTES = 256 * 1024 * 1024  # an answer of another node: a fetch, one batch of a whole request at most
 
 FETCH_SESSION_PARTITIONS_MAX = 50_000  # partitions remembered for one fetch session; a larger fetch has no session
-PRODUCERS_PER_PARTITION_MAX = (
-    20_000  # producer ids a partition remembers, about 1 KB each; the oldest idle one gives way
-)
+PRODUCERS_PER_PARTITION_MAX = 50_000  # producer ids a partition remembers, 0.5 to 1 KB each; the idle give way
+PRODUCERS_PER_NODE_MAX = 500_000  # the same over all partitions: one producer may write to all of them
+PRODUCER_IDLE_BEFORE_DROP_MS = 5 * 60_000  # clients repeat a batch for two minutes by default (delivery.timeout.ms)
 
 # --- consumer groups ------------------------------------------------------------------------------------------------
 GROUP_NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60_000  # a member whose first JoinGroup hangs longer is gone (Kafka's number)

@@ -6,27 +6,29 @@ from hypothesis import strategies as st
 
 from barnabas.core.partition.producers import Producers
 from barnabas.model.errors import ErrorCode, KafkaError
-from barnabas.wire.batch import BatchHeader
+from barnabas.model.limits import PRODUCER_IDLE_BEFORE_DROP_MS
+from barnabas.wire.batch import TRANSACTIONAL_BIT, BatchHeader
 
 _LAST = 0x7FFFFFFF
+NOW = 1_000_000
 
 
 def batch(sequence: int, count: int = 1, *, epoch: int = 0, producer: int = 7, timestamp: int = 1000) -> BatchHeader:
     return BatchHeader(0, 100, 0, 2, 0, 0, count - 1, timestamp, timestamp, producer, epoch, sequence, count)
 
 
-def append(producers: Producers, header: BatchHeader, offset: int) -> int | None:
+def append(producers: Producers, header: BatchHeader, offset: int, now_ms: int = NOW) -> int | None:
     """The offset of the duplicate, or None after appending."""
-    duplicate = producers.check(header)
+    duplicate = producers.check(header, now_ms)
     if duplicate is not None:
         return duplicate.base_offset
-    producers.appended(header, offset)
+    producers.appended(header, offset, now_ms)
     return None
 
 
-def refusal(producers: Producers, header: BatchHeader) -> ErrorCode:
+def refusal(producers: Producers, header: BatchHeader, now_ms: int = NOW) -> ErrorCode:
     with pytest.raises(KafkaError) as refused:
-        producers.check(header)
+        producers.check(header, now_ms)
     return refused.value.code
 
 
@@ -37,9 +39,9 @@ def test_an_unknown_producer_may_begin_anywhere() -> None:
 def test_an_unknown_producer_of_a_transaction_begins_at_zero() -> None:
     """KIP-890: otherwise a first batch that was overtaken would be refused, and the second one stand in its place."""
     with pytest.raises(KafkaError) as refused:
-        Producers().check(batch(41), begins_at_zero=True)
+        Producers().check(batch(41), NOW, begins_at_zero=True)
     assert refused.value.code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-    assert Producers().check(batch(0), begins_at_zero=True) is None
+    assert Producers().check(batch(0), NOW, begins_at_zero=True) is None
 
 
 def test_a_repeat_of_one_of_the_last_five_gives_the_first_offset_again() -> None:
@@ -81,11 +83,12 @@ def test_sequences_begin_again_after_the_largest_int() -> None:
 
 
 def test_producers_idle_for_long_are_forgotten() -> None:
+    """By the time of their appends: a producer that copies old records is as active as any other."""
     producers = Producers()
-    append(producers, batch(0, producer=1, timestamp=10), 0)
-    append(producers, batch(0, producer=2, timestamp=90), 1)
+    append(producers, batch(0, producer=1, timestamp=90), 0, now_ms=10)
+    append(producers, batch(0, producer=2, timestamp=10), 1, now_ms=90)
     assert producers.forget_idle(50) == 1
-    assert len(producers) == 1
+    assert [entry.producer_id for entry in producers.entries()] == [2]
 
 
 @given(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 4)), min_size=1, max_size=30))
@@ -105,9 +108,60 @@ def test_a_snapshot_keeps_what_the_last_batch_needs(history: list[tuple[int, int
         assert refusal(restored, batch(next_sequence[producer] + 5, producer=producer))
 
 
-def test_the_oldest_producer_gives_way_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_producer_at_work_is_kept_however_many_others_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It came first, and short-lived ones by the thousand after it: a batch it repeats is still known."""
     monkeypatch.setattr("barnabas.core.partition.producers.PRODUCERS_PER_PARTITION_MAX", 3)
+    producers, now = Producers(), NOW
+    append(producers, batch(0, producer=1), 0, now)
+    for number in range(1, 50):
+        now += PRODUCER_IDLE_BEFORE_DROP_MS // 2 + 1
+        append(producers, batch(number, producer=1), number * 2, now)
+        append(producers, batch(0, producer=1000 + number), number * 2 + 1, now)
+        assert append(producers, batch(number, producer=1), 9999, now) == number * 2
+        assert len(producers) <= 3
+
+
+def test_a_new_producer_waits_while_all_others_are_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("barnabas.core.partition.producers.PRODUCERS_PER_PARTITION_MAX", 2)
+    producers = Producers()
+    for producer in (1, 2):
+        append(producers, batch(0, producer=producer), producer)
+    assert refusal(producers, batch(0, producer=3)) is ErrorCode.NOT_ENOUGH_REPLICAS
+    assert append(producers, batch(1, producer=2), 3) is None, "those that are known go on"
+    later = NOW + PRODUCER_IDLE_BEFORE_DROP_MS
+    append(producers, batch(2, producer=2), 4, later)
+    assert refusal(producers, batch(0, producer=3), later) is ErrorCode.NOT_ENOUGH_REPLICAS, (
+        "idle for five minutes: more"
+    )
+    assert append(producers, batch(0, producer=3), 5, later + 1001) is None
+    assert sorted(entry.producer_id for entry in producers.entries()) == [2, 3]
+
+
+def test_the_bound_of_the_node_holds_over_its_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("barnabas.core.partition.producers.PRODUCERS_PER_NODE_MAX", 3)
+    first, second = Producers(), Producers()
+    second.total = first.total
+    for producer in (1, 2):
+        append(first, batch(0, producer=producer), producer)
+    append(second, batch(0, producer=1), 0)
+    assert refusal(second, batch(0, producer=2)) is ErrorCode.NOT_ENOUGH_REPLICAS
+    assert first.forget_idle(NOW + 1) == 2
+    assert append(second, batch(0, producer=2), 1, NOW + 1000) is None
+
+
+def test_what_a_follower_replays_is_not_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its leader has taken it, so it is in the log; a replica that forgot it would append a repeat after a failover."""
+    monkeypatch.setattr("barnabas.core.partition.producers.PRODUCERS_PER_PARTITION_MAX", 2)
     producers = Producers()
     for producer in range(5):
-        append(producers, batch(0, producer=producer), producer)
-    assert sorted(entry.producer_id for entry in producers.entries()) == [2, 3, 4]
+        producers.replay(batch(0, producer=producer)._replace(base_offset=producer), NOW)
+    assert append(producers, batch(0, producer=0), 9) == 0
+
+
+def test_an_open_transaction_takes_no_other_batch_of_its_producer() -> None:
+    """It would be committed or aborted with the transaction (Kafka: INVALID_TXN_STATE)."""
+    producers = Producers()
+    append(producers, batch(0)._replace(attributes=TRANSACTIONAL_BIT), 0)
+    assert refusal(producers, batch(1)) is ErrorCode.INVALID_TXN_STATE
+    assert refusal(producers, batch(0, epoch=1)) is ErrorCode.INVALID_TXN_STATE
+    assert append(producers, batch(1)._replace(attributes=TRANSACTIONAL_BIT), 1) is None

@@ -46,20 +46,20 @@ def refusal(producers: Producers, marker: Marker) -> ErrorCode | None:
 
 def test_the_oldest_open_transaction_bounds_the_stable_part() -> None:
     producers = Producers()
-    producers.appended(data(1, 0), 10)
-    producers.appended(data(2, 0), 11)
-    producers.appended(data(1, 1), 12)
+    producers.appended(data(1, 0), 10, NOW)
+    producers.appended(data(2, 0), 11, NOW)
+    producers.appended(data(1, 1), 12, NOW)
     assert producers.first_unstable(13) == 10
-    assert producers.marker_appended(Marker(1, 0, 0, True), 13, NOW) == 10
+    assert producers.marker_appended(Marker(1, 0, 0, True), 13, NOW, NOW) == 10
     assert producers.first_unstable(14) == 11
-    assert producers.marker_appended(Marker(2, 0, 0, False), 14, NOW) == 11
+    assert producers.marker_appended(Marker(2, 0, 0, False), 14, NOW, NOW) == 11
     assert producers.first_unstable(15) is None
 
 
 def test_a_marker_that_is_not_safe_yet_sets_nothing_free() -> None:
     producers = Producers()
-    producers.appended(data(1, 0), 10)
-    producers.marker_appended(Marker(1, 0, 0, True), 11, NOW)
+    producers.appended(data(1, 0), 10, NOW)
+    producers.marker_appended(Marker(1, 0, 0, True), 11, NOW, NOW)
     assert producers.first_unstable(11) == 10, "the marker is still above the high watermark"
     assert producers.first_unstable(12) is None
 
@@ -67,48 +67,48 @@ def test_a_marker_that_is_not_safe_yet_sets_nothing_free() -> None:
 def test_who_may_end_a_transaction() -> None:
     producers = Producers()
     assert refusal(producers, Marker(1, 0, 0, True)) is None
-    producers.appended(data(1, 0, epoch=3), 10)
+    producers.appended(data(1, 0, epoch=3), 10, NOW)
     assert refusal(producers, Marker(1, 2, 0, True)) is ErrorCode.INVALID_PRODUCER_EPOCH
     assert refusal(producers, Marker(1, 3, 0, True)) is None
     assert refusal(producers, Marker(1, 3, 0, True, strictly_newer=True)) is ErrorCode.INVALID_PRODUCER_EPOCH
     assert refusal(producers, Marker(1, 4, 0, True, strictly_newer=True)) is None
-    producers.marker_appended(Marker(1, 4, 7, True, strictly_newer=True), 11, NOW)
+    producers.marker_appended(Marker(1, 4, 7, True, strictly_newer=True), 11, NOW, NOW)
     assert refusal(producers, Marker(1, 4, 7, True, strictly_newer=True)) is None, "written twice does no harm"
     assert refusal(producers, Marker(1, 4, 6, True)) is ErrorCode.TRANSACTION_COORDINATOR_FENCED
 
 
 def test_an_ending_that_raises_the_epoch_refuses_what_comes_late() -> None:
     producers = Producers()
-    producers.appended(data(1, 0), 10)
-    producers.marker_appended(Marker(1, 1, 0, True, strictly_newer=True), 11, NOW)
+    producers.appended(data(1, 0), 10, NOW)
+    producers.marker_appended(Marker(1, 1, 0, True, strictly_newer=True), 11, NOW, NOW)
     with pytest.raises(KafkaError) as late:
-        producers.check(data(1, 1))
+        producers.check(data(1, 1), NOW)
     assert late.value.code is ErrorCode.INVALID_PRODUCER_EPOCH
-    assert producers.check(data(1, 0, epoch=1)) is None
+    assert producers.check(data(1, 0, epoch=1), NOW) is None
 
 
 def test_whoever_asks_a_coordinator_sees_that_the_transaction_has_ended_meanwhile() -> None:
     producers = Producers()
     before = producers.endings(1)
-    producers.marker_appended(Marker(2, 0, 0, True), 10, NOW)
+    producers.marker_appended(Marker(2, 0, 0, True), 10, NOW, NOW)
     assert producers.endings(1) == before, "another's ending"
-    producers.marker_appended(Marker(1, 0, 0, True), 11, NOW)
+    producers.marker_appended(Marker(1, 0, 0, True), 11, NOW, NOW)
     assert producers.endings(1) != before
 
 
 def test_an_idle_producer_with_an_open_transaction_is_not_forgotten() -> None:
     producers = Producers()
-    producers.appended(data(1, 0), 10)
+    producers.appended(data(1, 0), 10, NOW)
     assert producers.forget_idle(NOW + 1) == 0
-    producers.marker_appended(Marker(1, 0, 0, True), 11, NOW)
+    producers.marker_appended(Marker(1, 0, 0, True), 11, NOW, NOW)
     assert producers.forget_idle(NOW + 1) == 1
 
 
 def test_what_compaction_has_emptied_opens_nothing_when_it_is_replayed() -> None:
     producers = Producers()
-    producers.replay(data(1, 0, records=0))
+    producers.replay(data(1, 0, records=0), NOW)
     assert producers.first_unstable(100) is None
-    assert producers.check(data(1, 1)) is None, "but its sequence is known"
+    assert producers.check(data(1, 1), NOW) is None, "but its sequence is known"
 
 
 # --- the partition

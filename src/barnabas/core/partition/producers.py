@@ -12,9 +12,17 @@ A producer numbers its records per partition. For each producer id the machine k
 | the sequence after the last one                      | new                              |
 | exactly one of the last five batches                 | duplicate: its offset once more  |
 | anything else                                        | OUT_OF_ORDER_SEQUENCE_NUMBER     |
+| new, no transaction's, while one of its own is open  | INVALID_TXN_STATE                |
+| a producer never seen here, the table full           | NOT_ENOUGH_REPLICAS (2)          |
 
 (1) In a transaction of KIP-890 each partition begins at sequence 0, so another one is OUT_OF_ORDER_SEQUENCE_NUMBER: the
 first batch was lost or overtaken.
+(2) Kafka keeps every producer until `producer.id.expiration.ms` (a day). Here their number has a bound. A full table
+makes room by dropping producers that have been idle for longer than any client repeats a batch; when there are none,
+the new producer is told to try again. A producer that is at work is never dropped: its repeats would be appended twice.
+
+Idle means: nothing was appended by it here, by this node's clock. A batch's own timestamps say nothing about that (a
+producer that copies old records stamps them in the past).
 
 A transaction is open here from its first batch to its marker. While one is open, or its marker is not yet safe, nothing
 from its first offset on is stable: `first_unstable` is the bound of read_committed.
@@ -27,13 +35,18 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from barnabas.model.errors import ErrorCode, RefusedBatch
-from barnabas.model.limits import PRODUCERS_PER_PARTITION_MAX
+from barnabas.model.limits import (
+    PRODUCER_IDLE_BEFORE_DROP_MS,
+    PRODUCERS_PER_NODE_MAX,
+    PRODUCERS_PER_PARTITION_MAX,
+)
 from barnabas.model.producers import ProducerEntry
 from barnabas.wire.batch import TRANSACTIONAL_BIT, BatchHeader
 
 BATCHES_REMEMBERED = 5  # max.in.flight.requests.per.connection of an idempotent producer
 _SEQUENCES = 0x8000_0000  # sequences run from 0 to the largest int32 and begin again
 NO_TRANSACTION = -1
+_MAKE_ROOM_INTERVAL_MS = 1_000  # a full table is searched (5 ms) this often at most, however many new producers come
 
 
 class AppendedBatch(NamedTuple):
@@ -55,33 +68,51 @@ class Marker(NamedTuple):
 
 
 class _Producer:
-    __slots__ = ("batches", "coordinator_epoch", "endings", "epoch", "first_offset", "timestamp")
+    __slots__ = ("active_ms", "batches", "coordinator_epoch", "endings", "epoch", "first_offset", "timestamp")
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
-        self.batches: deque[AppendedBatch] = deque(maxlen=BATCHES_REMEMBERED)
+        self.batches: list[AppendedBatch] = []  # a list: short-lived producers fill the table, a deque takes 600 bytes
         self.coordinator_epoch = -1
         self.first_offset = NO_TRANSACTION  # of the open transaction
-        self.timestamp = -1  # of the last batch or marker
+        self.timestamp = -1  # of the last batch or marker, as it claims
+        self.active_ms = -1  # when that was appended, by this node's clock
         self.endings = 0  # markers since this partition was opened
+
+
+class ProducerTotal:
+    """Producers that all partitions of a node remember together: counted by the node now and then, kept up between."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    @property
+    def is_full(self) -> bool:
+        return self.count >= PRODUCERS_PER_NODE_MAX
 
 
 class Producers:
     """The producers of one partition that have an id."""
 
-    __slots__ = ("_by_id", "_ending", "_open")
+    __slots__ = ("_by_id", "_ending", "_full_until_ms", "_open", "total")
 
-    def __init__(self, entries: Iterable[ProducerEntry] = ()) -> None:
+    def __init__(self, entries: Iterable[ProducerEntry] = (), now_ms: int = -1) -> None:
+        """`entries` of a snapshot do not tell when their producers were last active; they count as active now."""
         self._by_id: dict[int, _Producer] = {}
+        self._full_until_ms = -1
+        self.total = ProducerTotal()  # the node puts its own here
         self._open: dict[int, int] = {}  # producer id: first offset, and offsets rise: the first entry is the oldest
         self._ending: deque[tuple[int, int]] = deque()  # (first offset, marker's offset), the marker not yet safe
         for entry in sorted(entries, key=lambda entry: entry.current_txn_first_offset):
-            self._restore(entry)
+            self._restore(entry, now_ms)
 
-    def _restore(self, entry: ProducerEntry) -> None:
+    def _restore(self, entry: ProducerEntry, now_ms: int) -> None:
         producer = self._by_id[entry.producer_id] = _Producer(entry.producer_epoch)
         producer.coordinator_epoch = entry.coordinator_epoch
         producer.timestamp = entry.last_timestamp
+        producer.active_ms = now_ms
         if entry.last_sequence >= 0:
             first = (entry.last_sequence - entry.offset_delta) % _SEQUENCES
             base = entry.last_offset - entry.offset_delta
@@ -90,11 +121,17 @@ class Producers:
         if entry.current_txn_first_offset >= 0:
             self._open[entry.producer_id] = producer.first_offset = entry.current_txn_first_offset
 
+    def _has_room(self, now_ms: int) -> bool:
+        """For one more producer, when those that are idle have gone."""
+        if len(self._by_id) < PRODUCERS_PER_PARTITION_MAX and not self.total.is_full:
+            return True
+        if now_ms < self._full_until_ms:
+            return False
+        self._full_until_ms = now_ms + _MAKE_ROOM_INTERVAL_MS
+        return self.forget_idle(now_ms - PRODUCER_IDLE_BEFORE_DROP_MS) > 0
+
     def _new(self, producer_id: int, epoch: int) -> _Producer:
-        if len(self._by_id) >= PRODUCERS_PER_PARTITION_MAX:
-            oldest = next((known for known, kept in self._by_id.items() if kept.first_offset < 0), None)
-            if oldest is not None:
-                del self._by_id[oldest]
+        self.total.count += 1
         producer = self._by_id[producer_id] = _Producer(epoch)
         return producer
 
@@ -103,7 +140,7 @@ class Producers:
 
     # --- data -------------------------------------------------------------------------------------------------------
 
-    def check(self, header: BatchHeader, *, begins_at_zero: bool = False) -> AppendedBatch | None:
+    def check(self, header: BatchHeader, now_ms: int, *, begins_at_zero: bool = False) -> AppendedBatch | None:
         """None for a new batch, the batch already in the log for a duplicate; raises when it may not be appended.
 
         `begins_at_zero`: the sequence of a producer that was never seen here must.
@@ -112,15 +149,21 @@ class Producers:
         if producer is None:
             if begins_at_zero and header.base_sequence != 0:
                 raise _out_of_order(header, 0)
+            if not self._has_room(now_ms):
+                raise _too_many_producers(header.producer_id)
             return None
         if header.producer_epoch != producer.epoch:
             if header.producer_epoch < producer.epoch:
                 raise _old_epoch(header.producer_id, header.producer_epoch, producer.epoch)
             if header.base_sequence != 0:
                 raise _out_of_order(header, 0)
+            if producer.first_offset >= 0:
+                _check_transactional(header)
             return None
         expected = (producer.batches[-1].last_sequence + 1) % _SEQUENCES if producer.batches else 0
         if header.base_sequence == expected:
+            if producer.first_offset >= 0:
+                _check_transactional(header)
             return None
         last_sequence = (header.base_sequence + header.last_offset_delta) % _SEQUENCES
         for batch in producer.batches:
@@ -128,7 +171,7 @@ class Producers:
                 return batch
         raise _out_of_order(header, expected)
 
-    def appended(self, header: BatchHeader, base_offset: int) -> None:
+    def appended(self, header: BatchHeader, base_offset: int, now_ms: int) -> None:
         """Remember a batch that is in the log now (at append, and at replay)."""
         producer = self._by_id.get(header.producer_id)
         if producer is None:
@@ -137,7 +180,10 @@ class Producers:
             producer.epoch = header.producer_epoch
             producer.batches.clear()
         delta = header.last_offset_delta
-        producer.batches.append(
+        batches = producer.batches
+        if len(batches) == BATCHES_REMEMBERED:
+            del batches[0]
+        batches.append(
             AppendedBatch(
                 header.base_sequence,
                 (header.base_sequence + delta) % _SEQUENCES,
@@ -147,10 +193,11 @@ class Producers:
             )
         )
         producer.timestamp = header.max_timestamp
+        producer.active_ms = now_ms
         if header.attributes & TRANSACTIONAL_BIT and producer.first_offset < 0:
             self._open[header.producer_id] = producer.first_offset = base_offset
 
-    def opened(self, producer_id: int, producer_epoch: int, offset: int, timestamp: int) -> None:
+    def opened(self, producer_id: int, producer_epoch: int, offset: int, timestamp: int, now_ms: int) -> None:
         """A coordinator wrote records of a transaction here (committed offsets); they have no sequence."""
         producer = self._by_id.get(producer_id)
         if producer is None:
@@ -159,6 +206,7 @@ class Producers:
             producer.epoch = producer_epoch
             producer.batches.clear()
         producer.timestamp = timestamp
+        producer.active_ms = now_ms
         if producer.first_offset < 0:
             self._open[producer_id] = producer.first_offset = offset
 
@@ -189,7 +237,7 @@ class Producers:
                 f"coordinator epoch {marker.coordinator_epoch}, this partition saw {producer.coordinator_epoch}",
             )
 
-    def marker_appended(self, marker: Marker, offset: int, timestamp: int) -> int | None:
+    def marker_appended(self, marker: Marker, offset: int, timestamp: int, now_ms: int) -> int | None:
         """A marker is in the log now; gives the first offset of the transaction it ends, None when none was open."""
         producer = self._by_id.get(marker.producer_id)
         if producer is None:
@@ -199,6 +247,7 @@ class Producers:
             producer.batches.clear()
         producer.coordinator_epoch = max(producer.coordinator_epoch, marker.coordinator_epoch)
         producer.timestamp = timestamp
+        producer.active_ms = now_ms
         producer.endings += 1
         first_offset, producer.first_offset = producer.first_offset, NO_TRANSACTION
         if self._open.pop(marker.producer_id, None) is None:
@@ -227,7 +276,7 @@ class Producers:
 
     # --- replay, snapshot, expiry -------------------------------------------------------------------------------------
 
-    def replay(self, header: BatchHeader) -> None:
+    def replay(self, header: BatchHeader, now_ms: int) -> None:
         """A data batch of the log; markers are replayed through `marker_appended`.
 
         One that compaction has emptied is kept for its sequence: its transaction is over, its marker perhaps gone.
@@ -237,9 +286,9 @@ class Producers:
         if not header.record_count:
             header = header._replace(attributes=header.attributes & ~TRANSACTIONAL_BIT)
         if header.base_sequence >= 0:
-            self.appended(header, header.base_offset)
+            self.appended(header, header.base_offset, now_ms)
         elif header.attributes & TRANSACTIONAL_BIT:
-            self.opened(header.producer_id, header.producer_epoch, header.base_offset, header.max_timestamp)
+            self.opened(header.producer_id, header.producer_epoch, header.base_offset, header.max_timestamp, now_ms)
 
     def entries(self) -> list[ProducerEntry]:
         """What a snapshot keeps: of each producer its epoch, its last batch and its open transaction."""
@@ -261,16 +310,33 @@ class Producers:
             )
         return found
 
-    def forget_idle(self, older_than_ms: int) -> int:
-        """Drop producers not heard of since (`producer.id.expiration.ms`); never one with an open transaction."""
+    def forget_idle(self, since_ms: int) -> int:
+        """Drop producers that have not been active since then; never one with an open transaction."""
         idle = [
             producer_id
             for producer_id, producer in self._by_id.items()
-            if producer.timestamp < older_than_ms and producer.first_offset < 0
+            if producer.active_ms < since_ms and producer.first_offset < 0
         ]
         for producer_id in idle:
             del self._by_id[producer_id]
+        self.total.count -= len(idle)
         return len(idle)
+
+
+def _check_transactional(header: BatchHeader) -> None:
+    """The producer's transaction is open here. What else it wrote would be committed or aborted with it."""
+    if not header.attributes & TRANSACTIONAL_BIT:
+        raise RefusedBatch(
+            ErrorCode.INVALID_TXN_STATE,
+            f"a batch without transaction while one of producer {header.producer_id} is open",
+        )
+
+
+def _too_many_producers(producer_id: int) -> RefusedBatch:
+    return RefusedBatch(
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        f"no room for producer {producer_id}: too many others have written in the last minutes; try again",
+    )
 
 
 def _old_epoch(producer_id: int, epoch: int, current: int) -> RefusedBatch:

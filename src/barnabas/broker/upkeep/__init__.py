@@ -1,0 +1,1 @@
+"""What a node does when nobody asks: timers, retention, compaction, expiry."""

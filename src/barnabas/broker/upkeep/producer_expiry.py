@@ -1,0 +1,77 @@
+"""Forgets the producer ids that a partition has not heard of for `producer.id.expiration.ms`.
+
+Looked for every `producer.id.expiration.check.interval.ms`, on a timer of its own as in Kafka. In between the producers
+of the node are counted: when there are too many (model/limits), those that are idle for a few minutes go at once. Only
+open partitions are looked at; the others hold nothing in memory.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from barnabas.broker.clock import Clock, wall_ms
+from barnabas.broker.partition import HostedPartition
+from barnabas.core.partition.producers import ProducerTotal
+from barnabas.model.limits import PRODUCER_IDLE_BEFORE_DROP_MS
+
+log = logging.getLogger(__name__)
+
+_COUNT_SECONDS = 30.0
+_PRODUCERS_A_STEP = 20_000  # looked at before the loop serves others: 5 ms
+_PARTITIONS_A_STEP = 2_000
+
+
+class OpenPartitions(Protocol):
+    def open_ones(self) -> Iterator[HostedPartition]: ...
+
+
+class ProducerExpiry:
+    def __init__(
+        self, partitions: OpenPartitions, total: ProducerTotal, clock: Clock, setting: Callable[[str], int]
+    ) -> None:
+        self._partitions = partitions
+        self._total = total
+        self._clock = clock
+        self._setting = setting
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        last = loop.time()
+        while True:
+            interval = self._setting("producer.id.expiration.check.interval.ms") / 1000
+            await asyncio.sleep(min(_COUNT_SECONDS, max(last + interval - loop.time(), 0.001)))
+            try:
+                if loop.time() >= last + interval:
+                    last = loop.time()
+                    await self._look(self._setting("producer.id.expiration.ms"))
+                else:
+                    await self._look(PRODUCER_IDLE_BEFORE_DROP_MS if self._total.is_full else None)
+            except Exception:  # whatever it is, the next look must come: without it the table only grows
+                log.exception("producer ids were not expired; the next look is in %s s", min(_COUNT_SECONDS, interval))
+
+    async def _look(self, idle_ms: int | None) -> None:
+        """Count the producers of every partition; with `idle_ms` drop those that were idle for so long."""
+        # A clock that was set says nothing about idleness: of wall time and the steady clock the earlier one holds.
+        now_ms = min(wall_ms(), self._clock.steady_ms())
+        count = dropped = looked_at = 0
+        for number, partition in enumerate(list(self._partitions.open_ones())):
+            producers = partition.producers
+            looked_at += len(producers)
+            if idle_ms is not None:
+                dropped += producers.forget_idle(now_ms - idle_ms)
+            count += len(producers)
+            if looked_at >= _PRODUCERS_A_STEP or number % _PARTITIONS_A_STEP == _PARTITIONS_A_STEP - 1:
+                looked_at = 0
+                await asyncio.sleep(0)
+        self._total.count = count
+        if dropped:
+            log.info("%d idle producer ids were forgotten, %d are left", dropped, count)
