@@ -4,9 +4,9 @@
         record = await producer.send("orders", b"...")          # delivered
         pending = await producer.enqueue("orders", b"...")      # queued; `await pending` when it matters
 
-There is no thread for the answers: while records are under way, the loop looks for answers every millisecond, and
-futures are settled in the loop's own thread. With nothing under way it does nothing. Only what has to ask the cluster
-and wait (connecting, counting partitions) goes to a thread.
+Records that are only queued need no thread: while some are under way, the loop looks for answers every millisecond, and
+with nothing under way it does nothing. A record that is awaited does not linger (client/flush_thread.py). What has to
+ask the cluster and wait (connecting, counting partitions) goes to a thread.
 
 Cancelling a `send` stops the waiting, not the record: it was queued.
 """
@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Iterable
+from threading import get_ident
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -25,6 +26,7 @@ from barnabas.client.async_transaction import AsyncTransaction
 from barnabas.client.connection import bootstrap_or_default, logger
 from barnabas.client.delivery import RecordMetadata, failure_of
 from barnabas.client.errors import BarnabasError, Closed, TimedOut
+from barnabas.client.flush_thread import FlushThread
 from barnabas.client.outgoing import Headers
 from barnabas.client.producer import EXIT_FLUSH_S, Producer
 
@@ -46,10 +48,11 @@ class _Pending:
         self._future = future
 
     def __call__(self, error: KafkaError | None, message: Any) -> None:
-        if self._producer._answers_elsewhere:
-            self._future.get_loop().call_soon_threadsafe(self._settle, error, message)
-        else:
+        if get_ident() == self._producer._loop_thread:
             self._settle(error, message)
+        else:
+            with contextlib.suppress(RuntimeError):  # the loop has been closed: nobody waits any more
+                self._future.get_loop().call_soon_threadsafe(self._settle, error, message)
 
     def _settle(self, error: KafkaError | None, message: Any) -> None:
         if error is not None:
@@ -70,7 +73,8 @@ class AsyncProducer:
         self._looking = False
         self._closed = False
         self._failures: list[tuple[asyncio.Future[RecordMetadata], BarnabasError]] = []
-        self._answers_elsewhere = 0  # calls under way in threads, where answers may come in
+        self._flush_thread: FlushThread | None = None
+        self._loop_thread = 0  # callbacks in any other thread are handed over to the loop
 
     async def start(self) -> Self:
         """Connects; raises CannotReach. Called by the first use when nobody else does."""
@@ -80,10 +84,13 @@ class AsyncProducer:
             if self._opening is None:
                 self._opening = asyncio.ensure_future(asyncio.to_thread(Producer, self.bootstrap, **self._options))
             try:
-                self._producer = await asyncio.shield(self._opening)
+                producer = await asyncio.shield(self._opening)
             except BarnabasError:
                 self._opening = None
                 raise
+            if self._producer is None:  # several may have waited for the same opening
+                self._producer, self._loop_thread = producer, get_ident()
+                self._flush_thread = FlushThread(producer)
         return self
 
     async def send(
@@ -97,8 +104,10 @@ class AsyncProducer:
     ) -> RecordMetadata:
         """Sends one record and waits until it is in the log."""
         future = await self.enqueue(topic, value, key, headers, partition, timestamp_ms)
+        assert self._flush_thread is not None
         try:
-            return await future
+            with self._flush_thread:
+                return await future
         finally:
             if future.done() and not future.cancelled() and future.exception() is not None:
                 self._failures = [each for each in self._failures if each[0] is not future]
@@ -133,7 +142,11 @@ class AsyncProducer:
     async def send_many(self, topic: str, values: Iterable[Any], key: Any = None) -> list[RecordMetadata]:
         """Sends all, in order, and waits for all; raises when one failed."""
         futures = [await self.enqueue(topic, value, key) for value in values]
-        records = await asyncio.gather(*futures, return_exceptions=True)
+        if not futures:
+            return []
+        assert self._flush_thread is not None
+        with self._flush_thread:
+            records = await asyncio.gather(*futures, return_exceptions=True)
         failed = [each for each in records if isinstance(each, BarnabasError)]
         if failed:
             settled = {id(each) for each in futures}
@@ -209,5 +222,7 @@ class AsyncProducer:
 
     def _end(self) -> None:
         self._closed = True
+        if self._flush_thread is not None:
+            self._flush_thread.close()
         if self._producer is not None:
             self._producer.end()

@@ -71,16 +71,12 @@ class AsyncTransaction:
         return self._inner
 
     async def _run(self, function: Callable[..., Any], *arguments: Any) -> None:
-        self._producer._answers_elsewhere += 1
+        if self._consumer is not None:
+            running = asyncio.ensure_future(self._consumer._in_thread(function, *arguments))
+        else:
+            running = asyncio.ensure_future(asyncio.to_thread(function, *arguments))
         try:
-            if self._consumer is not None:
-                running = asyncio.ensure_future(self._consumer._in_thread(function, *arguments))
-            else:
-                running = asyncio.ensure_future(asyncio.to_thread(function, *arguments))
-            try:
-                await asyncio.shield(running)
-            except asyncio.CancelledError:
-                await asyncio.wait([running])
-                raise
-        finally:
-            self._producer._answers_elsewhere -= 1
+            await asyncio.shield(running)
+        except asyncio.CancelledError:
+            await asyncio.wait([running])
+            raise
