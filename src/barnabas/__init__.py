@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         TransactionAborted,
         UnknownGroup,
         UnknownTopic,
+        UsedAfterFork,
     )
     from barnabas.client.message import Message
     from barnabas.client.outputs import Output
@@ -69,6 +70,7 @@ _HOMES = {
         "TransactionAborted",
         "UnknownGroup",
         "UnknownTopic",
+        "UsedAfterFork",
     ],
     "client.message": ["Message"],
     "client.outputs": ["Output"],
@@ -118,6 +120,7 @@ __all__ = [
     "TransactionAborted",
     "UnknownGroup",
     "UnknownTopic",
+    "UsedAfterFork",
     "copy",
     "create_message_streams",
     "murmur2",

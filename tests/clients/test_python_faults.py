@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import barnabas.client.partitioners
-from barnabas import AsyncConsumer, Consumer, DeliveryFailed, Producer, TimedOut, UnknownTopic
+from barnabas import Admin, AsyncConsumer, Consumer, DeliveryFailed, Producer, TimedOut, UnknownTopic
 from barnabas.testing import running_node
 
 WAIT_S = 30.0
@@ -141,3 +141,20 @@ def test_stop_ends_a_loop_that_waits(node: Any) -> None:
     with Consumer("t", bootstrap=node.bootstrap) as consumer:
         threading.Timer(0.5, consumer.stop).start()
         assert [message.value for message in consumer] == [b"0"]
+
+
+def test_a_topic_that_nobody_creates_is_unknown_to_writers_and_readers() -> None:
+    with running_node({"auto.create.topics.enable": False}) as node:
+        with pytest.raises(UnknownTopic, match="barnabas topic create nowhere") as caught:
+            Producer(node.bootstrap).send("nowhere", b"x").result(WAIT_S)
+        assert isinstance(caught.value, DeliveryFailed)
+        with pytest.raises(UnknownTopic, match="nowhere"):
+            next(Consumer("nowhere", bootstrap=node.bootstrap, group="g"))
+
+
+def test_reading_what_is_there_does_not_create_a_misspelled_topic(node: Any) -> None:
+    for group in (None, "g"):
+        with pytest.raises(UnknownTopic, match="no topic 'mispelled'"):
+            list(Consumer("mispelled", bootstrap=node.bootstrap, group=group, follow=False))
+    with Admin(node.bootstrap) as admin:
+        assert [each.name for each in admin.topics()] == []

@@ -17,6 +17,7 @@ from confluent_kafka import KafkaException, TopicPartition
 from barnabas.client.connection import Troubles, ensure_reachable, librdkafka_settings, open_handle
 from barnabas.client.errors import BadSetting, CannotReach, Closed, TimedOut, translate
 from barnabas.client.rdkafka_admin import AdminClient
+from barnabas.client.setting_names import refuse_foreign
 
 VISIBLE_WAIT_S = 5.0
 GRACE_S = 2.0  # librdkafka keeps the time itself; our own bound only guards against a future that never comes
@@ -31,6 +32,7 @@ class AdminConnection:
         config: Mapping[str, Any] | None,
         extra: Mapping[str, Any],
     ) -> None:
+        refuse_foreign("admin", extra)
         troubles = Troubles()
         self.bootstrap = bootstrap
         self.timeout = timeout

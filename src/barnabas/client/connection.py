@@ -10,8 +10,10 @@ unless the program asks for it.
 
 from __future__ import annotations
 
+import inspect
 import logging
 import os
+import re
 import socket
 import time
 from collections.abc import Mapping
@@ -20,6 +22,7 @@ from typing import Any, Protocol
 from confluent_kafka import KafkaError, KafkaException
 
 from barnabas.client.errors import BadSetting, CannotReach
+from barnabas.client.setting_names import suggestion
 
 DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
 DEFAULT_PORT = 9092
@@ -27,6 +30,7 @@ CONNECT_TIMEOUT_S = 5.0
 PROBE_TIMEOUT_S = 2.0  # one address; a host that drops packets must not eat the whole time of the others
 RETRY_S = 0.1
 ASK_SLICE_S = 0.01
+_NO_SUCH_PROPERTY = re.compile(r'No such configuration property: "([^"]*)"')
 
 logger = logging.getLogger("barnabas.client")
 logger.addHandler(logging.NullHandler())
@@ -74,13 +78,17 @@ def librdkafka_settings(
     return settings
 
 
-def open_handle(kind: Any, settings: dict[str, Any], doing: str) -> Any:
-    """Makes the librdkafka object; a setting it does not know or accept becomes one clear line."""
+def open_handle(kind: Any, settings: dict[str, Any], doing: str, owner: type | None = None) -> Any:
+    """Makes the librdkafka object; a setting it does not know or accept becomes one clear line, and an unknown one
+    comes with the name it resembles, among those of librdkafka and the keyword arguments of `owner`."""
     try:
         return kind(settings)
     except KafkaException as error:
-        inner = error.args[0]
-        raise BadSetting(f"{doing}: {inner.str()}") from None
+        reason = error.args[0].str()
+        if (unknown := _NO_SUCH_PROPERTY.search(reason)) is not None:
+            options = [] if owner is None else list(inspect.signature(owner).parameters)
+            raise BadSetting(f"{doing}: there is no setting {unknown[1]!r}{suggestion(unknown[1], options)}") from None
+        raise BadSetting(f"{doing}: {reason}") from None
     except (TypeError, ValueError) as error:
         raise BadSetting(f"{doing}: {error}") from None
 

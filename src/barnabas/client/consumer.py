@@ -20,7 +20,7 @@ import time as clock
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
 from confluent_kafka import Consumer as Librdkafka
 
@@ -35,7 +35,7 @@ from barnabas.client.connection import (
 )
 from barnabas.client.consumer_settings import Commit, Protocol, check_options, consumer_settings, is_incremental
 from barnabas.client.errors import BarnabasError
-from barnabas.client.living import close_at_exit
+from barnabas.client.exit_hooks import ForkedHandle, never_free, register
 from barnabas.client.membership import AllPartitions, GroupMembership, RebalanceCallback
 from barnabas.client.message import Message, MessageMaker, OnError
 from barnabas.client.reader import JOIN_WAIT_S, WAIT_SLICE_S, Reader
@@ -89,7 +89,7 @@ class Consumer:
         settings = consumer_settings(
             bootstrap, group, start, commit, follow, isolation_level, protocol, instance_id, config, librdkafka
         )
-        handle = open_handle(Librdkafka, {**settings, "error_cb": troubles}, "consumer")
+        handle = open_handle(Librdkafka, {**settings, "error_cb": troubles}, "consumer", Consumer)
         mode = commit if group is not None else None
         records = batch_records or (1 if mode == "before" else BATCH_RECORDS)
         self._reader = Reader(handle, bootstrap, maker, mode, records, start)
@@ -97,23 +97,24 @@ class Consumer:
             if connect_timeout is not None:
                 ensure_reachable(handle, bootstrap, connect_timeout, troubles)
             if group is None:
-                self._reader.attach(AllPartitions(handle, wanted, start, bootstrap, partitions))
+                self._reader.attach(AllPartitions(handle, wanted, start, bootstrap, partitions, creates=follow))
             else:
                 hooks = (self._reader.leaving, self._reader.gone, on_assign, on_revoke, on_lost)
                 self._reader.attach(GroupMembership(handle, wanted, start, is_incremental(settings), bootstrap, *hooks))
         except BaseException:
             handle.close()
             raise
-        close_at_exit(self)
+        register(self)
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[Message]:
-        reader, left = self._reader, self._max_records
+        left = self._max_records
         since = clock.monotonic()
         while left is None or left > 0:
             if self._stopped:
                 return
+            reader = self._reader
             if reader.is_overdue(since):
                 reader.keep_alive()
             message = reader.take()
@@ -222,6 +223,10 @@ class Consumer:
 
     def at_exit(self) -> None:
         self.close()
+
+    def after_fork(self, forked: ForkedHandle) -> None:
+        never_free(self._reader)
+        self._reader, self._iterator = cast(Reader, forked), None
 
     def __del__(self) -> None:
         """Nobody holds it any more: `for message in Consumer(...)` has ended. Its group need not wait for a timeout."""

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from barnabas.client.connection import librdkafka_settings
 from barnabas.client.errors import BadSetting
+from barnabas.client.setting_names import refuse_foreign
 from barnabas.client.start import Where, reset_policy
 
 Commit = Literal["auto", "manual", "before"]
@@ -63,7 +64,8 @@ def consumer_settings(
         "fetch.wait.max.ms": FETCH_WAIT_MS if follow else FETCH_WAIT_TO_END_MS,
         "fetch.queue.backoff.ms": FETCH_AGAIN_MS,
         "isolation.level": isolation_level,
-        "allow.auto.create.topics": True,  # as Java's consumer: the reader may come before the writer
+        # As Java's consumer: the reader may come before the writer. Whoever reads only what is there never does.
+        "allow.auto.create.topics": follow,
     }
     if protocol == "consumer":
         ours["group.protocol"] = "consumer"
@@ -71,6 +73,7 @@ def consumer_settings(
         raise BadSetting(f'protocol is "classic" or "consumer", not {protocol!r}')
     if instance_id is not None:
         ours["group.instance.id"] = instance_id
+    refuse_foreign("consumer", extra)
     return librdkafka_settings(bootstrap, ours, config, extra)
 
 

@@ -12,7 +12,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from barnabas.client.callbacks import call
-from barnabas.client.errors import BarnabasError, DeliveryFailed, TimedOut, translate
+from barnabas.client.errors import (
+    BarnabasError,
+    DeliveryFailed,
+    DeliveryToUnknownTopic,
+    TimedOut,
+    UnknownTopic,
+    translate,
+)
+from barnabas.model.errors import ErrorCode
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
@@ -188,6 +196,16 @@ def explain(
         return transactions.lost(f"deliver to {where}")
     reason = translate(error, f"deliver to {where}")
     text = str(reason)
+    if isinstance(reason, UnknownTopic):
+        return DeliveryToUnknownTopic(
+            f"{text}. The cluster does not create topics by itself; create it: barnabas topic create {topic}",
+            reason.code,
+        )
+    if reason.code is ErrorCode.MESSAGE_TOO_LARGE:
+        text = (
+            f"{text}: the topic's max.message.bytes is smaller than this batch. "
+            f"Raise it: barnabas config set topic {topic} max.message.bytes=..."
+        )
     if isinstance(reason, TimedOut) and trouble:
         text += f" ({trouble})"
     return DeliveryFailed(text, reason.code)

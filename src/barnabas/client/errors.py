@@ -77,6 +77,10 @@ class DeliveryFailed(BarnabasError):
         self.failures = failures
 
 
+class DeliveryToUnknownTopic(DeliveryFailed, UnknownTopic):
+    """A record was not delivered because its topic does not exist and the cluster does not create it."""
+
+
 class SerializationError(BarnabasError):
     """A key or value could not be turned into bytes; nothing was sent."""
 
@@ -96,6 +100,10 @@ class DeserializationError(BarnabasError):
 
 class Closed(BarnabasError):
     """The producer or consumer was closed already."""
+
+
+class UsedAfterFork(BarnabasError):
+    """A client made before a fork was used in the child, where its threads do not exist."""
 
 
 class TransactionAborted(BarnabasError):

@@ -28,6 +28,7 @@ from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition
 
 RESCAN_S = 10.0  # one Metadata request each time
+VISIBLE_WAIT_S = 0.5  # a topic that another node has just created
 TOPIC_WAIT_S = 3.0  # a topic that this very question creates appears in milliseconds; then it does not exist
 
 Partitions = list[TopicPartition]
@@ -124,8 +125,15 @@ class GroupMembership:
 
 class AllPartitions:
     def __init__(
-        self, handle: Any, topics: Sequence[str], start: Where, address: str, only: Sequence[int] | None = None
+        self,
+        handle: Any,
+        topics: Sequence[str],
+        start: Where,
+        address: str,
+        only: Sequence[int] | None = None,
+        creates: bool = True,
     ) -> None:
+        """`creates`: asking for a topic creates it, where the cluster does so."""
         self.assigned: set[TopicPartition] = set()
         self.joined_at: float | None = time.monotonic()
         self.member_id = ""
@@ -135,6 +143,7 @@ class AllPartitions:
         self._start = start
         self._address = address
         self._only = None if only is None else set(only)
+        self._creates = creates
         self._rescan_at = 0.0
 
     def begin(self) -> None:
@@ -162,7 +171,7 @@ class AllPartitions:
             logger.info("cannot look for new partitions: %s", error)
 
     def _named_topic(self, name: str) -> Partitions:
-        deadline = time.monotonic() + TOPIC_WAIT_S
+        deadline = time.monotonic() + (TOPIC_WAIT_S if self._creates else VISIBLE_WAIT_S)
         while True:
             try:
                 found = self._handle.list_topics(name, timeout=LOOKUP_S).topics[name]

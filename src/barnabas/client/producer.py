@@ -28,7 +28,7 @@ from barnabas.client.connection import (
 )
 from barnabas.client.delivery import WAIT_SLICE_S, Deliveries, Delivery, OnDelivery, Unseen, explain
 from barnabas.client.errors import BadSetting, BarnabasError, SerializationError, TimedOut
-from barnabas.client.living import close_at_exit
+from barnabas.client.exit_hooks import ForkedHandle, never_free, register
 from barnabas.client.outgoing import Headers, listed, refusal, refuse_closed, refuse_outside
 from barnabas.client.partitioners import PartitionCounts, PartitionerName, PartitionFunction, Partitioning, make_chooser
 from barnabas.client.producer_settings import TRANSACTION_TIMEOUT_S, producer_settings
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from barnabas.client.consumer import Consumer
 
 POLL_EVERY = 256  # sends between two looks at librdkafka's answers; a look costs as much as half a send
+LIBRDKAFKA_MAX_BYTES = 1_000_000  # its default for message.max.bytes
 EXIT_FLUSH_S = 10.0  # a block that already failed does not wait two minutes more
 
 
@@ -79,8 +80,9 @@ class Producer:
             transaction_timeout,
         )
         settings = producer_settings(bootstrap, acks, *ours, config, librdkafka)
-        handle = open_handle(WatchedLibrdkafka, {**settings, "error_cb": self._troubles}, "producer")
+        handle = open_handle(WatchedLibrdkafka, {**settings, "error_cb": self._troubles}, "producer", Producer)
         self._librdkafka = handle
+        self._max_bytes = int(settings.get("message.max.bytes", LIBRDKAFKA_MAX_BYTES))
         if connect_timeout is not None:
             ensure_reachable(self._librdkafka, bootstrap, connect_timeout, self._troubles)
         chooser = make_chooser(partitioner, batch_bytes, linger_ms)
@@ -98,7 +100,7 @@ class Producer:
         self.unseen = Unseen()
         self.undelivered = self.unseen.add
         self._closed = False
-        close_at_exit(self)
+        register(self)
 
     # --- sending -----------------------------------------------------------------------------------------------------
 
@@ -162,7 +164,7 @@ class Producer:
         except BufferError:
             return False
         except (KafkaException, TypeError, AttributeError) as error:
-            raise refusal(error, topic, data, key, self.bootstrap, self._transactions) from None
+            raise refusal(error, topic, data, key, self.bootstrap, self._max_bytes, self._transactions) from None
         self._sends += 1
         if not self._sends % POLL_EVERY:
             self._librdkafka.poll(0)
@@ -239,6 +241,13 @@ class Producer:
 
     def at_exit(self) -> None:
         self.close(EXIT_FLUSH_S)
+
+    def after_fork(self, forked: ForkedHandle) -> None:
+        never_free(self._librdkafka)
+        self._librdkafka, self._produce, self._choose = forked, forked.refuse, None
+        if self._transactions is not None:
+            self._transactions.end(forked.error())
+        self._closed = True
 
     # --- for the handles ---------------------------------------------------------------------------------------------
 

@@ -11,8 +11,9 @@ from typing import Any
 
 from barnabas.client.connection import librdkafka_settings
 from barnabas.client.errors import BadSetting
+from barnabas.client.setting_names import refuse_foreign
 
-TOPIC_WAIT_MS = 10_000  # a topic that is not there by then is not being created: the record fails, and says why
+TOPIC_WAIT_MS = 5_000  # a topic that is not there by then is not being created: the record fails, and says why
 TRANSACTION_TIMEOUT_S = 60.0
 
 
@@ -43,6 +44,7 @@ def producer_settings(
     }
     if transactional_id is not None:
         ours |= _transactional(transactional_id, transaction_timeout, delivery_timeout, ours)
+    refuse_foreign("producer", extra)
     return librdkafka_settings(bootstrap, ours, config, extra)
 
 

@@ -122,6 +122,10 @@ class Transactions:
         self._death = self._death or Closed("this producer is closed")
         self.state = "dead"
 
+    def end(self, death: BarnabasError) -> None:
+        """Nothing may be asked any more, and `death` is the reason that is given."""
+        self._death, self.state = death, "dead"
+
     def refusal(self, error: KafkaError, doing: str) -> BarnabasError | None:
         """Why a record is not taken, when the reason is its transaction's."""
         if error.code() == KafkaError._FATAL:

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -90,6 +91,28 @@ def test_settings_that_make_no_sense(options: dict[str, object]) -> None:
     with pytest.raises(BadSetting) as caught:
         Producer("127.0.0.1:1", connect_timeout=None, **options)  # type: ignore[arg-type]
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        (Producer, {"lingerms": 3}, "there is no setting 'lingerms'. Did you mean linger_ms?"),
+        (Producer, {"linger": 3}, "there is no setting 'linger'. Did you mean linger_ms?"),
+        (Producer, {"config": {"socket.timeout": 3}}, "Did you mean socket.timeout.ms?"),
+        (Producer, {"group_id": "g"}, "group_id is a setting of a consumer, not of a producer"),
+        (Consumer, {"grup": "g"}, "there is no setting 'grup'. Did you mean group?"),
+        (Consumer, {"retries": 3}, "retries is a setting of a producer, not of a consumer"),
+        (Admin, {"linger_ms": 3}, "linger_ms is a setting of a producer, not of an admin"),
+        (Consumer, {"zzz": 3}, "there is no setting 'zzz'"),
+    ],
+)
+def test_an_unknown_setting_comes_with_the_name_it_resembles(
+    kind: Callable[..., object], options: dict[str, object], message: str
+) -> None:
+    topics = ["t"] if kind is Consumer else []
+    with pytest.raises(BadSetting) as caught:
+        kind(*topics, bootstrap="127.0.0.1:1", connect_timeout=None, **options)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
