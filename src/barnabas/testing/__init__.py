@@ -8,22 +8,23 @@
             node.fail_next("Produce", "NOT_LEADER_OR_FOLLOWER")
             ...
 
-With pytest, ask for the fixture `barnabas_node` and get the same. It is the real node, with its real log in a temporary
-folder; only the process is yours.
+With pytest, ask for the fixture `barnabas_node` (or `barnabas_cluster`, three nodes) and get the same. They are real
+nodes, with their real logs in a temporary folder; only the process is yours.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from barnabas.testing.cluster import RunningCluster, running_cluster
     from barnabas.testing.node import RunningNode, running_node
 
-__all__ = ["RunningNode", "running_node"]
+__all__ = ["RunningCluster", "RunningNode", "running_cluster", "running_node"]
 
 
 def __getattr__(name: str) -> Any:
     """Loaded when first used: the pytest plugin in this package is imported by every pytest run of the environment."""
     if name not in __all__:
         raise AttributeError(name)
-    from barnabas.testing import node
+    from barnabas.testing import cluster, node
 
-    return getattr(node, name)
+    return getattr(cluster if name.lower().endswith("cluster") else node, name)

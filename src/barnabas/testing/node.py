@@ -10,7 +10,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -37,26 +37,38 @@ class RunningNode:
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._node: Node | None = None
+        self._ready: Future[str] = Future()
 
     # --- life -------------------------------------------------------------------------------------------------------
 
     def start(self) -> "RunningNode":
-        ready: Future[str] = Future()
-        self._thread = threading.Thread(target=self._run, args=(ready,), name="barnabas-node", daemon=True)
+        self.launch()
+        return self.wait_until_ready()
+
+    def launch(self) -> None:
+        """Starts without waiting; a node of several waits for the others."""
+        self._ready = Future()
+        self._thread = threading.Thread(target=self._run, args=(self._ready,), name="barnabas-node", daemon=True)
         self._thread.start()
-        self.bootstrap = ready.result(_START_SECONDS)
+
+    def wait_until_ready(self) -> "RunningNode":
+        self.bootstrap = self._ready.result(_START_SECONDS)
         self._port = int(self.bootstrap.rsplit(":", 1)[1])  # a restart comes back where its clients look
         return self
+
+    def ask_to_stop(self) -> None:
+        """Begins a clean stop without waiting for its end."""
+        if self._thread is not None and self._node is not None and self._loop is not None:
+            with suppress(RuntimeError):  # it has ended by itself, and its loop is closed
+                self._loop.call_soon_threadsafe(self._node.stopped.set)
 
     def stop(self) -> None:
         """Stop cleanly; the data stays until the context ends, and `start` goes on with it."""
         if self._thread is None:
             return
-        assert self._loop is not None and self._node is not None
-        node = self._node
-        self._loop.call_soon_threadsafe(node.stopped.set)
+        self.ask_to_stop()
         self._thread.join(_START_SECONDS)
-        self._thread = None
+        self._thread = self._node = None
 
     def restart(self) -> None:
         self.stop()
@@ -87,15 +99,22 @@ class RunningNode:
 
     def fail_next(self, api: str, error: str | ErrorCode, *, times: int = 1) -> None:
         """The next requests of this API get this error instead of being done."""
-        self._faults.order(Fault(_api_key(api), error=_error_code(error)), times)
+        self._order(Fault(_api_key(api), error=_error_code(error)), times)
 
     def delay(self, api: str, milliseconds: int, *, times: int = -1) -> None:
         """Requests of this API wait first; every one until `heal`, or so many."""
-        self._faults.order(Fault(_api_key(api), delay_ms=milliseconds), times)
+        if milliseconds < 0:
+            raise ValueError(f"delay({api!r}, {milliseconds}): a delay is 0 ms or more")
+        self._order(Fault(_api_key(api), delay_ms=milliseconds), times)
 
     def disconnect_next(self, api: str, *, times: int = 1) -> None:
         """The connection is cut when such a request arrives, before anything is done."""
-        self._faults.order(Fault(_api_key(api), disconnect=True), times)
+        self._order(Fault(_api_key(api), disconnect=True), times)
+
+    def _order(self, fault: Fault, times: int) -> None:
+        if times < 1 and times != -1:
+            raise ValueError(f"times={times}: a number of requests, or -1 for all until heal()")
+        self._faults.order(fault, times)
 
     def heal(self) -> None:
         """No more faults."""

@@ -3,12 +3,13 @@
 import socket
 import struct
 import time
+from collections.abc import Callable
 
 import pytest
 from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 
-from barnabas.testing import RunningNode, running_node
+from barnabas.testing import RunningCluster, RunningNode, running_node
 
 
 def send(node: RunningNode, value: bytes, **conf: object) -> str | None:
@@ -183,3 +184,38 @@ def test_bytes_that_are_no_request_close_the_connection(barnabas_node: RunningNo
             connection.sendall(frame)
             assert connection.recv(100) == b""
     assert send(barnabas_node, b"still here") is None
+
+
+@pytest.mark.barnabas(settings={"auto.create.topics.enable": False})
+def test_the_marker_sets_the_node_up(barnabas_node: RunningNode) -> None:
+    conf = {"message.timeout.ms": 2000, "topic.metadata.propagation.max.ms": 100}
+    assert send(barnabas_node, b"x", **conf) in ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC")
+
+
+@pytest.mark.barnabas(settings={"default.replication.factor": 3, "min.insync.replicas": 2})
+def test_a_cluster_goes_on_without_one_of_its_nodes(barnabas_cluster: RunningCluster) -> None:
+    first, second, third = barnabas_cluster.nodes.values()
+    assert send(first, b"one") is None
+    second.stop()
+    assert send(third, b"two") is None
+    second.start()
+    first.stop()
+    assert send(second, b"three") is None
+    assert read(third, 3) == [b"one", b"two", b"three"]
+
+
+@pytest.mark.parametrize(
+    ("order", "reason"),
+    [
+        (lambda node: node.delay("Fetch", -1), "0 ms or more"),
+        (lambda node: node.delay("Fetch", 1, times=0), "times=0"),
+        (lambda node: node.fail_next("Fetch", "NOT_LEADER", times=-2), "times=-2"),
+        (lambda node: node.fail_next("Fetch", "NO_SUCH_ERROR"), "NO_SUCH_ERROR"),
+        (lambda node: node.disconnect_next("Fitch"), "Fitch"),
+    ],
+)
+def test_an_impossible_fault_is_refused(
+    barnabas_node: RunningNode, order: Callable[[RunningNode], None], reason: str
+) -> None:
+    with pytest.raises(ValueError, match=reason):
+        order(barnabas_node)
