@@ -32,6 +32,7 @@ from barnabas.broker.lifecycle import Lifecycle
 from barnabas.broker.listener import Listener
 from barnabas.broker.metadata_log import MetadataLog
 from barnabas.broker.metrics.health import STATUS_FILE, Health
+from barnabas.broker.metrics.loop_watchdog import Hold, LoopHolds, LoopWatchdog
 from barnabas.broker.partitions import PartitionTable
 from barnabas.broker.peers import Peers
 from barnabas.broker.producer_ids import ProducerIds
@@ -77,6 +78,7 @@ class Node:
         self.is_open = False
         self.bootstrap = ""
         self._starting: asyncio.Task[Any] | None = None
+        self._watchdog: LoopWatchdog | None = None
 
     # --- start ------------------------------------------------------------------------------------------------------
 
@@ -134,10 +136,19 @@ class Node:
         self.groups.wake()
 
     def _publish_health(self) -> None:
+        self.loop_holds = LoopHolds()
+        self.health.figures["loop"] = self.loop_holds.figures
+        if self.ground.watches_loop:
+            self._watchdog = LoopWatchdog(self._loop_held)
+            self._watchdog.start()
         if self.ground.writes_status:
             facts = {"pid": os.getpid(), "node_id": self.node_id, "bootstrap": self.bootstrap}
             path = str(self.data_dir / STATUS_FILE)
             self.health.publish(facts, self.read_threads, partial(self.ground.disk.write_whole, path, sync=False))
+
+    def _loop_held(self, hold: Hold) -> None:
+        self.loop_holds.record(hold, asyncio.get_running_loop().time())
+        self.health.changed()
 
     def _make_listener(self, plan: membership.Plan) -> None:
         self.dispatcher = Dispatcher(self)
@@ -341,6 +352,8 @@ class Node:
         self.chores.stop()
         self.health.close()
         self.producer_expiry.stop()
+        if self._watchdog is not None:
+            self._watchdog.stop()
         self.transactions.close()
         self.groups.close()
         self.replication.stop()

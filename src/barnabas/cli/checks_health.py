@@ -24,6 +24,7 @@ def checks(folder: Path) -> Iterator[Check]:
             continue
         said = True
         yield from _problems(status)
+        yield from _loop(status)
     if not said:
         yield Check("ok", "problems", f"no node runs with its data in {folder}")
 
@@ -60,3 +61,18 @@ def _problems(status: dict[str, Any]) -> Iterator[Check]:
         yield Check("warn", "problems", f"node {node}: {status['problems_omitted']} more", "Look at the node's log.")
     if not problems:
         yield Check("ok", "problems", f"none on node {node}")
+
+
+def _loop(status: dict[str, Any]) -> Iterator[Check]:
+    """Every client waits while one callback runs (broker/metrics/loop_watchdog.py)."""
+    loop = status.get("loop")
+    if not isinstance(loop, dict):
+        return
+    if not loop["holds"]:
+        yield Check("ok", "loop", f"node {status.get('node_id')}: never held for more than {loop['budget_ms']} ms")
+        return
+    served = f", serving {loop['worst_request']}" if loop["worst_request"] else ""
+    told = f"node {status.get('node_id')}: held {human.plural(loop['holds'], 'time')}, at worst {loop['worst_ms']} ms"
+    yield Check(
+        "warn", "loop", f"{told} by {loop['worst_where']}{served}", "All clients waited. Look at the node's log."
+    )

@@ -60,6 +60,8 @@ RECENT_BATCHES_MAX = 1_024  # positions of the newest batches kept in memory, 16
 CLEANER_MAP_ENTRIES = 350_000  # keys in one pass of the cleaner, about 190 bytes each: 64 MB; more keys, more passes
 
 # --- what a node tells of itself ------------------------------------------------------------------------------------
+LOOP_BUDGET_MS = 50  # one callback of the loop; every connection waits for it (metrics/loop_watchdog.py)
+LOOP_HOLD_SITES_MAX = 50  # functions remembered that held the loop longer
 HEALTH_PROBLEMS_MAX = 200  # things that fail now, each a line of `doctor`; more are only counted
 HEALTH_REASON_MAX_CHARS = 500  # of a reason shown there
 

@@ -13,6 +13,7 @@ import pytest
 
 from barnabas.broker.metrics import health
 from barnabas.broker.metrics.health import STATUS_FILE, Health
+from barnabas.broker.metrics.loop_watchdog import LoopHolds
 from barnabas.cli import checks_health
 from barnabas.model.limits import HEALTH_PROBLEMS_MAX
 from barnabas.storage.disk import DISK
@@ -42,12 +43,12 @@ def test_doctor_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
     async def run(threads: ThreadPoolExecutor) -> None:
         node = Health()
-        node.figures["loop"] = lambda: {"worst_ms": 7}
+        node.figures["loop"] = LoopHolds().figures
         node.publish(
             {"pid": os.getpid(), "node_id": 3}, threads, lambda data: DISK.write_whole(str(path), data, sync=False)
         )
         await _until(lambda: bool(_status(path)))
-        assert _status(path)["loop"] == {"worst_ms": 7}
+        assert _status(path)["loop"]["holds"] == 0
         node.failed("compaction", "t-0", "no space", "Make room.")
         node.failed("compaction", "t-0", "no space", "Make room.")
         await _until(lambda: bool(_status(path)["problems"]))
@@ -59,6 +60,7 @@ def test_doctor_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert (shown[0].status, shown[0].what) == ("warn", "compaction")
     assert shown[0].told == "node 3, t-0: no space (2 times)"
     assert shown[0].way_out == "Make room."
+    assert (shown[1].what, shown[1].told) == ("loop", "node 3: never held for more than 50 ms")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 2}', '{"version": 1, "pid": 0.5e99}', '{"version": 1}'])
