@@ -7,6 +7,8 @@ committed, its timers are set, and a request that finds it not yet rebuilt from 
     a request comes before that              a small log is replayed at once, else COORDINATOR_LOAD_IN_PROGRESS
     the leader epoch moves, or is lost       the machine is dropped; whoever waits is told NOT_COORDINATOR
     a record cannot be written               the machine has run ahead of its log: dropped, COORDINATOR_NOT_AVAILABLE
+    the machine raises what is no KafkaError the same, said loudly: it is loaded from its log again, with back-off when
+                                             it fails again; the request it failed on is told UNKNOWN_SERVER_ERROR
 
 What a new leader finds at the end of its log may not be committed yet. It will be, if this leader lasts, so the machine
 starts from it; but no reply leaves before it is (`appended_to`). While too few replicas are in sync nothing can be
@@ -17,12 +19,13 @@ import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from barnabas.broker.clock import wall_ms
 from barnabas.broker.context import RequestContext
+from barnabas.broker.coordinator.failures import ShardFailures
 from barnabas.broker.partition import HostedPartition
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.storage.damage import Damaged
@@ -39,6 +42,7 @@ log = logging.getLogger(__name__)
 _LOAD_AT_ONCE_BYTES = 1024 * 1024  # a larger log is replayed a piece at a time, and clients wait
 _LOAD_STEP_RECORDS = 2_000  # between steps the loop serves others
 _AGAIN_MS = 500  # until a machine that could not be loaded, or not write, is looked at again
+_AFTER_BACKOFF_MS = 5  # a timer may fire a moment early; the shard would be found still waiting
 _UNREADABLE = (KafkaError, Damaged, ProtocolError, OSError)
 READS = frozenset({9, 12, 15, 16, 65, 66, 69})  # APIs of which no record comes: they are answered from what is known
 Answer = dict[str, Any]
@@ -89,6 +93,7 @@ class Coordinators(ABC, Generic[M]):
         self._asleep: deque[int] = deque()  # led, and not looked at yet
         self._waking: asyncio.Task[None] | None = None
         self._later: dict[int, asyncio.TimerHandle] = {}  # to be looked at again
+        self.failures = ShardFailures()
         self._closed = False
         node.partitions.on_leadership(self._leadership)
 
@@ -123,6 +128,8 @@ class Coordinators(ABC, Generic[M]):
             raise KafkaError(ErrorCode.NOT_COORDINATOR)
         if index in self._loading:
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        if self.failures.waits(index, self._node.clock.steady_ms()):
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{partition.id} failed and is loaded again soon")
         try:
             hosted = Hosted(partition, self._make(partition))
             if partition.log.size_bytes > _LOAD_AT_ONCE_BYTES:
@@ -136,6 +143,10 @@ class Coordinators(ABC, Generic[M]):
             log.error("%s cannot be loaded: %s", partition.id, error)
             self._again(index)
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, str(error)) from error
+        except Exception as error:  # a defect met while replaying: this shard is out of order, the others are not
+            if hosted is not None:
+                self._failed(hosted, error, loading=True)
+            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{partition.id} cannot be replayed") from error
         self._ready(index, hosted)
         if self._hosted.get(index) is not hosted:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)  # what it had to write could not be written
@@ -154,6 +165,7 @@ class Coordinators(ABC, Generic[M]):
         if partition.id.topic != self.topic:
             return
         self._drop(partition.id.partition, ErrorCode.NOT_COORDINATOR)
+        self.failures.forget(partition.id.partition)
         if leads and self._node.is_open:
             self._asleep.append(partition.id.partition)
             self._wake_up()
@@ -167,10 +179,10 @@ class Coordinators(ABC, Generic[M]):
         if self._waking is None and not self._closed:
             self._waking = asyncio.ensure_future(self._wake_all())
 
-    def _again(self, index: int) -> None:
+    def _again(self, index: int, delay_ms: int = _AGAIN_MS) -> None:
         """It could not be loaded, or not write: it is looked at once more, because its timers are owed to somebody."""
         if index not in self._later and not self._closed:
-            self._later[index] = asyncio.get_running_loop().call_later(_AGAIN_MS / 1000, self._look_again, index)
+            self._later[index] = asyncio.get_running_loop().call_later(delay_ms / 1000, self._look_again, index)
 
     def _look_again(self, index: int) -> None:
         del self._later[index]
@@ -201,6 +213,8 @@ class Coordinators(ABC, Generic[M]):
             if isinstance(error, Damaged):
                 hosted.partition.found_damaged(error)  # another replica may have it whole, and load it
             self._again(index)
+        except Exception as error:  # as in `at`: only this shard is out of order
+            self._failed(hosted, error, loading=True)
         finally:
             if self._loading.get(index) is asyncio.current_task():
                 del self._loading[index]
@@ -227,7 +241,7 @@ class Coordinators(ABC, Generic[M]):
     def _ready(self, index: int, hosted: Hosted[M]) -> None:
         self._hosted[index] = hosted
         hosted.appended_to = hosted.partition.log.log_end_offset
-        self.drive(hosted, hosted.machine.loaded(self._node.clock.steady_ms()))
+        self.step(hosted, lambda now_ms: hosted.machine.loaded(now_ms))
 
     # --- requests and effects ---------------------------------------------------------------------------------------
 
@@ -241,6 +255,35 @@ class Coordinators(ABC, Generic[M]):
         hosted.waiting[token] = None
         token.add_done_callback(hosted.waiting.pop)
         return token
+
+    def step(self, hosted: Hosted[M], decide: "Callable[[int], Effects]", token: Token | None = None) -> None:
+        """Let the machine decide and do what it decided: the only way to it, so that it cannot fail unseen.
+
+        `decide` is given the time; `token` belongs to the request that it is about.
+        """
+        try:
+            self.drive(hosted, decide(self._node.clock.steady_ms()))
+        except Exception as error:  # the machine's memory and its log may differ now, whatever this was
+            if token is not None and not token.done():
+                token.set_exception(KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the coordinator failed"))
+            self._failed(hosted, error)
+
+    def _failed(self, hosted: Hosted[M], error: Exception, *, loading: bool = False) -> None:
+        index = hosted.partition.id.partition
+        backoff_ms = self.failures.note(index, self._node.clock.steady_ms(), at_once=not loading)
+        log.error(
+            "coordinator of %s failed %s (%s: %s); it is dropped and loaded again from its log %s, %d failures since "
+            "the start. The other partitions are not affected; please report this with the lines below",
+            hosted.partition.id,
+            "while loading" if loading else "on a request or timer",
+            type(error).__name__,
+            error,
+            f"in {backoff_ms} ms" if backoff_ms else "at once",
+            self.failures.total,
+            exc_info=error,
+        )
+        self._drop_machine(hosted, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        self._again(index, backoff_ms + _AFTER_BACKOFF_MS)
 
     def drive(self, hosted: Hosted[M], effects: Effects) -> None:
         if effects.records and not self._append(hosted, effects):
@@ -295,7 +338,7 @@ class Coordinators(ABC, Generic[M]):
         if hosted.partition.under_min_isr:
             hosted.timer = asyncio.get_running_loop().call_later(_AGAIN_MS / 1000, self._due, hosted)
             return
-        self.drive(hosted, hosted.machine.tick(self._node.clock.steady_ms()))
+        self.step(hosted, lambda now_ms: hosted.machine.tick(now_ms))
 
     # --- leaving ----------------------------------------------------------------------------------------------------
 

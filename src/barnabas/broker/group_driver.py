@@ -5,7 +5,6 @@ their machines. The machine itself is imported when the first client comes to a 
 without it.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any
@@ -44,8 +43,8 @@ class GroupDriver(Coordinators["GroupShard"]):
     def _ask(self, hosted: "Hosted[GroupShard]", request: Any, context: RequestContext) -> "Answer | Token":
         self.check_writable(hosted, context.api_key)
         token = self.new_token(hosted)
-        now_ms = self._node.clock.steady_ms()
-        self.drive(hosted, hosted.machine.handle(request, request_info(context), now_ms, token))
+        info = request_info(context)
+        self.step(hosted, lambda now_ms: hosted.machine.handle(request, info, now_ms, token), token)
         return settled(token)
 
     def ask_each(
@@ -63,24 +62,32 @@ class GroupDriver(Coordinators["GroupShard"]):
             group_id = item if isinstance(item, str) else item.group_id
             order.append(group_id)
             parts.setdefault(self.index_of(group_id) if self.partition_count else -1, []).append(item)
-        answers: list[Answer | Token] = []
+        answers: list[Answer | Awaitable[Answer]] = []
         for index, items in parts.items():
             part = copy(request)
             setattr(part, asked, items)
             try:
                 if index < 0:
                     raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-                answers.append(self._ask(self.at(index), part, context))
+                answer = self._ask(self.at(index), part, context)
+                answers.append(answer if isinstance(answer, dict) else _answer_or_refusal(answer, part, context))
             except KafkaError as error:
                 answers.append(refusal(context.api_key, part, context.api_version, error.code, error.message))
-        done = [answer for answer in answers if not isinstance(answer, asyncio.Future)]
+        done = [answer for answer in answers if isinstance(answer, dict)]
         if len(done) < len(answers):
             return _joined_later(answers, answered, order, also or {})
         return _joined(done, answered, order, also or {})
 
     def list_groups(self, states: Sequence[str], types: Sequence[str]) -> list[dict[str, Any]]:
         """The groups of every coordinator on this node."""
-        return [group for hosted in self.every() for group in hosted.machine.list_groups(states, types)]
+        found: list[dict[str, Any]] = []
+        for hosted in self.every():
+            try:
+                found += hosted.machine.list_groups(states, types)
+            except Exception as error:  # as in `step`: this shard is dropped, and the client asks again
+                self._failed(hosted, error)
+                raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "a coordinator failed") from error
+        return found
 
     def transaction_ended(self, index: int, producer_id: int, commit: bool, offset: int) -> None:
         """A marker was written to a partition of ours: the offsets of that transaction count now, or never.
@@ -90,8 +97,7 @@ class GroupDriver(Coordinators["GroupShard"]):
         hosted = self._hosted.get(index)
         if hosted is not None:
             hosted.appended_to = max(hosted.appended_to, offset)
-            now_ms = self._node.clock.steady_ms()
-            self.drive(hosted, hosted.machine.transaction_ended(producer_id, commit, now_ms))
+            self.step(hosted, lambda now_ms: hosted.machine.transaction_ended(producer_id, commit, now_ms))
 
     def _replay_batch(self, machine: "GroupShard", header: BatchHeader, batch: memoryview) -> None:
         if not header.is_transactional:
@@ -106,17 +112,28 @@ class GroupDriver(Coordinators["GroupShard"]):
                     machine.replay_transactional(header.producer_id, record.key, record.value)
 
     def metadata_changed(self) -> None:
-        now_ms = self._node.clock.steady_ms()
         for hosted in list(self._hosted.values()):
-            self.drive(hosted, hosted.machine.on_metadata_change(now_ms))
+            self.step(hosted, hosted.machine.on_metadata_change)
 
     def settings_changed(self) -> None:
         for hosted in self._hosted.values():
             hosted.machine.update_config(self._config())
 
 
-async def _joined_later(answers: "list[Answer | Token]", answered: str, order: list[str], also: Answer) -> Answer:
-    done = [await answer if isinstance(answer, asyncio.Future) else answer for answer in answers]
+async def _answer_or_refusal(token: Token, part: Any, context: RequestContext) -> Answer:
+    """A coordinator that fails meanwhile refuses its own part of the request, not the others'."""
+    from barnabas.core.groups.refusals import refusal
+
+    try:
+        return await token
+    except KafkaError as error:
+        return refusal(context.api_key, part, context.api_version, error.code, error.message)
+
+
+async def _joined_later(
+    answers: "list[Answer | Awaitable[Answer]]", answered: str, order: list[str], also: Answer
+) -> Answer:
+    done = [answer if isinstance(answer, dict) else await answer for answer in answers]
     return _joined(done, answered, order, also)
 
 

@@ -49,7 +49,7 @@ class TxnDriver(Coordinators["TxnShard"]):
     def _ask(self, hosted: "Hosted[TxnShard]", request: Any, info: Any) -> "Answer | Token":
         self.check_writable(hosted, info.api_key)
         token = self.new_token(hosted)
-        self.drive(hosted, hosted.machine.handle(request, info, self._node.clock.steady_ms(), token))
+        self.step(hosted, lambda now_ms: hosted.machine.handle(request, info, now_ms, token), token)
         return settled(token)
 
     def ask_everywhere(self, request: Any, context: RequestContext) -> list[Answer]:
@@ -121,11 +121,10 @@ class TxnDriver(Coordinators["TxnShard"]):
         written: list[TopicPartition],
         failed: list[TopicPartition],
     ) -> None:
-        now_ms = self._node.clock.steady_ms()
         if written and self._is_current(hosted):
-            self.drive(hosted, hosted.machine.markers_written(sent, written, now_ms))
+            self.step(hosted, lambda now_ms: hosted.machine.markers_written(sent, written, now_ms))
         if failed and self._is_current(hosted):
-            self.drive(hosted, hosted.machine.markers_failed(sent, failed, now_ms))
+            self.step(hosted, lambda now_ms: hosted.machine.markers_failed(sent, failed, now_ms))
 
     def close(self) -> None:
         super().close()

@@ -31,6 +31,7 @@ PRODUCER_IDLE_BEFORE_DROP_MS = 5 * 60_000  # clients repeat a batch for two minu
 # --- consumer groups ------------------------------------------------------------------------------------------------
 GROUP_NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60_000  # a member whose first JoinGroup hangs longer is gone (Kafka's number)
 GROUP_PENDING_MEMBERS_MAX = 10_000  # ids handed out in one group that have not come back (KIP-394)
+GROUP_TEXT_MAX_BYTES = 32_767  # ids and names: what a 16-bit length in a record of `__consumer_offsets` can carry
 GROUP_REGEX_MAX_CHARS = 4_096  # a subscription's pattern; RE2 keeps its running time linear, this its program
 GROUP_REGEX_MAX_BYTES = 8 << 20  # memory of one compiled pattern (RE2's own default)
 

@@ -26,6 +26,7 @@ from barnabas.core.groups.consumer.group import ConsumerGroup
 from barnabas.core.groups.consumer.load import load_consumer
 from barnabas.core.groups.consumer.metadata import topics_changed
 from barnabas.core.groups.effects import Effects, RequestInfo
+from barnabas.core.groups.lengths import check_lengths
 from barnabas.core.groups.offsets.expire import arm_expiry, forget_stale_topics
 from barnabas.core.groups.offsets.fetch import TopicRequest, fetch_offsets
 from barnabas.core.groups.offsets.transactional import replay_transactional, transaction_ended
@@ -45,6 +46,7 @@ class GroupShard:
     def handle(self, request: Any, context: RequestInfo, now_ms: int, token: object) -> Effects:
         world = self._begin(now_ms)
         try:
+            check_lengths(request, context)
             HANDLERS[context.api_key](world, request, context, token)
         except KafkaError as error:
             world.reply(token, refusal(context.api_key, request, context.api_version, error.code, error.message))

@@ -19,6 +19,7 @@ from typing import Any
 from barnabas.core.groups.classic.group import ClassicGroup, ClassicState
 from barnabas.core.groups.classic.rebalance import heard_from
 from barnabas.core.groups.effects import RequestInfo
+from barnabas.core.groups.lengths import is_too_long
 from barnabas.core.groups.records.keys import Kind, RecordKey
 from barnabas.core.groups.records.offset_commit import NO_EXPIRY, CommittedOffset
 from barnabas.core.groups.world import World
@@ -28,6 +29,7 @@ from barnabas.model.ids import ZERO_UUID
 _TOPIC_IDS_SINCE = 10
 _EPOCHS_SINCE = 9
 _RETENTION_UNTIL = 4
+_LATEST_MS = 2**63 - 1  # what the record can carry
 
 # Says whether this member may commit this partition; the group's answer to "who are you" is already given.
 PartitionCheck = Callable[[str, int], ErrorCode]
@@ -37,7 +39,7 @@ def commit_offsets(world: World, request: Any, info: RequestInfo, token: object)
     check = may_commit(world, request, info.api_version, request.generation_id_or_member_epoch)
     expires_ms = NO_EXPIRY
     if info.api_version <= _RETENTION_UNTIL and request.retention_time_ms >= 0:
-        expires_ms = world.now_ms + request.retention_time_ms
+        expires_ms = min(world.now_ms + request.retention_time_ms, _LATEST_MS)
     answers, records = offset_records(world, request, info.api_version, check, expires_ms)
     for key, kept in records:
         world.write(key, kept.encode())
@@ -61,7 +63,9 @@ def offset_records(
             code = problem
             if code is ErrorCode.NONE and not 0 <= number < count:
                 code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            if code is ErrorCode.NONE and len(metadata) > world.config.offset_metadata_max_bytes:
+            if code is ErrorCode.NONE and (
+                len(metadata) > world.config.offset_metadata_max_bytes or is_too_long(metadata)
+            ):
                 code = ErrorCode.OFFSET_METADATA_TOO_LARGE
             if code is ErrorCode.NONE:
                 code = check(name, number)

@@ -1,0 +1,1 @@
+"""Coordinators: the machines of groups and transactions on the nodes that lead their partitions."""
