@@ -43,7 +43,12 @@ class ControllerDriver:
 
     def _new_machine(self, image: MetadataImage) -> Controller:
         ground = self._node.ground
-        return Controller(image, self._node.settings, random=ground.random(), new_id=ground.new_uuid)
+        return Controller(
+            image, self._node.settings, random=ground.random(), new_id=ground.new_uuid, controllers=self._voter_ids
+        )
+
+    def _voter_ids(self) -> list[int]:
+        return [voter.id for voter in self._node.quorum.raft.voters.voters]
 
     # --- the quorum says --------------------------------------------------------------------------------------------
 

@@ -137,6 +137,6 @@ def _as_told(node: "Node", plan: Plan, bound: Endpoint) -> Endpoint:
     return Endpoint(bound.name, bound.protocol, host, bound.port)
 
 
-def shown(endpoint: Endpoint) -> str:
+def shown(endpoint: Endpoint | QuorumEndpoint) -> str:
     host = "127.0.0.1" if endpoint.host in ("0.0.0.0", "::") else endpoint.host
     return f"[{host}]:{endpoint.port}" if ":" in host else f"{host}:{endpoint.port}"

@@ -164,7 +164,7 @@ class Node:
         self.endpoints = self._addresses.bound
         self.quorum_ports = self._addresses.quorum_ports
         self.inter_broker_listener = str(self.settings["inter.broker.listener.name"] or "").upper()
-        self.bootstrap = identity.shown(self.endpoints[0]) if self.endpoints else ""
+        self.bootstrap = identity.shown(self.endpoints[0] if self.endpoints else self._addresses.quorum)
 
     def _make_rooms(self) -> None:
         ground = self.ground

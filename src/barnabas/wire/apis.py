@@ -2,8 +2,10 @@
 
 Ranges are those of Kafka 4.3, as far as our schema files know them. Produce 0-2 are advertised and refused: older
 librdkafka compresses only when it sees Produce 0 (`advertised_min_version`). What is not in the table is not
-advertised: security and quotas (17, 29-31, 36, 38-41, 48-51), share and streams groups, telemetry.
-What nodes say to each other is served and not advertised (`between_nodes`).
+advertised: SASL and delegation tokens (17, 36, 38-41), the changing of quotas and SCRAM credentials (49, 51), share and
+streams groups, telemetry. ACLs, quotas and SCRAM credentials are answered as a Kafka without them answers.
+What nodes say to each other is served and not advertised to clients (`between_nodes`). A listener of the controllers
+advertises what a controller answers (`CONTROLLER_APIS`), as in Kafka.
 """
 
 from dataclasses import dataclass
@@ -37,6 +39,7 @@ DESCRIBE_GROUPS, LIST_GROUPS, API_VERSIONS, CREATE_TOPICS, DELETE_TOPICS, DELETE
 INIT_PRODUCER_ID, OFFSET_FOR_LEADER_EPOCH = 22, 23
 ADD_PARTITIONS_TO_TXN, ADD_OFFSETS_TO_TXN, END_TXN, WRITE_TXN_MARKERS, TXN_OFFSET_COMMIT = range(24, 29)
 DESCRIBE_PRODUCERS, DESCRIBE_TRANSACTIONS, LIST_TRANSACTIONS = 61, 65, 66
+DESCRIBE_ACLS, CREATE_ACLS, DELETE_ACLS, DESCRIBE_CLIENT_QUOTAS, DESCRIBE_USER_SCRAM_CREDENTIALS = 29, 30, 31, 48, 50
 DESCRIBE_CONFIGS, ALTER_CONFIGS, ALTER_REPLICA_LOG_DIRS, DESCRIBE_LOG_DIRS, CREATE_PARTITIONS = 32, 33, 34, 35, 37
 DELETE_GROUPS, ELECT_LEADERS, INCREMENTAL_ALTER_CONFIGS, OFFSET_DELETE = 42, 43, 44, 47
 DESCRIBE_QUORUM, UPDATE_FEATURES, DESCRIBE_CLUSTER, UNREGISTER_BROKER = 55, 57, 60, 64
@@ -71,6 +74,9 @@ _TABLE = (
     Api(END_TXN, "end_txn", 0, 5, 3),
     Api(WRITE_TXN_MARKERS, "write_txn_markers", 1, 2, 1),
     Api(TXN_OFFSET_COMMIT, "txn_offset_commit", 0, 5, 3),
+    Api(DESCRIBE_ACLS, "describe_acls", 1, 3, 2),
+    Api(CREATE_ACLS, "create_acls", 1, 3, 2),
+    Api(DELETE_ACLS, "delete_acls", 1, 3, 2),
     Api(DESCRIBE_CONFIGS, "describe_configs", 1, 4, 4),
     Api(ALTER_CONFIGS, "alter_configs", 0, 2, 2),
     Api(ALTER_REPLICA_LOG_DIRS, "alter_replica_log_dirs", 1, 2, 2),
@@ -82,6 +88,8 @@ _TABLE = (
     Api(ALTER_PARTITION_REASSIGNMENTS, "alter_partition_reassignments", 0, 1, 0),
     Api(LIST_PARTITION_REASSIGNMENTS, "list_partition_reassignments", 0, 0, 0),
     Api(OFFSET_DELETE, "offset_delete", 0, 0, NEVER_FLEXIBLE),
+    Api(DESCRIBE_CLIENT_QUOTAS, "describe_client_quotas", 0, 1, 1),
+    Api(DESCRIBE_USER_SCRAM_CREDENTIALS, "describe_user_scram_credentials", 0, 0, 0),
     Api(DESCRIBE_QUORUM, "describe_quorum", 0, 2, 0),
     Api(ALTER_PARTITION, "alter_partition", 2, 3, 0, between_nodes=True),
     Api(UPDATE_FEATURES, "update_features", 0, 2, 0),
@@ -110,3 +118,28 @@ _TABLE = (
 )
 
 SERVED: dict[int, Api] = {api.key: api for api in _TABLE}
+
+# What Kafka's message definitions give to a controller's listener beside what nodes say to each other.
+CONTROLLER_APIS = frozenset(api.key for api in _TABLE if api.between_nodes) | {
+    FETCH,
+    API_VERSIONS,
+    CREATE_TOPICS,
+    DELETE_TOPICS,
+    DESCRIBE_ACLS,
+    CREATE_ACLS,
+    DELETE_ACLS,
+    DESCRIBE_CONFIGS,
+    ALTER_CONFIGS,
+    CREATE_PARTITIONS,
+    ELECT_LEADERS,
+    INCREMENTAL_ALTER_CONFIGS,
+    ALTER_PARTITION_REASSIGNMENTS,
+    LIST_PARTITION_REASSIGNMENTS,
+    DESCRIBE_USER_SCRAM_CREDENTIALS,
+    DESCRIBE_QUORUM,
+    UPDATE_FEATURES,
+    DESCRIBE_CLUSTER,
+    UNREGISTER_BROKER,
+    ADD_RAFT_VOTER,
+    REMOVE_RAFT_VOTER,
+}

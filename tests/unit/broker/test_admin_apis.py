@@ -11,11 +11,16 @@ from barnabas.broker.addresses import advertised
 from barnabas.broker.api import (
     alter_configs,
     api_versions,
+    create_acls,
     create_topics,
+    delete_acls,
     delete_topics,
+    describe_acls,
+    describe_client_quotas,
     describe_cluster,
     describe_configs,
     describe_topic_partitions,
+    describe_user_scram_credentials,
     elect_leaders,
     incremental_alter_configs,
     list_config_resources,
@@ -30,7 +35,7 @@ from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import ZERO_UUID
 from barnabas.model.settings import Settings
 from barnabas.wire import codec
-from barnabas.wire.apis import SERVED
+from barnabas.wire.apis import CONTROLLER_APIS, SERVED
 from tests.unit.cluster.stage import Stage
 
 HOST, PORT = "10.0.0.7", 9092
@@ -44,7 +49,8 @@ class FakeNode:
         self.endpoints = (Endpoint("PLAINTEXT", "PLAINTEXT", "0.0.0.0", PORT),)
         self.controller = self
         self.data_dir = Path("/data")
-        self.quorum_ports = frozenset({PORT + 1})
+        self.quorum_ports: frozenset[int] | None = frozenset({PORT + 1})
+        self.has_broker = True
         self.doubts = ()
         self.farewells = Farewells()
 
@@ -354,6 +360,48 @@ def test_api_versions(version: int) -> None:
         assert ("group.version" in supported) == (version >= 4)
         for bad in ("", "a b", "-a"):
             assert ask(node, api_versions, version, client | {"client_software_name": bad}).error_code == 42
+
+
+def test_a_listener_of_the_controllers_names_what_a_controller_answers() -> None:
+    node = FakeNode()
+    client = {"client_software_name": "my-client", "client_software_version": "1.0"}
+    node.quorum_ports = frozenset({PORT})
+    keys = {api.api_key for api in ask(node, api_versions, 4, client).api_keys}
+    assert keys == CONTROLLER_APIS
+    assert {1, 18, 19, 44, 52, 58, 62} <= keys and not {0, 3, 8, 11, 48} & keys
+    node.quorum_ports, node.has_broker = None, False  # a controller that has the listener of a client
+    assert {api.api_key for api in ask(node, api_versions, 4, client).api_keys} == keys
+
+
+def test_what_is_not_served_of_security_is_answered_as_by_a_kafka_without_it() -> None:
+    """MirrorMaker 2 and tools ask for ACLs, quotas and credentials, and know these answers."""
+    node = FakeNode()
+    any_acl = {"resource_type_filter": 1, "pattern_type_filter": 1, "operation": 1, "permission_type": 1}
+    acl = {"resource_type": 2, "resource_name": "t", "principal": "User:a", "host": "*", "operation": 3}
+    for version in (1, 2, 3):
+        found = ask(node, describe_acls, version, any_acl)
+        assert (found.error_code, found.error_message) == (54, "No Authorizer is configured.")
+        made = ask(node, create_acls, version, {"creations": [acl | {"permission_type": 3}] * 2})
+        assert [item.error_code for item in made.results] == [54, 54]
+        assert [item.error_code for item in ask(node, delete_acls, version, {"filters": [any_acl]}).filter_results] == [
+            54
+        ]
+    for version in (0, 1):
+        quotas = ask(node, describe_client_quotas, version, {"components": [], "strict": False})
+        assert (quotas.error_code, list(quotas.entries)) == (0, [])
+    users = ask(node, describe_user_scram_credentials, 0, {"users": None})
+    assert (users.error_code, list(users.results)) == (0, [])
+    named = ask(node, describe_user_scram_credentials, 0, {"users": [{"name": n} for n in ("a", "b", "b")]})
+    assert [(item.user, item.error_code) for item in named.results] == [("a", 91), ("b", 92)]
+
+
+def test_the_replication_factor_that_is_used_is_told() -> None:
+    for brokers, static, told in ((1, {}, "1"), (3, {}, "3"), (3, {"default_replication_factor": "2"}, "2")):
+        node = FakeNode(brokers, **static)
+        resource = {"resource_type": 4, "resource_name": "1", "configuration_keys": ["default.replication.factor"]}
+        body = {"resources": [resource], "include_synonyms": True}
+        (config,) = ask(node, describe_configs, 4, body).results[0].configs
+        assert (config.value, config.synonyms[0].value) == (told, told)
 
 
 def test_an_unknown_version_of_api_versions_gets_the_list_it_needs() -> None:

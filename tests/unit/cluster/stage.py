@@ -1,5 +1,6 @@
 """A controller with its driver reduced to the essential: decide, write (as bytes), read back, apply."""
 
+from collections.abc import Callable, Collection
 from random import Random
 from typing import Any
 
@@ -23,12 +24,21 @@ from barnabas.model.settings import Settings
 
 
 class Stage:
-    def __init__(self, brokers: int = 1, racks: int = 0, settings: Settings | None = None, seed: int = 1) -> None:
+    def __init__(
+        self,
+        brokers: int = 1,
+        racks: int = 0,
+        settings: Settings | None = None,
+        seed: int = 1,
+        controllers: Callable[[], Collection[int]] = tuple,
+    ) -> None:
         self.log: list[bytes] = []
         self.ids = 0
         self.disks: dict[int, int] = {}
         self.now_ms = 0
-        self.controller = Controller(EMPTY_IMAGE, settings or Settings(), random=Random(seed), new_id=self.new_id)
+        self.controller = Controller(
+            EMPTY_IMAGE, settings or Settings(), random=Random(seed), new_id=self.new_id, controllers=controllers
+        )
         for broker_id in range(1, brokers + 1):
             self.register(broker_id, rack=f"r{broker_id % racks}" if racks else None)
 

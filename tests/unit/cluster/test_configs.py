@@ -2,10 +2,10 @@
 
 import pytest
 
-from barnabas.core.cluster import ConfigChange
+from barnabas.core.cluster import ConfigChange, FeatureUpdate
 from barnabas.model import limits
 from barnabas.model.errors import ErrorCode
-from barnabas.model.settings import ResourceType
+from barnabas.model.settings import ResourceType, Settings
 from tests.unit.cluster.stage import Stage
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
@@ -63,7 +63,7 @@ def test_append_begins_with_the_default_and_adds_nothing_twice(stage: Stage) -> 
         (BROKER, "1", ("num.partitions", SET, "3"), INVALID),
         (BROKER, "1", ("log.cleaner.threads", SET, "3"), NONE),
         (BROKER, "1", ("plugin.name", SET, "3"), NONE),
-        (BROKER, "9", ("log.cleaner.threads", SET, "3"), INVALID),
+        (BROKER, "9", ("log.cleaner.threads", SET, "3"), ErrorCode.BROKER_ID_NOT_REGISTERED),
         (BROKER, "x", ("log.cleaner.threads", SET, "3"), INVALID),
         (BROKER, "-1", ("log.cleaner.threads", SET, "3"), INVALID),
         (BROKER, "", ("log.retention.ms", SET, "5"), NONE),
@@ -144,4 +144,37 @@ def test_the_last_setting_of_a_group_takes_its_entry_along(stage: Stage) -> None
     alter(stage, GROUP, "g", ("consumer.session.timeout.ms", SET, "46000"))
     assert (ResourceType.GROUP, "g") in stage.image.configs
     alter(stage, GROUP, "g", ("consumer.session.timeout.ms", DELETE, None))
-    assert stage.image.configs == {}
+    assert (ResourceType.GROUP, "g") not in stage.image.configs
+
+
+def test_a_node_that_is_only_a_controller_can_be_configured() -> None:
+    stage = Stage(1, controllers=lambda: (1, 3000))
+    assert alter(stage, BROKER, "3000", ("log.cleaner.threads", SET, "3")) is NONE
+    assert stage.image.config(ResourceType.BROKER, "3000") == {"log.cleaner.threads": "3"}
+    assert alter(stage, BROKER, "3001", ("log.cleaner.threads", SET, "3")) is ErrorCode.BROKER_ID_NOT_REGISTERED
+
+
+def test_the_cluster_has_a_min_insync_replicas_with_eligible_leader_replicas() -> None:
+    """KIP-966: leaders and the controller must agree on it, so it is set when the cluster is made, and stays set."""
+    stage = Stage(1, settings=Settings({"min.insync.replicas": "2"}))
+    assert stage.image.config(ResourceType.BROKER, "") == {"min.insync.replicas": "2"}
+    assert alter(stage, BROKER, "", ("min.insync.replicas", DELETE, None)) is CONFIG
+    assert alter(stage, BROKER, "1", ("min.insync.replicas", SET, "2")) is CONFIG
+    assert alter(stage, BROKER, "", ("min.insync.replicas", SET, "1")) is NONE
+    stage.do("update_features", [FeatureUpdate("eligible.leader.replicas.version", 0, 2)])
+    assert alter(stage, BROKER, "", ("min.insync.replicas", DELETE, None)) is NONE
+    stage.do("update_features", [FeatureUpdate("eligible.leader.replicas.version", 1, 1)])
+    assert stage.image.config(ResourceType.BROKER, "") == {"min.insync.replicas": "2"}
+
+
+def test_the_features_of_a_release_can_be_set() -> None:
+    """What `kafka-features upgrade --release-version 4.3` asks for."""
+    stage = Stage(1)
+    wanted = {
+        "metadata.version": 30, "kraft.version": 1, "transaction.version": 2, "group.version": 1,
+        "eligible.leader.replicas.version": 1, "share.version": 1, "streams.version": 1,
+    }  # fmt: skip
+    stage.do("update_features", [FeatureUpdate(name, level, 1) for name, level in wanted.items()], True)
+    assert "share.version" not in stage.image.features
+    stage.do("update_features", [FeatureUpdate(name, level, 1) for name, level in wanted.items()])
+    assert wanted.items() <= stage.image.features.items()

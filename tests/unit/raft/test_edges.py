@@ -305,3 +305,10 @@ def test_a_step_is_quick() -> None:
             one.node.step(event, 0)
         best = min(best, (time.process_time() - begun) / len(events))
     assert best < 0.000_2
+
+
+def test_an_idle_leader_is_not_shown_as_stale() -> None:
+    """DescribeQuorum long after the last event: the leader has always fetched just now, as in Kafka."""
+    one = One(1)
+    (leader,) = one.node.view(90_000).current_voters
+    assert (leader.last_fetch_timestamp, leader.last_caught_up_timestamp) == (90_000, 90_000)

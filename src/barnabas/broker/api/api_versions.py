@@ -3,7 +3,7 @@
 The first question of every client. v3 adds features and the client's name and version, which must look like one. Up
 to v3 a feature whose lowest level is 0 is left out of the supported ones, because older clients choke on it
 (KAFKA-17492). A version nobody knows is answered in version 0 with UNSUPPORTED_VERSION and the versions of this one
-API, so that any client can go on (KIP-511).
+API, so that any client can go on (KIP-511). A listener of the controllers names what a controller answers.
 """
 
 import re
@@ -14,14 +14,14 @@ from barnabas.broker.context import RequestContext
 from barnabas.core.cluster import MetadataImage
 from barnabas.core.cluster.features import SUPPORTED
 from barnabas.model.errors import ErrorCode
-from barnabas.wire.apis import API_VERSIONS, SERVED
+from barnabas.wire.apis import API_VERSIONS, CONTROLLER_APIS, SERVED
 from barnabas.wire.codec import encode_response
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
-_answers: "WeakKeyDictionary[Node, tuple[MetadataImage, dict[int, bytes]]]" = WeakKeyDictionary()
+_answers: "WeakKeyDictionary[Node, tuple[MetadataImage, dict[tuple[int, bool], bytes]]]" = WeakKeyDictionary()
 
 
 def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any] | bytes:
@@ -33,10 +33,17 @@ def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any
     known = _answers.get(node)
     if known is None or known[0] is not node.image:
         known = _answers[node] = (node.image, {})
-    body = known[1].get(version)
+    controllers = serves_controllers(node, context)
+    body = known[1].get((version, controllers))
     if body is None:
-        body = known[1][version] = encode_response(API_VERSIONS, version, _body(node.image, version))
+        body = encode_response(API_VERSIONS, version, _body(node.image, version, controllers))
+        known[1][version, controllers] = body
     return body
+
+
+def serves_controllers(node: "Node", context: RequestContext) -> bool:
+    """Is the request on a listener of the controllers, where no broker answers?"""
+    return not node.has_broker or (node.quorum_ports is not None and context.listener_port in node.quorum_ports)
 
 
 def unsupported_version_body(node: "Node") -> dict[str, Any]:
@@ -46,13 +53,13 @@ def unsupported_version_body(node: "Node") -> dict[str, Any]:
     return {"error_code": int(ErrorCode.UNSUPPORTED_VERSION), "api_keys": [served]}
 
 
-def _body(image: MetadataImage, version: int) -> dict[str, Any]:
+def _body(image: MetadataImage, version: int, controllers: bool) -> dict[str, Any]:
     return {
         "error_code": 0,
         "api_keys": [
             {"api_key": api.key, "min_version": api.advertised_min_version, "max_version": api.max_version}
             for api in sorted(SERVED.values(), key=lambda api: api.key)
-            if not api.between_nodes
+            if (api.key in CONTROLLER_APIS if controllers else not api.between_nodes)
         ],
         "supported_features": [
             {"name": name, "min_version": low, "max_version": high}

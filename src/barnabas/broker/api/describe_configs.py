@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.context import RequestContext
 from barnabas.broker.loggers import logger_levels
+from barnabas.core.cluster.assignments import FACTOR, default_factor
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import topic_name_problem
 from barnabas.model.settings import (
     ConfigEntry,
     ConfigSource,
     ResourceType,
+    Synonym,
     cluster_entries,
     group_entries,
     metrics_entries,
@@ -73,7 +75,8 @@ def _entries(node: "Node", resource_type: int, name: str) -> Iterable[ConfigEntr
             if not name:
                 return cluster_entries(stored)
             _check_broker(node, name)
-            return node_entries(node.settings, {**node.image.config(ResourceType.BROKER, ""), **stored})
+            entries = node_entries(node.settings, {**node.image.config(ResourceType.BROKER, ""), **stored})
+            return (_with_used_factor(node, entry) if entry.name == FACTOR else entry for entry in entries)
         case ResourceType.BROKER_LOGGER:
             _check_broker(node, name)
             return [
@@ -90,6 +93,14 @@ def _entries(node: "Node", resource_type: int, name: str) -> Iterable[ConfigEntr
             return metrics_entries(stored)
         case _:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"unknown resource type {resource_type}")
+
+
+def _with_used_factor(node: "Node", entry: ConfigEntry) -> ConfigEntry:
+    """Nobody set it: what topics get is told, which hangs on the number of brokers (core/cluster/assignments.py)."""
+    if entry.source is not ConfigSource.DEFAULT:
+        return entry
+    value = str(default_factor(node.image, node.settings))
+    return entry._replace(value=value, synonyms=[Synonym(FACTOR, value, ConfigSource.DEFAULT)])
 
 
 def _check_broker(node: "Node", name: str) -> None:

@@ -16,7 +16,14 @@ from weakref import WeakKeyDictionary
 from barnabas.broker.addresses import advertised
 from barnabas.broker.api.operations import CLUSTER_OPERATIONS, NO_OPERATIONS, TOPIC_OPERATIONS
 from barnabas.broker.context import RequestContext
-from barnabas.core.cluster import MetadataImage, NewTopic, PartitionImage, TopicImage, internal_topic
+from barnabas.core.cluster import (
+    MetadataImage,
+    NewTopic,
+    PartitionImage,
+    TopicImage,
+    default_factor,
+    internal_topic,
+)
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import INTERNAL_TOPICS, METADATA_TOPIC, ZERO_UUID, topic_name_problem
 from barnabas.model.limits import METADATA_CACHE_MAX_BYTES
@@ -90,8 +97,12 @@ def _may_create(image: MetadataImage, name: str) -> bool:
 async def _after_creating(
     node: "Node", context: RequestContext, request: Any, names: tuple[str, ...], missing: list[str]
 ) -> bytes:
+    # By this broker's settings, not the controller's: the two may be processes with files of their own.
+    partitions, factor = node.settings.int("num.partitions"), default_factor(node.image, node.settings)
     topics = [
-        internal_topic(name, node.settings, node.image) if name in INTERNAL_TOPICS else NewTopic(name)
+        internal_topic(name, node.settings, node.image)
+        if name in INTERNAL_TOPICS
+        else NewTopic(name, partitions, factor)
         for name in missing
     ]
     failed = await node.create_topics(topics)

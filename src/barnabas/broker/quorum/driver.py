@@ -175,7 +175,7 @@ class QuorumDriver:
         return self.raft.log.end_offset
 
     def view(self) -> QuorumView:
-        return self.raft.view()
+        return self.raft.view(self._node.clock.steady_ms())
 
     async def applied(self, offset: int, timeout_seconds: float) -> bool:
         """Wait until the image holds everything up to this offset."""

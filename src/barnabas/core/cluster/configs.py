@@ -5,9 +5,10 @@ Each resource succeeds or fails as a whole. Appending and subtracting work on li
 from what the setting falls back to; an item already there is not appended twice.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from barnabas.core.cluster.config_rules import check_configs, is_list, setting_of
+from barnabas.core.cluster.features import ELR_VERSION, MIN_ISR
 from barnabas.core.cluster.image import MetadataImage
 from barnabas.core.cluster.items import ConfigChange
 from barnabas.core.cluster.records import ConfigRecord, Record
@@ -20,9 +21,11 @@ SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
 _OPERATION = {SET: "set", DELETE: "delete", APPEND: "append", SUBTRACT: "subtract"}
 
 
-def altered(image: MetadataImage, settings: Settings, wanted: ConfigChange) -> list[Record]:
+def altered(
+    image: MetadataImage, settings: Settings, wanted: ConfigChange, controllers: Collection[int] = ()
+) -> list[Record]:
     """IncrementalAlterConfigs for one resource."""
-    _check_resource(image, wanted)
+    _check_resource(image, wanted, controllers)
     old = image.config(wanted.resource_type, wanted.resource_name)
     new = dict(old)
     for name, operation, value in wanted.changes:
@@ -45,33 +48,41 @@ def altered(image: MetadataImage, settings: Settings, wanted: ConfigChange) -> l
             elif operation == SUBTRACT and item in items:
                 items.remove(item)
         new[name] = ",".join(items)
-    _check_new(wanted, new, settings)
+    _check_new(image, wanted, new, settings)
     return _difference(wanted, old, new)
 
 
-def replaced(image: MetadataImage, settings: Settings, wanted: ConfigChange) -> list[Record]:
+def replaced(
+    image: MetadataImage, settings: Settings, wanted: ConfigChange, controllers: Collection[int] = ()
+) -> list[Record]:
     """AlterConfigs for one resource: what the request does not name goes back to the default."""
-    _check_resource(image, wanted)
+    _check_resource(image, wanted, controllers)
     new: dict[str, str] = {}
     for name, _, value in wanted.changes:
         if value is None:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"{name}: the value cannot be null")
         new[name] = value
-    _check_new(wanted, new, settings)
+    _check_new(image, wanted, new, settings)
     return _difference(wanted, image.config(wanted.resource_type, wanted.resource_name), new)
 
 
-def _check_new(wanted: ConfigChange, new: Mapping[str, str], settings: Settings) -> None:
+def _check_new(image: MetadataImage, wanted: ConfigChange, new: Mapping[str, str], settings: Settings) -> None:
     check_configs(wanted.resource_type, wanted.resource_name, new, settings)
-    if wanted.resource_type == ResourceType.BROKER and wanted.resource_name and "min.insync.replicas" in new:
-        # Leaders and the controller must agree on it: who is eligible to lead hangs on what could be committed.
+    if wanted.resource_type != ResourceType.BROKER:
+        return
+    # Leaders and the controller must agree on it: who is eligible to lead hangs on what could be committed.
+    if wanted.resource_name and MIN_ISR in new:
         raise KafkaError(
-            ErrorCode.INVALID_CONFIG,
-            "min.insync.replicas is set for the whole cluster or for a topic, not for a broker",
+            ErrorCode.INVALID_CONFIG, "Broker-level min.insync.replicas cannot be altered while ELR is enabled."
+        )
+    stored = image.config(ResourceType.BROKER, "")
+    if not wanted.resource_name and MIN_ISR in stored and MIN_ISR not in new and image.features.get(ELR_VERSION, 0):
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG, "Cluster-level min.insync.replicas cannot be removed while ELR is enabled."
         )
 
 
-def _check_resource(image: MetadataImage, wanted: ConfigChange) -> None:
+def _check_resource(image: MetadataImage, wanted: ConfigChange, controllers: Collection[int]) -> None:
     names = [name for name, _, _ in wanted.changes]
     if len(set(names)) < len(names):
         raise KafkaError(ErrorCode.INVALID_REQUEST, "a setting stands in the request twice")
@@ -88,8 +99,10 @@ def _check_resource(image: MetadataImage, wanted: ConfigChange) -> None:
         case ResourceType.BROKER:
             if name and not _is_integer(name):
                 raise KafkaError(ErrorCode.INVALID_REQUEST, f"a broker is named by its number, not {name!r}")
-            if name and int(name) not in image.brokers:
-                raise KafkaError(ErrorCode.INVALID_REQUEST, f"no broker {name}")
+            if name and int(name) < 0:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, f"a broker's number is not negative: {name}")
+            if name and int(name) not in image.brokers and int(name) not in controllers:
+                raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"No node with id {name} found.")
         case ResourceType.GROUP | ResourceType.CLIENT_METRICS:
             if not name:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "the name is empty")

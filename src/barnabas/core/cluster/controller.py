@@ -9,7 +9,7 @@ raised and nothing is written. Time and chance come from outside: `now_ms` is an
 given.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from random import Random
 
 from barnabas.core.cluster import (
@@ -54,8 +54,15 @@ from barnabas.model.settings import ResourceType, Settings
 
 class Controller:
     def __init__(
-        self, image: MetadataImage, settings: Settings, *, random: Random, new_id: Callable[[], bytes]
+        self,
+        image: MetadataImage,
+        settings: Settings,
+        *,
+        random: Random,
+        new_id: Callable[[], bytes],
+        controllers: Callable[[], Collection[int]] = tuple,
     ) -> None:
+        """`controllers`: the ids of the nodes that vote; some of them may be no brokers."""
         self.image = image
         self.settings = settings
         self.sessions = brokers.Sessions()
@@ -63,6 +70,7 @@ class Controller:
         self._rules_key: tuple[Settings, Mapping[str, str], Mapping[str, str]] | None = None
         self._random = random
         self._new_id = new_id
+        self._controllers = controllers
 
     # --- topics -------------------------------------------------------------------------------------------------
 
@@ -141,7 +149,7 @@ class Controller:
     def _alter(
         self,
         wanted: Sequence[ConfigChange],
-        alter: Callable[[MetadataImage, Settings, ConfigChange], list[Record]],
+        alter: Callable[[MetadataImage, Settings, ConfigChange, Collection[int]], list[Record]],
         validate_only: bool,
     ) -> tuple[list[Record], list[ConfigResult]]:
         records: list[Record] = []
@@ -155,7 +163,7 @@ class Controller:
             try:
                 if seen[key] > 1:
                     raise KafkaError(ErrorCode.INVALID_REQUEST, "the resource stands in the request more than once")
-                made = alter(self.image, self.settings, change)
+                made = alter(self.image, self.settings, change, self._controllers())
                 records.extend(made)
                 records.extend(self._after_settings(made))
                 results.append(ConfigResult(*key))
@@ -184,7 +192,11 @@ class Controller:
 
     def settle(self) -> tuple[list[Record], None]:
         """For a controller that begins: finish what its predecessor may have left half written."""
-        return elections.settle(self.image, self._rules), None
+        return self._elr_safety() + elections.settle(self.image, self._rules), None
+
+    def _elr_safety(self, changes: Sequence[Record] = ()) -> list[Record]:
+        stored = self.image.config(ResourceType.BROKER, "")
+        return features.elr_safety_records(self.image.features, stored, self.settings, changes)
 
     # --- replicas -----------------------------------------------------------------------------------------------
 
@@ -215,6 +227,7 @@ class Controller:
     ) -> tuple[list[Record], list[str]]:
         """All the updates or none; the answer is the names in the order given."""
         records = features.update_records(self.image.features, updates)
+        records += self._elr_safety(records)
         return [] if validate_only else records, [update.name for update in updates]
 
     def allocate_producer_ids(self, broker_id: int, broker_epoch: int) -> tuple[list[Record], tuple[int, int]]:
@@ -236,7 +249,8 @@ class Controller:
         live = self.sessions.is_live(wanted.broker_id, now_ms, self.settings.int("broker.session.timeout.ms"))
         records, epoch = brokers.register(self.image, wanted, session_is_live=live, rules_of=self._rules)
         self.sessions.touch(wanted.broker_id, now_ms)
-        return ([] if self.image.features else features.default_feature_records()) + records, epoch
+        levels = [] if self.image.features else features.default_feature_records()
+        return levels + (self._elr_safety(levels) if levels else []) + records, epoch
 
     def heartbeat(self, beat: Heartbeat, now_ms: int) -> tuple[list[Record], HeartbeatResult]:
         was_fenced = not self.image.is_alive(beat.broker_id)

@@ -3,7 +3,10 @@ UpdateFeatures.
 
 Clients read the settled levels in ApiVersions and behave accordingly: `group.version` 1 turns on the new consumer
 protocol (KIP-848), `transaction.version` 2 makes a Java producer use the newer transactions (KIP-890).
-Eligible leader replicas (KIP-966) are always kept, whatever the level says.
+Eligible leader replicas (KIP-966) are always kept, whatever the level says. Where the level is 1, `min.insync.replicas`
+has a value for the whole cluster, as in Kafka: leaders and the controller must agree on it (`elr_safety_records`).
+`share.version` and `streams.version` can be set, so that `kafka-features --release-version` works; the groups they
+stand for are not served, and their APIs not advertised.
 `metadata.version` is the level of Kafka 4.3, whose records and messages we match. `kraft.version` belongs to the quorum
 and does not change through UpdateFeatures.
 """
@@ -11,16 +14,19 @@ and does not change through UpdateFeatures.
 from collections.abc import Mapping, Sequence
 
 from barnabas.core.cluster.items import FeatureUpdate
-from barnabas.core.cluster.records import FeatureLevel, Record
+from barnabas.core.cluster.records import ConfigRecord, FeatureLevel, Record
 from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.model.settings import ResourceType, Settings
 
 METADATA_VERSION, KRAFT_VERSION = "metadata.version", "kraft.version"
+ELR_VERSION, MIN_ISR = "eligible.leader.replicas.version", "min.insync.replicas"
 SUPPORTED: dict[str, tuple[int, int]] = {
     "eligible.leader.replicas.version": (0, 1),
     "group.version": (0, 1),
     "kraft.version": (0, 1),
     "metadata.version": (7, 30),
-    "share.version": (0, 0),
+    "share.version": (0, 1),
+    "streams.version": (0, 1),
     "transaction.version": (0, 2),
 }
 DEFAULT_LEVELS = {
@@ -36,6 +42,21 @@ UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
 def default_feature_records() -> list[Record]:
     """What a new cluster settles on."""
     return [FeatureLevel(name=name, level=level) for name, level in DEFAULT_LEVELS.items()]
+
+
+def elr_safety_records(
+    levels: Mapping[str, int], stored: Mapping[str, str], settings: Settings, changes: Sequence[Record] = ()
+) -> list[Record]:
+    """The cluster-wide `min.insync.replicas`, where eligible leader replicas are on (or will be, by `changes`) and
+    nobody has set one: the controller's own value. `stored` are the settings of the whole cluster."""
+    level = levels.get(ELR_VERSION, 0)
+    for change in changes:
+        if isinstance(change, FeatureLevel) and change.name == ELR_VERSION:
+            level = change.level
+    if level < 1 or MIN_ISR in stored:
+        return []
+    value = str(settings.int(MIN_ISR))
+    return [ConfigRecord(resource_type=ResourceType.BROKER, resource_name="", name=MIN_ISR, value=value)]
 
 
 def update_records(finalized: Mapping[str, int], updates: Sequence[FeatureUpdate]) -> list[Record]:

@@ -201,6 +201,6 @@ class RaftNode:
     def voters(self) -> VoterSet:
         return self._quorum.voters
 
-    def view(self) -> QuorumView:
+    def view(self, now_ms: int) -> QuorumView:
         """What DescribeQuorum tells."""
-        return quorum_view(self._quorum)
+        return quorum_view(self._quorum, now_ms)

@@ -24,12 +24,13 @@ class QuorumView(NamedTuple):
     observers: tuple[ReplicaView, ...]
 
 
-def quorum_view(q: Quorum) -> QuorumView:
+def quorum_view(q: Quorum, now_ms: int) -> QuorumView:
+    """`now_ms`: a leader has always fetched just now, also one whose log nobody writes to."""
     role = q.role
     voters: list[ReplicaView] = []
     observers: list[ReplicaView] = []
     if isinstance(role, Leader):
-        own = Progress(q.log.end_offset, q.now_ms, q.now_ms)
+        own = Progress(q.log.end_offset, now_ms, now_ms)
         for voter in q.voters.voters:
             progress = own if q.local.id == voter.id and q.is_voter else role.progress_of(voter)
             voters.append(_shown(voter.key, progress or Progress()))
