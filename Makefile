@@ -6,7 +6,7 @@ SECONDS ?=
 STAMP := $(VENV)/.stamp
 DEV_STAMP := $(VENV)/.dev-stamp
 
-.PHONY: run test unit check format bench fuzz sim bugs chaos chaos-spark docs requirements clean help
+.PHONY: run test kafka-tests unit check format bench fuzz sim bugs chaos chaos-spark docs requirements clean help
 
 help:  ## what the words do
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 16
@@ -17,6 +17,10 @@ run: $(STAMP)  ## the whole story: a node, a minute of activity, recommendations
 
 test: $(DEV_STAMP)  ## every test: unit, then real clients, Kafka's own tools, differential, crash
 	@tools/test.sh
+
+kafka-tests: $(DEV_STAMP)  ## Apache Kafka's own integration tests, all of them (an hour or two); writes docs/compatibility.md (ARGS=TopicCommandTest)
+	@tools/setup_tests.sh
+	@$(BIN)/python -m tests.kafka.run $(ARGS)
 
 unit: $(DEV_STAMP)  ## the tests that need nothing but Python
 	@$(BIN)/pytest tests/unit
@@ -52,6 +56,7 @@ chaos-spark: $(DEV_STAMP)  ## drivers, Python workers, executors and nodes kille
 docs: $(DEV_STAMP)  ## regenerate the pages that are made from tables
 	$(BIN)/python tools/settings_page.py
 	$(BIN)/python tools/cli_page.py
+	$(BIN)/python tools/compatibility_page.py
 
 requirements: $(DEV_STAMP)  ## pin and hash anew what pyproject.toml asks for
 	$(BIN)/pip install -q uv

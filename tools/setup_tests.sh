@@ -1,6 +1,7 @@
 #!/bin/sh
 # Everything the tests need beside Python: kcat, a JDK, Maven, Node and npm from Debian; Apache Kafka's jars from Maven into .kafka/libs; the
-# small Java programs of the tests into .kafka/classes; kafkajs into tests/js/node_modules. Each step is skipped when its result is there,
+# small Java programs of the tests into .kafka/classes; Kafka's own tests into .kafka/test-libs, and what points them at
+# Barnabas into .kafka/test-classes; kafkajs into tests/js/node_modules. Each step is skipped when its result is there,
 # so a second run costs nothing. What cannot be had is named, with the command that would bring it, and the exit code is 1.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -39,6 +40,26 @@ if [ ! -e .kafka/libs/.complete ] || [ tests/java/pom.xml -nt .kafka/libs/.compl
         exit 1
     fi
     touch .kafka/libs/.complete
+fi
+
+if [ ! -e .kafka/test-libs/.complete ] || [ tests/kafka/pom.xml -nt .kafka/test-libs/.complete ]; then
+    echo "setup_tests: fetching Apache Kafka's own tests from Maven (once)" >&2
+    if ! mvn -q -B -f tests/kafka/pom.xml dependency:copy-dependencies -DoutputDirectory="$PWD/.kafka/test-libs" >&2; then
+        echo "setup_tests: Maven could not fetch Kafka's tests; try: mvn -B -f tests/kafka/pom.xml dependency:copy-dependencies" >&2
+        exit 1
+    fi
+    touch .kafka/test-libs/.complete
+fi
+
+kafka_java=$(find tests/kafka/java -name '*.java')
+# shellcheck disable=SC2086  # one word for each file
+newest=$(ls -t $kafka_java | head -n 1)
+if [ ! -e .kafka/test-classes/.complete ] || [ "$newest" -nt .kafka/test-classes/.complete ]; then
+    rm -rf .kafka/test-classes
+    mkdir -p .kafka/test-classes
+    # shellcheck disable=SC2086
+    javac -nowarn -d .kafka/test-classes -cp ".kafka/test-libs/*" $kafka_java || exit 1
+    touch .kafka/test-classes/.complete
 fi
 
 newest=$(ls -t tests/java/*.java | head -n 1)

@@ -5,7 +5,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 tools/setup_tests.sh || exit 1
 begun=$(date +%s)
-parts=${*:-"check unit sim fuzz clients differential limits faults spark"}
+parts=${*:-"check unit sim fuzz clients differential limits kafka faults spark"}
 total=$(echo "$parts" | wc -w)
 number=0
 unsteady=""
@@ -30,6 +30,7 @@ for part in $parts; do
         check) make -s check || exit 1 ;;
         unit | sim) tests -n 2 "tests/$part" -m "not long" || exit 1 ;;
         clients) tests -n 2 --dist loadfile tests/clients || exit 1 ;;
+        kafka) .venv/bin/python -m tests.kafka.run --short || exit 1 ;;
         faults) tests -n 2 --dist loadfile tests/transactions tests/crash tests/cluster --durations 3 || exit 1 ;;
         spark) tests tests/spark -m "not long" --durations 5 || exit 1 ;;
         *) tests "tests/$part" --durations 3 || exit 1 ;;

@@ -35,17 +35,10 @@ DELIBERATE: list[Known] = [
     Known(
         "api_versions *",
         "api_keys*",
-        "ACLs, SASL, quotas, share and streams groups are not served yet, so not advertised",
+        "SASL, tokens, quotas, telemetry, share and streams groups are not served yet, so not advertised",
     ),
     Known("api_versions *", "supported_features*", "features of what is not served yet are not listed"),
     Known("api_versions *", "finalized_features*", "the same"),
-    Known(
-        "* a topic*",
-        "*configs(min.insync.replicas).*",
-        "Kafka moves this default into the cluster's settings for eligible leader replicas (KIP-966)",
-    ),
-    Known("create_topics *", "*configs(min.insync.replicas).*", "the same"),
-    Known("describe_configs *: the cluster's defaults", "*configs(min.insync.replicas)", "the same"),
     Known("describe_quorum *", "nodes(0).listeners(0).name", "one listener serves clients and controllers"),
     # Where Kafka says nothing, or fails inside.
     Known("*", "*error_message", "we say why where Kafka leaves it out", None, "<text>"),

@@ -8,6 +8,7 @@ from tests.differential.scenarios import (  # noqa: F401
     groups,
     offsets,
     producing,
+    security,
     topics,
     transactional_data,
     transactions,

@@ -99,10 +99,8 @@ def _check_resource(image: MetadataImage, wanted: ConfigChange, controllers: Col
         case ResourceType.BROKER:
             if name and not _is_integer(name):
                 raise KafkaError(ErrorCode.INVALID_REQUEST, f"a broker is named by its number, not {name!r}")
-            if name and int(name) < 0:
-                raise KafkaError(ErrorCode.INVALID_REQUEST, f"a broker's number is not negative: {name}")
             if name and int(name) not in image.brokers and int(name) not in controllers:
-                raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"No node with id {name} found.")
+                raise KafkaError(ErrorCode.INVALID_REQUEST, f"No node with id {name} found.")
         case ResourceType.GROUP | ResourceType.CLIENT_METRICS:
             if not name:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "the name is empty")

@@ -1,0 +1,362 @@
+package barnabas;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import kafka.server.ControllerServer;
+import kafka.server.KafkaBroker;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.FeatureUpdate;
+import org.apache.kafka.clients.admin.UpdateFeaturesOptions;
+import org.apache.kafka.clients.consumer.GroupProtocol;
+import org.apache.kafka.common.acl.AccessControlEntry;
+import org.apache.kafka.common.acl.AclBindingFilter;
+import org.apache.kafka.common.network.ListenerName;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.requests.MetadataRequest;
+import org.apache.kafka.common.requests.MetadataResponse;
+import org.apache.kafka.common.security.auth.SecurityProtocol;
+import org.apache.kafka.common.test.ClusterInstance;
+import org.apache.kafka.test.TestUtils;
+import org.apache.kafka.common.test.api.ClusterConfig;
+import org.apache.kafka.common.test.api.Type;
+import org.apache.kafka.server.IntegrationTestUtils;
+import org.apache.kafka.server.authorizer.Authorizer;
+import org.apache.kafka.server.common.Feature;
+import org.apache.kafka.server.common.MetadataVersion;
+import org.apache.kafka.server.fault.FaultHandlerException;
+import org.opentest4j.TestAbortedException;
+
+/**
+ * The cluster of one test: Barnabas nodes as child processes, numbered and wired as Kafka's own test kit does it (brokers from 0; controllers of their
+ * own from 3000). What a test may ask through the protocol is answered that way; a question about the inside of a Kafka broker ends the test as skipped.
+ */
+public final class BarnabasCluster implements ClusterInstance {
+    static final String EVERY_TOPIC = "";
+    private static final int FIRST_CONTROLLER = 3000;
+
+    private final ClusterConfig config;
+    private final boolean combined;
+    private final Map<Integer, NodeProcess> nodes = new TreeMap<>();
+    private final Map<Integer, Integer> brokerPorts = new TreeMap<>();
+    private final Map<Integer, Integer> controllerPorts = new TreeMap<>();
+    private final Set<Integer> down = new TreeSet<>();
+    private Path folder;
+    private boolean started;
+    private boolean stopped;
+
+    public BarnabasCluster(ClusterConfig config, boolean combined) {
+        this.config = config;
+        this.combined = combined;
+    }
+
+    // --- life ---------------------------------------------------------------------------------------------------------
+
+    public void format() {
+        if (folder != null) return;
+        if (config.numDisksPerBroker() > 1) throw new TestAbortedException("a node has one log directory");
+        if (config.metadataVersion().isLessThan(MetadataVersion.latestProduction())) {
+            throw new TestAbortedException("begins at the metadata version of an older release");
+        }
+        try {
+            folder = Files.createTempDirectory(Path.of(System.getProperty("barnabas.data")), "cluster");
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+        for (int id = 0; id < config.numBrokers(); id++) brokerPorts.put(id, NodeProcess.freePort());
+        for (int n = 0; n < config.numControllers(); n++) {
+            controllerPorts.put(combined ? n : FIRST_CONTROLLER + n, NodeProcess.freePort());
+        }
+        Set<Integer> ids = new TreeSet<>(brokerPorts.keySet());
+        ids.addAll(controllerPorts.keySet());
+        for (int id : ids) {
+            nodes.put(id, new NodeProcess(id, folder.resolve("node-" + id), settings(id, true)));
+        }
+    }
+
+    private Map<String, String> settings(int id, boolean withBroker) {
+        String client = config.brokerListenerName().value();
+        String controller = config.controllerListenerName().value();
+        boolean broker = withBroker && brokerPorts.containsKey(id);
+        boolean votes = controllerPorts.containsKey(id);
+        List<String> listeners = new ArrayList<>();
+        if (broker) listeners.add(client + "://localhost:" + brokerPorts.get(id));
+        if (votes) listeners.add(controller + "://localhost:" + controllerPorts.get(id));
+        Map<String, String> found = new LinkedHashMap<>();
+        found.put("node.id", String.valueOf(id));
+        found.put("process.roles", broker && votes ? "broker,controller" : broker ? "broker" : "controller");
+        found.put("log.dirs", folder.resolve("node-" + id).resolve("data").toString());
+        found.put("listeners", String.join(",", listeners));
+        found.put("listener.security.protocol.map",
+            client + ":" + config.brokerSecurityProtocol() + "," + controller + ":" + config.controllerSecurityProtocol());
+        found.put("inter.broker.listener.name", client);
+        found.put("controller.listener.names", controller);
+        found.put("controller.quorum.voters", controllerPorts.entrySet().stream()
+            .map(entry -> entry.getKey() + "@localhost:" + entry.getValue()).collect(Collectors.joining(",")));
+        found.put("log.cleaner.dedupe.buffer.size", "2097152"); // as Kafka's test kit
+        found.putAll(config.serverProperties());
+        found.putAll(config.perServerOverrideProperties().getOrDefault(id, Map.of()));
+        return found;
+    }
+
+    @Override
+    public void start() {
+        if (started) return;
+        format();
+        started = true;
+        try {
+            for (NodeProcess node : nodes.values()) node.launch();
+            for (NodeProcess node : nodes.values()) node.awaitReady();
+            setFeatures();
+        } catch (Exception error) {
+            nodes.values().forEach(NodeProcess::kill);
+            throw new RuntimeException("Barnabas did not start: " + error.getMessage(), error);
+        }
+    }
+
+    /** Kafka formats a cluster with its feature levels; here they are changed before the test begins. */
+    private void setFeatures() throws Exception {
+        Map<String, FeatureUpdate> updates = new HashMap<>();
+        for (Map.Entry<Feature, Short> wanted : config.features().entrySet()) {
+            Feature feature = wanted.getKey();
+            short level = wanted.getValue();
+            short usual = feature.defaultLevel(config.metadataVersion());
+            if (level != usual) {
+                updates.put(feature.featureName(), new FeatureUpdate(level,
+                    level < usual ? FeatureUpdate.UpgradeType.SAFE_DOWNGRADE : FeatureUpdate.UpgradeType.UPGRADE));
+            }
+        }
+        if (updates.isEmpty()) return;
+        try (Admin admin = admin()) {
+            admin.updateFeatures(updates, new UpdateFeaturesOptions()).all().get();
+        }
+    }
+
+    @Override
+    public boolean started() {
+        return started;
+    }
+
+    @Override
+    public void stop() {
+        if (stopped) return;
+        stopped = true;
+        nodes.values().forEach(NodeProcess::kill); // a test's data is thrown away: no need for an orderly end
+        if (folder == null || Boolean.getBoolean("barnabas.keep")) return;
+        try (Stream<Path> files = Files.walk(folder)) {
+            files.sorted(Comparator.reverseOrder()).forEach(file -> file.toFile().delete());
+        } catch (IOException | UncheckedIOException leftBehind) {
+            // a node that is just ending may still write: the runner removes the rest
+        }
+    }
+
+    @Override
+    public boolean stopped() {
+        return stopped;
+    }
+
+    @Override
+    public void shutdownBroker(int brokerId) {
+        broker(brokerId).stop();
+        down.add(brokerId);
+        if (controllerPorts.containsKey(brokerId)) restart(new NodeProcess(brokerId, nodes.get(brokerId).folder, settings(brokerId, false)));
+    }
+
+    @Override
+    public void startBroker(int brokerId) {
+        broker(brokerId).stop();
+        restart(new NodeProcess(brokerId, nodes.get(brokerId).folder, settings(brokerId, true)));
+        down.remove(brokerId);
+    }
+
+    /** Kafka's test kit stops the broker of a combined node and leaves its controller: here such a node goes on as a controller alone. */
+    private void restart(NodeProcess node) {
+        nodes.put(node.id, node);
+        try {
+            node.launch();
+            node.awaitReady();
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+    }
+
+    private NodeProcess broker(int brokerId) {
+        if (!brokerPorts.containsKey(brokerId)) throw new IllegalArgumentException("Unknown brokerId " + brokerId);
+        return nodes.get(brokerId);
+    }
+
+    boolean isAlive(int brokerId) {
+        return !down.contains(brokerId) && broker(brokerId).alive();
+    }
+
+    NodeProcess node(int id) {
+        return nodes.get(id);
+    }
+
+    // --- what it is ---------------------------------------------------------------------------------------------------
+
+    @Override
+    public Type type() {
+        return combined ? Type.CO_KRAFT : Type.KRAFT;
+    }
+
+    @Override
+    public ClusterConfig config() {
+        return config;
+    }
+
+    @Override
+    public Map<Integer, KafkaBroker> brokers() {
+        return BrokerView.of(this, brokerPorts);
+    }
+
+    @Override
+    public Map<Integer, ControllerServer> controllers() {
+        return new InsideMap<>(controllerPorts.keySet());
+    }
+
+    @Override
+    public List<Authorizer> authorizers() {
+        throw new TestAbortedException("uses the authorizer object inside a broker");
+    }
+
+    @Override
+    public Set<Integer> brokerIds() {
+        return brokerPorts.keySet();
+    }
+
+    @Override
+    public Set<Integer> controllerIds() {
+        return controllerPorts.keySet();
+    }
+
+    @Override
+    public ListenerName clientListener() {
+        return config.brokerListenerName();
+    }
+
+    @Override
+    public ListenerName controllerListenerName() {
+        return config.controllerListenerName();
+    }
+
+    @Override
+    public String bootstrapServers() {
+        return addresses(brokerPorts);
+    }
+
+    @Override
+    public String bootstrapControllers() {
+        return addresses(controllerPorts);
+    }
+
+    private static String addresses(Map<Integer, Integer> ports) {
+        return ports.values().stream().map(port -> "localhost:" + port).collect(Collectors.joining(","));
+    }
+
+    @Override
+    public List<Integer> brokerBoundPorts() {
+        return List.copyOf(brokerPorts.values());
+    }
+
+    @Override
+    public List<Integer> controllerBoundPorts() {
+        return List.copyOf(controllerPorts.values());
+    }
+
+    @Override
+    public String clusterId() {
+        try (Admin admin = admin()) {
+            return admin.describeCluster().clusterId().get();
+        } catch (Exception error) {
+            throw new IllegalStateException(error);
+        }
+    }
+
+    @Override
+    public Set<GroupProtocol> supportedGroupProtocols() {
+        boolean off = config.features().getOrDefault(Feature.GROUP_VERSION, (short) 1) == 0
+            || "classic".equals(config.serverProperties().get("group.coordinator.rebalance.protocols"));
+        return off ? Set.of(GroupProtocol.CLASSIC) : Set.of(GroupProtocol.CLASSIC, GroupProtocol.CONSUMER);
+    }
+
+    @Override
+    public Optional<FaultHandlerException> firstFatalException() {
+        return Optional.empty();
+    }
+
+    @Override
+    public Optional<FaultHandlerException> firstNonFatalException() {
+        return Optional.empty();
+    }
+
+    // --- waiting: every live broker is asked over its own port ---------------------------------------------------------
+
+    @Override
+    public void waitForReadyBrokers() throws InterruptedException {
+        long wanted = live().size();
+        TestUtils.waitForCondition(() -> live().stream().allMatch(port -> metadata(port, null).brokers().size() >= wanted), "not all brokers are ready");
+    }
+
+    @Override
+    public void waitTopicCreation(String topic, int partitions) throws InterruptedException {
+        if (partitions <= 0) throw new IllegalArgumentException("Partition count must be > 0, but was " + partitions);
+        TestUtils.waitForCondition(() -> live().stream().allMatch(port -> partitionCount(port, topic) == partitions), 60_000,
+            topic + " is not known everywhere");
+    }
+
+    @Override
+    public void waitTopicDeletion(String topic) throws InterruptedException {
+        TestUtils.waitForCondition(() -> live().stream().allMatch(port -> partitionCount(port, topic) == -1), 60_000,
+            topic + " is still known somewhere");
+    }
+
+    @Override
+    public void ensureConsistentMetadata() throws InterruptedException {
+        waitForReadyBrokers();
+    }
+
+    @Override
+    public void waitAcls(AclBindingFilter filter, java.util.Collection<AccessControlEntry> entries) {
+        throw new TestAbortedException("uses the authorizer object inside a broker");
+    }
+
+    private List<Integer> live() {
+        return brokerPorts.entrySet().stream().filter(entry -> isAlive(entry.getKey())).map(Map.Entry::getValue).toList();
+    }
+
+    /** -1 where there is no such topic. */
+    int partitionCount(int port, String topic) {
+        MetadataResponse answer = metadata(port, topic);
+        if (answer.errors().get(topic) == Errors.UNKNOWN_TOPIC_OR_PARTITION) return -1;
+        return answer.topicMetadata().stream().filter(found -> found.topic().equals(topic)).findFirst()
+            .map(found -> found.partitionMetadata().size()).orElse(0);
+    }
+
+    /** Of one topic, of none (null), or of all. */
+    MetadataResponse metadata(int port, String topic) {
+        if (config.brokerSecurityProtocol() != SecurityProtocol.PLAINTEXT) {
+            throw new TestAbortedException("waits for metadata over a listener that asks for a password");
+        }
+        MetadataRequest request = topic == EVERY_TOPIC ? MetadataRequest.Builder.allTopics().build()
+            : new MetadataRequest.Builder(topic == null ? List.of() : List.of(topic), false).build();
+        try {
+            return IntegrationTestUtils.connectAndReceive(request, port);
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+    }
+}

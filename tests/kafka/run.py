@@ -1,0 +1,112 @@
+"""Runs Apache Kafka's own integration tests against Barnabas, a JVM for each class.
+
+    .venv/bin/python -m tests.kafka.run             every class of classes.toml; writes the table in
+                                                    docs/compatibility.md
+    .venv/bin/python -m tests.kafka.run --short     the short slice of `make test`
+    .venv/bin/python -m tests.kafka.run TopicCommandTest [METHOD-PATTERN]
+
+Exit code 1 when a test fails that is not expected to, or passes that was expected to fail.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.kafka.page import write_page
+from tests.kafka.table import TestClass, read_table
+from tests.kafka.verdict import Verdict, judge, read_runs
+from tests.support.paths import ROOT
+
+LIBS, CLASSES, RESULTS = (ROOT / ".kafka" / name for name in ("test-libs", "test-classes", "test-results"))
+LOG4J = Path(__file__).with_name("log4j2.properties")
+CLASS_TIMEOUT_SECONDS = 1800
+JAVA = ("java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+
+
+def run_class(test_class: TestClass, methods: str = ".*", *, whole: bool = True) -> Verdict:
+    results, log = (RESULTS / f"{test_class.simple_name}{suffix}" for suffix in (".jsonl", ".log"))
+    results.unlink(missing_ok=True)
+    data = Path(tempfile.mkdtemp(prefix="barnabas-kafka-tests-"))
+    command = [
+        *JAVA,
+        f"-Dbarnabas.command={Path(sys.executable).with_name('barnabas')}",
+        f"-Dbarnabas.data={data}",
+        f"-Dbarnabas.results={results}",
+        f"-Dlog4j2.configurationFile={LOG4J}",
+        "-cp",
+        f"{CLASSES}:{LIBS}/*",
+        "barnabas.RunTests",
+        test_class.name,
+        methods,
+    ]
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+        try:
+            code = process.wait(CLASS_TIMEOUT_SECONDS)
+        except subprocess.TimeoutExpired:
+            code = -1
+        finally:
+            end_group(process)
+            shutil.rmtree(data, ignore_errors=True)
+    return judge(test_class, read_runs(results), code, whole=whole)
+
+
+def end_group(process: subprocess.Popen[bytes]) -> None:
+    """The JVM and every node it started: they are one process group."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+    process.wait()
+
+
+def chosen(arguments: argparse.Namespace) -> list[tuple[TestClass, str]]:
+    """Classes with the pattern of their methods."""
+    table = [row for row in read_table() if not row.not_run]
+    if arguments.name:
+        found = [row for row in table if arguments.name in (row.name, row.simple_name)]
+        if not found:
+            sys.exit(f"{arguments.name} is not in tests/kafka/classes.toml, or is not run")
+        return [(row, arguments.methods) for row in found]
+    if arguments.short:
+        return [(row, "|".join(row.short)) for row in table if row.short]
+    return [(row, ".*") for row in table]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--short", action="store_true", help="only the slice of `make test`")
+    parser.add_argument("name", nargs="?", help="one class")
+    parser.add_argument("methods", nargs="?", default=".*", help="a regular expression over its methods")
+    arguments = parser.parse_args()
+    if not (CLASSES / ".complete").exists():
+        sys.exit("kafka-tests: run tools/setup_tests.sh first")
+    RESULTS.mkdir(exist_ok=True)
+    work = chosen(arguments)
+    verdicts: list[Verdict] = []
+    for number, (test_class, methods) in enumerate(work, 1):
+        began = time.monotonic()
+        verdict = run_class(test_class, methods, whole=methods == ".*")
+        verdicts.append(verdict)
+        counts = ", ".join(f"{count} {state}" for state, count in sorted(verdict.counts.items()))
+        seconds = time.monotonic() - began
+        print(f"kafka-tests {number}/{len(work)} {test_class.simple_name}: {counts} ({seconds:.0f} s)", flush=True)
+        for problem in verdict.problems:
+            print(f"    {problem}", flush=True)
+    if not arguments.short and not arguments.name:
+        write_page(verdicts, read_table())
+    failed = sum(1 for verdict in verdicts if verdict.problems)
+    print(f"kafka-tests: {len(verdicts)} classes, {failed} not as expected")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+"""What a run of a class says: passes, failures that were expected, skips; and what was not expected, either way."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.kafka.table import TestClass
+
+
+@dataclass(frozen=True)
+class TestRun:
+    """One run of one test: Kafka runs most of them with the controller in the same process and in one of its own."""
+
+    method: str
+    run: str
+    state: str  # passed, failed, skipped
+    seconds: float
+    reason: str
+    trace: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    test_class: TestClass
+    runs: list[TestRun]
+    problems: list[str]
+
+    @property
+    def counts(self) -> Counter[str]:
+        return Counter(run.state for run in self.runs)
+
+    @property
+    def skips(self) -> list[str]:
+        """Why tests were skipped, without the name of the exception that said so."""
+        reasons = (run.reason for run in self.runs if run.state == "skipped")
+        return sorted({re.sub(r"^\S*TestAbortedException: (Assumption failed: )?", "", reason) for reason in reasons})
+
+
+def read_runs(path: Path) -> list[TestRun]:
+    if not path.exists():
+        return []
+    return [TestRun(**json.loads(line)) for line in path.read_text().splitlines() if line.strip()]
+
+
+def judge(test_class: TestClass, runs: list[TestRun], exit_code: int, *, whole: bool = True) -> Verdict:
+    """`whole`: every method ran, so an expected failure that did not happen is a row to be removed."""
+    problems = []
+    if exit_code != 0:
+        problems.append(f"the JVM left with {exit_code} after {len(runs)} tests")
+    if not runs:
+        problems.append("no test ran")
+    for run in runs:
+        if run.state == "failed" and test_class.expected_failure(run.method) is None:
+            problems.append(f"{run.method} ({run.run}) failed: {run.reason.splitlines()[0] if run.reason else '?'}")
+    failed = {run.method for run in runs if run.state == "failed"}
+    if whole:
+        for pattern, why in test_class.fails.items():
+            if not any(test_class.expected_failure(method) == why for method in failed):
+                problems.append(f"{pattern} was expected to fail ({why}) and did not: remove the row")
+    return Verdict(test_class, runs, problems)
