@@ -111,7 +111,9 @@ class Node:
     async def _start(self) -> None:
         self.node_id = identity.node_id(self)
         plan = membership.plan(self.settings, self.node_id)
-        self.has_broker = membership.BROKER in plan.roles
+        self.has_broker, self.is_controller = (
+            role in plan.roles for role in (membership.BROKER, membership.CONTROLLER)
+        )
         self.cluster_id = await identity.cluster_id(self, plan)
         self._make_listener(plan)
         self.data.claim(self.cluster_id, self.node_id)

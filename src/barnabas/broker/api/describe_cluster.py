@@ -38,7 +38,9 @@ def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any
 
 def serves_quorum(node: "Node", context: RequestContext) -> bool:
     ports = node.quorum_ports
-    return not node.quorum.is_alone if ports is None else context.listener_port in ports
+    if ports is not None:
+        return context.listener_port in ports
+    return node.is_controller and not node.quorum.is_alone
 
 
 def _controllers(node: "Node") -> dict[str, Any]:

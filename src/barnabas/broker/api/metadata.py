@@ -21,12 +21,12 @@ from barnabas.core.cluster import (
     NewTopic,
     PartitionImage,
     TopicImage,
-    default_factor,
     internal_topic,
 )
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import INTERNAL_TOPICS, METADATA_TOPIC, ZERO_UUID, topic_name_problem
 from barnabas.model.limits import METADATA_CACHE_MAX_BYTES
+from barnabas.model.settings import ConfigSource
 from barnabas.wire.apis import METADATA
 from barnabas.wire.codec import encode_response
 
@@ -97,8 +97,8 @@ def _may_create(image: MetadataImage, name: str) -> bool:
 async def _after_creating(
     node: "Node", context: RequestContext, request: Any, names: tuple[str, ...], missing: list[str]
 ) -> bytes:
-    # By this broker's settings, not the controller's: the two may be processes with files of their own.
-    partitions, factor = node.settings.int("num.partitions"), default_factor(node.image, node.settings)
+    # What was set for this broker, else what the controller has: the two may be processes with files of their own.
+    partitions, factor = _set_here(node, "num.partitions"), _set_here(node, "default.replication.factor")
     topics = [
         internal_topic(name, node.settings, node.image)
         if name in INTERNAL_TOPICS
@@ -107,6 +107,10 @@ async def _after_creating(
     ]
     failed = await node.create_topics(topics)
     return _encoded(node, context, request, names, failed)
+
+
+def _set_here(node: "Node", name: str) -> int:
+    return -1 if node.settings.source(name) is ConfigSource.DEFAULT else node.settings.int(name)
 
 
 def _encoded(

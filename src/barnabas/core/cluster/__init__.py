@@ -1,6 +1,5 @@
 """The cluster's state and the machine that changes it: records, the image they build, the controller that decides."""
 
-from barnabas.core.cluster.assignments import default_factor
 from barnabas.core.cluster.controller import Controller
 from barnabas.core.cluster.image import (
     EMPTY_IMAGE,
@@ -61,7 +60,6 @@ __all__ = [
     "TopicImage",
     "TopicResult",
     "decode_record",
-    "default_factor",
     "encode_record",
     "internal_topic",
 ]

@@ -104,15 +104,21 @@ def _check_group(configs: Mapping[str, str], settings: Settings) -> None:
         if name == "streams.num.standby.replicas":
             high = "group.streams.max.standby.replicas"
         if low in settings and isinstance(value, int) and value < settings.int(low):
-            raise KafkaError(ErrorCode.INVALID_CONFIG, f"{name}={value} is below {low}={settings.int(low)}")
+            raise KafkaError(
+                ErrorCode.INVALID_CONFIG, f"{name} must be greater than or equal to {low} ({settings.int(low)})"
+            )
         if high in settings and isinstance(value, int) and value > settings.int(high):
-            raise KafkaError(ErrorCode.INVALID_CONFIG, f"{name}={value} is above {high}={settings.int(high)}")
+            raise KafkaError(
+                ErrorCode.INVALID_CONFIG, f"{name} must be less than or equal to {high} ({settings.int(high)})"
+            )
     for kind in ("consumer", "share", "streams"):
         session, beat = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
         session_ms = int(configs.get(session) or settings.int(f"group.{session}"))
         beat_ms = int(configs.get(beat) or settings.int(f"group.{beat}"))
         if session_ms <= beat_ms:
-            raise KafkaError(ErrorCode.INVALID_CONFIG, f"{session}={session_ms} must be above {beat}={beat_ms}")
+            raise KafkaError(
+                ErrorCode.INVALID_CONFIG, f"{session} must be greater than {beat} ({session_ms} and {beat_ms})"
+            )
 
 
 def _check_metrics(configs: Mapping[str, str]) -> None:

@@ -226,7 +226,7 @@ class Controller:
         self, updates: Sequence[FeatureUpdate], validate_only: bool = False
     ) -> tuple[list[Record], list[str]]:
         """All the updates or none; the answer is the names in the order given."""
-        records = features.update_records(self.image.features, updates)
+        records = features.update_records(self.image.features, updates, self.settings.int("node.id"))
         records += self._elr_safety(records)
         return [] if validate_only else records, [update.name for update in updates]
 

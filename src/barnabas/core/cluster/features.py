@@ -59,31 +59,42 @@ def elr_safety_records(
     return [ConfigRecord(resource_type=ResourceType.BROKER, resource_name="", name=MIN_ISR, value=value)]
 
 
-def update_records(finalized: Mapping[str, int], updates: Sequence[FeatureUpdate]) -> list[Record]:
+def update_records(finalized: Mapping[str, int], updates: Sequence[FeatureUpdate], node_id: int) -> list[Record]:
     """All the updates or, with KafkaError, none (KIP-584: one request is one change)."""
     records: list[Record] = []
     for update in {update.name: update for update in updates}.values():
         old = finalized.get(update.name, 0)
-        _check(update, old)
+        _check(update, old, node_id)
         if update.max_version_level != old:
             records.append(FeatureLevel(name=update.name, level=update.max_version_level))
     return records
 
 
-def _check(update: FeatureUpdate, old: int) -> None:
+def _check(update: FeatureUpdate, old: int, node_id: int) -> None:
+    """The words are Kafka's: `kafka-features` prints them."""
     name, level = update.name, update.max_version_level
+    start = f"Invalid update version {level} for feature {name}."
     if update.upgrade_type not in (UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE):
-        raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"{name}: unknown kind of update {update.upgrade_type}")
+        raise KafkaError(
+            ErrorCode.INVALID_UPDATE_VERSION, f"{start} The controller does not support the given upgrade type."
+        )
     if name == KRAFT_VERSION and level != old:
         raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"{name}: is set when the quorum is made")
     low, high = SUPPORTED.get(name, (0, -1))
     if name not in SUPPORTED:
-        raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"{name}: no such feature")
+        raise KafkaError(
+            ErrorCode.INVALID_UPDATE_VERSION, f"{start} Local controller {node_id} does not support this feature."
+        )
     if not low <= level <= high:
-        raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"{name}: level {level} is not between {low} and {high}")
+        only = f"Local controller {node_id} only supports versions {low}-{high}"
+        raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"{start} {only}")
     if level < old and update.upgrade_type == UPGRADE:
-        raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"{name}: from {old} to {level} is a downgrade: ask for one")
+        raise KafkaError(
+            ErrorCode.INVALID_UPDATE_VERSION,
+            f"{start} Can't downgrade the version of this feature without setting the upgrade type to either safe or"
+            " unsafe downgrade.",
+        )
     if level > old and update.upgrade_type != UPGRADE:
-        raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"{name}: from {old} to {level} is no downgrade")
+        raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"{start} Can't downgrade to a newer version.")
     if level < old and name == METADATA_VERSION:
-        raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"{name}: older metadata is not written by this release")
+        raise KafkaError(ErrorCode.INVALID_UPDATE_VERSION, f"{start} This release does not write older metadata.")

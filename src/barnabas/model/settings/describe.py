@@ -31,7 +31,9 @@ def node_entries(settings: Settings, stored: Mapping[str, str]) -> Iterator[Conf
     for name, row in NODE_SETTINGS.items():
         if not row.internal:
             yield _entry(row, value_text(settings[name]), settings.synonyms(name))
-    yield from (_unknown(name, ConfigSource.DYNAMIC_NODE) for name in stored if name not in NODE_SETTINGS)
+    for name, text in stored.items():
+        if name not in NODE_SETTINGS:
+            yield _stored_name(name, text, ConfigSource.DYNAMIC_NODE)
 
 
 def cluster_entries(stored: Mapping[str, str]) -> Iterator[ConfigEntry]:
@@ -73,6 +75,21 @@ def _entry(row: Setting, value: str | None, synonyms: list[Synonym], source: Con
     return ConfigEntry(
         row.name, shown, row.update_mode is UpdateMode.READ_ONLY, found, row.sensitive, synonyms, int(row.type), row.doc
     )
+
+
+def _stored_name(name: str, text: str, source: ConfigSource) -> ConfigEntry:
+    """A stored name that is no row: a setting of one listener (`listener.name.NAME.SETTING`), or what nobody knows,
+    which may be a secret."""
+    row = listener_setting(name)
+    if row is None or row.sensitive:
+        return _unknown(name, source)
+    return _entry(row, text, [Synonym(name, text, source)], source)._replace(name=name)
+
+
+def listener_setting(name: str) -> Setting | None:
+    """The row behind `listener.name.NAME.SETTING` (KIP-103)."""
+    prefix, _, rest = name.partition("listener.name.")
+    return NODE_SETTINGS.get(rest.partition(".")[2]) if not prefix and rest else None
 
 
 def _unknown(name: str, source: ConfigSource) -> ConfigEntry:

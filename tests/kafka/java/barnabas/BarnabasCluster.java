@@ -36,7 +36,6 @@ import org.apache.kafka.common.test.api.Type;
 import org.apache.kafka.server.IntegrationTestUtils;
 import org.apache.kafka.server.authorizer.Authorizer;
 import org.apache.kafka.server.common.Feature;
-import org.apache.kafka.server.common.MetadataVersion;
 import org.apache.kafka.server.fault.FaultHandlerException;
 import org.opentest4j.TestAbortedException;
 
@@ -68,9 +67,6 @@ public final class BarnabasCluster implements ClusterInstance {
     public void format() {
         if (folder != null) return;
         if (config.numDisksPerBroker() > 1) throw new TestAbortedException("a node has one log directory");
-        if (config.metadataVersion().isLessThan(MetadataVersion.latestProduction())) {
-            throw new TestAbortedException("begins at the metadata version of an older release");
-        }
         try {
             folder = Files.createTempDirectory(Path.of(System.getProperty("barnabas.data")), "cluster");
         } catch (IOException error) {
