@@ -1,7 +1,8 @@
 """Which address a client is told: the one it reached this node on, unless the operator said otherwise.
 
-A node behind a tunnel, in a container or on a laptop with three networks is then found again by whoever found it
-once, without a setting. `advertised.listeners` wins where it is set; another node of the cluster is named by what it
+A listener on one address or name tells that, as it was written; one on all addresses tells the one that was reached. A
+node behind a tunnel, in a container or on a laptop with three networks is then found again by whoever found it once,
+without a setting. `advertised.listeners` wins where it is set; another node of the cluster is named by what it
 registered.
 """
 
@@ -23,7 +24,9 @@ def advertised(node: "Node", broker_id: int, context: RequestContext) -> tuple[s
         for listener in told:
             if listener.name == name or name is None:
                 return listener.host or plain_host(context.listener_host), listener.port or context.listener_port
-        return plain_host(context.listener_host), context.listener_port
+        own = next((found for found in node.endpoints if found.port == context.listener_port), None)
+        named = own is not None and own.host not in _EVERY_ADDRESS
+        return own.host if own is not None and named else plain_host(context.listener_host), context.listener_port
     broker = node.image.brokers.get(broker_id)
     endpoints = broker.endpoints if broker is not None else ()
     endpoint = next((found for found in endpoints if found.name == name), endpoints[0] if endpoints else None)

@@ -30,7 +30,7 @@ from barnabas.broker.api import (
 )
 from barnabas.broker.context import RequestContext
 from barnabas.broker.farewells import Farewells
-from barnabas.core.cluster import Endpoint, NewTopic
+from barnabas.core.cluster import ConfigChange, Endpoint, NewTopic
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import ZERO_UUID
 from barnabas.model.settings import Settings
@@ -187,6 +187,30 @@ def test_the_address_a_client_is_told() -> None:
     assert advertised(told, 1, context) == ("public.example.org", 19092)  # type: ignore[arg-type]
     assert advertised(FakeNode(2), 2, context) == ("host2", 9092)  # type: ignore[arg-type]
     assert advertised(FakeNode(), 9, context) == ("", -1)  # type: ignore[arg-type]
+    named = FakeNode()
+    named.endpoints = (Endpoint("PLAINTEXT", "PLAINTEXT", "localhost", PORT),)
+    assert advertised(named, 1, context) == ("localhost", PORT)  # type: ignore[arg-type]
+
+
+def test_a_throttle_and_a_listeners_setting_are_shown() -> None:
+    node = FakeNode()
+    rate, kind, secret = (
+        "follower.replication.throttled.rate",
+        "listener.name.internal.ssl.truststore.type",
+        "listener.name.internal.ssl.keystore.password",
+    )
+    changes = [(rate, 0, "100"), (kind, 0, "PKCS12"), (secret, 0, "x"), ("plugin.secret", 0, "x")]
+    node.stage.do("incremental_alter_configs", [ConfigChange(4, "1", changes)])
+    node.stage.do("incremental_alter_configs", [ConfigChange(4, "", [(rate, 0, "90")])])
+    node.settings = node.settings.with_dynamic(cluster=node.image.config(4, ""), node=node.image.config(4, "1"))
+    for name, expected in (
+        ("1", {rate: "100", kind: "PKCS12", secret: None, "plugin.secret": None}),
+        ("", {rate: "90"}),
+    ):
+        body = {"resources": [{"resource_type": 4, "resource_name": name, "configuration_keys": list(expected)}]}
+        configs = ask(node, describe_configs, 4, body).results[0].configs
+        assert {config.name: config.value for config in configs} == expected
+        assert all(config.is_sensitive == (config.value is None) and not config.read_only for config in configs)
 
 
 # --- the others -----------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 not warned about; they are not shown unless set. Ours that Kafka does not know are among them.
 """
 
-from barnabas.model.settings.rows import BOOLEAN, DOUBLE, INT, LONG, LONG_MAX, STRING, node
+from barnabas.model.settings.rows import BOOLEAN, CLUSTER_WIDE, DOUBLE, INT, LONG, LONG_MAX, STRING, node
 from barnabas.model.settings.valid import at_least, between
 
 # fmt: off
@@ -24,6 +24,10 @@ ROWS = (
          doc="Accepted for compatibility; the metadata log has segments of a fixed size."),
     node("internal.metadata.max.batch.size.in.bytes", INT, 8_388_608, internal=True, effective=False,
          doc="Accepted for compatibility; one change is one batch."),
+    node("follower.replication.throttled.rate", LONG, LONG_MAX, at_least(0), mode=CLUSTER_WIDE, internal=True,
+         doc="Bytes a second for the replicas that a topic's follower.replication.throttled.replicas names."),
+    node("leader.replication.throttled.rate", LONG, LONG_MAX, at_least(0), mode=CLUSTER_WIDE, internal=True,
+         effective=False, doc="Accepted for compatibility; a move is throttled where it is filled."),
     node("log.verify.interval.ms", LONG, 86_400_000, at_least(1), internal=True,
          doc="Our own: how often every log is read, slowly, and its CRCs are checked."),
     node("log.initial.task.delay.ms", LONG, 30_000, at_least(0), internal=True, effective=False,
@@ -38,6 +42,8 @@ ROWS = (
          doc="Accepted for compatibility; there is no tiered storage."),
     node("remote.log.manager.task.retry.jitter", DOUBLE, 0.2, between(0, 0.5), internal=True, effective=False,
          doc="Accepted for compatibility; there is no tiered storage."),
+    node("replica.alter.log.dirs.io.max.bytes.per.second", LONG, LONG_MAX, at_least(0), mode=CLUSTER_WIDE,
+         internal=True, effective=False, doc="Accepted for compatibility; a node has one data folder."),
     node("server.max.startup.time.ms", LONG, LONG_MAX, at_least(0), internal=True, effective=False,
          doc="Accepted for compatibility; a start takes as long as it takes."),
     node("share.coordinator.cold.partition.snapshot.interval.ms", INT, 300_000, at_least(1), internal=True,

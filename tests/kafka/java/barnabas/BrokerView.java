@@ -8,9 +8,13 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Properties;
 import kafka.server.KafkaBroker;
 import kafka.server.KafkaConfig;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.requests.MetadataResponse;
 import org.apache.kafka.common.requests.MetadataResponse.PartitionMetadata;
 import org.apache.kafka.metadata.BrokerState;
@@ -77,9 +81,19 @@ final class BrokerView implements InvocationHandler {
         }
     }
 
-    private java.util.Properties properties() {
-        java.util.Properties found = new java.util.Properties();
+    /** As the node was given it, and what was changed since. */
+    private Properties properties() throws Exception {
+        Properties found = new Properties();
         found.putAll(cluster.node(id).settings());
+        if (!cluster.isAlive(id)) return found;
+        ConfigResource resource = new ConfigResource(ConfigResource.Type.BROKER, String.valueOf(id));
+        try (Admin admin = cluster.admin()) {
+            for (ConfigEntry entry : admin.describeConfigs(List.of(resource)).all().get().get(resource).entries()) {
+                boolean changed = entry.source() == ConfigEntry.ConfigSource.DYNAMIC_BROKER_CONFIG
+                    || entry.source() == ConfigEntry.ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG;
+                if (changed && entry.value() != null) found.put(entry.name(), entry.value());
+            }
+        }
         return found;
     }
 
