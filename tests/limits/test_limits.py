@@ -14,6 +14,7 @@ from pathlib import Path
 import cramjam
 import pytest
 
+from barnabas.model.limits import REQUEST_ELEMENTS_MAX
 from tests.support import kio_codec
 from tests.support.members import until
 from tests.support.servers import BarnabasNode
@@ -153,7 +154,7 @@ def test_idle_connections(make_node: Callable[..., BarnabasNode]) -> None:
 
 
 def test_array_length(node: BarnabasNode) -> None:
-    """A million empty strings of one byte each, and one more."""
+    """As many empty strings of one byte each as a request may have, and one more."""
 
     def asked(count: int) -> bytes:
         def uvarint(n: int) -> bytes:
@@ -167,8 +168,8 @@ def test_array_length(node: BarnabasNode) -> None:
         return uvarint(count + 1) + b"\1" * count + b"\0"
 
     with WireClient(node.bootstrap, 30) as client:
-        assert client.call(LIST_GROUPS, 4, asked(1_000_000))["error_code"] == 0
-        client.send(LIST_GROUPS, 4, asked(1_000_001))
+        assert client.call(LIST_GROUPS, 4, asked(REQUEST_ELEMENTS_MAX))["error_code"] == 0
+        client.send(LIST_GROUPS, 4, asked(REQUEST_ELEMENTS_MAX + 1))
         assert closed_by(client)
     with WireClient(node.bootstrap) as client:
         client.send(METADATA, 1, struct.pack(">i", 50) + b"\0\0" * 10)

@@ -6,7 +6,8 @@ kept, in a buffer of the connection's own, and the rest of that frame is receive
 
 Requests are handled in order of arrival. A handler answers at once, or gives a future: then the next request is
 handled while the first one waits (pipelined appends, long polls), and answers still leave in request order. A handler
-that is a coroutine (an admin request, a join) holds up the requests behind it, as a Kafka broker does.
+that is a coroutine (an admin request, a join) holds up the requests behind it, as a Kafka broker does; what it gives
+may be a future again, which does not.
 
 Reading stops while the client does not read its answers, while too many answers wait, and while a coroutine runs.
 """
@@ -200,11 +201,7 @@ class Connection(asyncio.BufferedProtocol):
         slot = _Slot()
         self._slots.append(slot)
         if isinstance(result, asyncio.Future):
-            if result.done():
-                self._finish(slot, result)
-            else:
-                slot.future = result
-                result.add_done_callback(lambda future: self._finish(slot, future))
+            self._wait_for(slot, result)
         elif isinstance(result, Coroutine):
             self._task = asyncio.ensure_future(result)
             self._pause()
@@ -215,6 +212,13 @@ class Connection(asyncio.BufferedProtocol):
             self._release()
         if len(self._slots) > limits.CONNECTION_WAITING_REPLIES_MAX:
             self._pause()
+
+    def _wait_for(self, slot: _Slot, future: "asyncio.Future[Reply]") -> None:
+        if future.done():
+            self._finish(slot, future)
+        else:
+            slot.future = future
+            future.add_done_callback(lambda done: self._finish(slot, done))
 
     def _finish(self, slot: _Slot, future: "asyncio.Future[Reply]") -> None:
         if self.closed or future.cancelled():
@@ -234,7 +238,11 @@ class Connection(asyncio.BufferedProtocol):
 
     def _coroutine_done(self, slot: _Slot, task: "asyncio.Task[Reply]") -> None:
         self._task = None
-        self._finish(slot, task)
+        later = None if task.cancelled() or task.exception() is not None else task.result()
+        if isinstance(later, asyncio.Future) and not self.closed:
+            self._wait_for(slot, later)  # a long poll whose request took time to read
+        else:
+            self._finish(slot, task)
         if self.closed:
             return
         if self._kept_bytes:

@@ -11,6 +11,7 @@ the node starts, the nodes of the cluster are served and everybody else waits.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from importlib import import_module
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
@@ -21,8 +22,10 @@ from barnabas.broker.api.failures import failure_body
 from barnabas.broker.connection import Connection, Reply
 from barnabas.broker.context import RequestContext
 from barnabas.broker.controller_link import FORWARD_TIMEOUT_MS
+from barnabas.broker.network import large_requests
 from barnabas.broker.quorum.answering import is_quorum_fetch
 from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.model.limits import LARGE_REQUEST_BYTES
 from barnabas.model.settings import ResourceType
 from barnabas.wire import apis
 from barnabas.wire.apis import API_VERSIONS, FETCH, PRODUCE, SERVED
@@ -142,8 +145,10 @@ class Dispatcher:
         context = RequestContext(
             api_key, version, correlation_id, client_id, connection.client_host, host, port, connection=connection
         )
+        if len(frame) > LARGE_REQUEST_BYTES:
+            return self._serve_large(bytes(frame), position, context)
         request = decode_request(api_key, version, frame, position)
-        if api_key in FORWARDED and not self._node.controller.is_active and not _is_local(api_key, request):
+        if self._is_forwarded(api_key, request):
             return self._forwarded(bytes(frame), request, context)
         try:
             body = self.handler(api_key)(self._node, request, context)
@@ -152,6 +157,17 @@ class Dispatcher:
         if isinstance(body, Awaitable):
             return _answer_later(body, request, context)
         return _encode(body, context)
+
+    async def _serve_large(self, frame: bytes, position: int, context: RequestContext) -> Reply:
+        """The same for a request that may name many things: in parts, and with threads (network/large_requests.py)."""
+        request = await large_requests.decode(self._node.read_threads, frame, position, context)
+        if self._is_forwarded(context.api_key, request):
+            return await self._forwarded(frame, request, context)
+        body = await self._body_of(request, context)
+        return _framed(await large_requests.encode(self._node.read_threads, body, context), context)
+
+    def _is_forwarded(self, api_key: int, request: Any) -> bool:
+        return api_key in FORWARDED and not self._node.controller.is_active and not _is_local(api_key, request)
 
     def handler(self, api_key: int) -> Handler:
         handler = self._handlers.get(api_key)
@@ -191,15 +207,18 @@ class Dispatcher:
 
     async def _body_of(self, request: Any, context: RequestContext) -> Body:
         try:
-            body = self.handler(context.api_key)(self._node, request, context)
-            return await body if isinstance(body, Awaitable) else body
+            return await large_requests.handle(request, context, partial(self._called, context))
         except KafkaError as error:
             return failure_body(context.api_key, context.api_version, request, error)
 
+    async def _called(self, context: RequestContext, request: Any) -> Body:
+        body = self.handler(context.api_key)(self._node, request, context)
+        return await body if isinstance(body, Awaitable) else body
+
     async def _answered(self, request: Any, context: RequestContext) -> bytes:
         try:
-            body = self.handler(context.api_key)(self._node, request, context)
-            return _encode(await body if isinstance(body, Awaitable) else body, context)
+            body = await large_requests.handle(request, context, partial(self._called, context))
+            return _framed(await large_requests.encode(self._node.read_threads, body, context), context)
         except KafkaError as error:
             if error.code is ErrorCode.NOT_CONTROLLER:
                 raise
@@ -246,4 +265,8 @@ async def _answer_later(body: Awaitable[Body], request: Any, context: RequestCon
 
 def _encode(body: Body, context: RequestContext) -> bytes:
     data = body if isinstance(body, bytes) else encode_response(context.api_key, context.api_version, body)
+    return _framed(data, context)
+
+
+def _framed(data: bytes, context: RequestContext) -> bytes:
     return response_frame(context.api_key, context.api_version, context.correlation_id, data)

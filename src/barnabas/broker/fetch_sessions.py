@@ -106,7 +106,8 @@ class FetchSessions:
         epoch: int = request.session_epoch
         if epoch in (_FINAL_EPOCH, _INITIAL_EPOCH):
             self._sessions.pop(request.session_id, None)
-            wanted = list(_named(request, by_id))
+            # Twice the same partition is one, as in Kafka's map of them: it would be read and sent twice.
+            wanted = list({_key(item, by_id): item for item in _named(request)}.values())
             fits = epoch == _INITIAL_EPOCH and len(wanted) <= FETCH_SESSION_PARTITIONS_MAX
             session = self._open(by_id, now_ms) if fits else None
             if session is not None:
@@ -167,7 +168,7 @@ def _key(item: Wanted, by_id: bool) -> PartitionKey:
     return (item.topic_id if by_id else item.topic, item.index)
 
 
-def _named(request: Any, by_id: bool) -> Iterator[Wanted]:
+def _named(request: Any) -> Iterator[Wanted]:
     for topic in request.topics:
         for asked in topic.partitions:
             yield Wanted(topic.topic, topic.topic_id, asked)

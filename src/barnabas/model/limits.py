@@ -4,7 +4,10 @@ Settings (model/settings.py) let an operator move some of them; these are the fl
 """
 
 # --- the wire -------------------------------------------------------------------------------------------------------
-ARRAY_MAX_ELEMENTS = 1_000_000  # an array is also never longer than the bytes that remain (CVE-2022-34917)
+ARRAY_MAX_ELEMENTS = 1_000_000  # of a message; an array is also never longer than its bytes (CVE-2022-34917)
+REQUEST_ELEMENTS_MAX = 100_000  # of all arrays of a request: twice the partitions of a node; 1 us to decode each
+LARGE_REQUEST_BYTES = 8 * 1024  # above it a request is worked off in parts; it may name a thousand things
+LARGE_REQUEST_THREAD_BYTES = 64 * 1024  # above it a thread decodes the request: from here on it takes milliseconds
 TAGGED_FIELDS_MAX = 10_000  # tags of one struct; a known client sends a handful
 
 # --- decompression --------------------------------------------------------------------------------------------------
@@ -51,6 +54,7 @@ CONFIGS_PER_RESOURCE_MAX = 1_000  # settings stored for one resource; a topic ha
 GROUP_CONFIGS_MAX = 100_000  # groups with settings of their own: a group need not exist to have them
 CONFIG_FILE_MAX_BYTES = 1024 * 1024  # a file of settings; Kafka's own is 6 KB
 ELECTIONS_AT_ONCE_MAX = 1_000  # preferred leaders put back in one go, so that clients do not all move at once (Kafka's)
+METADATA_CREATES_MAX = 100  # topics that one Metadata request creates; a name of ten bytes becomes a folder and files
 METADATA_CACHE_MAX_BYTES = 16 * 1024 * 1024  # encoded Metadata answers of one image
 QUORUM_EPOCH_MAX = 2**30  # an epoch above it is refused: elections every second for 34 years come to it
 PRODUCER_ID_BLOCK = 1_000  # ids given to a broker at once (KIP-730): one metadata record a thousand producers

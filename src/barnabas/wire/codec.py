@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from struct import error as StructError
 from typing import Any
 
+from barnabas.model.limits import ARRAY_MAX_ELEMENTS, REQUEST_ELEMENTS_MAX
 from barnabas.wire.codegen_read import Reader, StructClass, compile_reader, message_class
 from barnabas.wire.codegen_write import Writer, compile_writer
 from barnabas.wire.errors import ProtocolError
@@ -105,7 +106,8 @@ def _new_reader(kind: str, which: int | str, version: int) -> Reader:
     struct = class_of(kind, which)
     reader = _readers.get((kind, which, shape.first))
     if reader is None:
-        reader = _readers[kind, which, shape.first] = compile_reader(shape, struct, f"<read {name} {kind}>")
+        most = REQUEST_ELEMENTS_MAX if kind == "request" else ARRAY_MAX_ELEMENTS
+        reader = _readers[kind, which, shape.first] = compile_reader(shape, struct, f"<read {name} {kind}>", most)
     _readers[kind, which, version] = reader
     return reader
 

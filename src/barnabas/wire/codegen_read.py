@@ -2,7 +2,8 @@
 
 The function is straight-line code: each run of fixed-size fields, together with the length that follows it, is one
 struct.unpack_from. Refuses, before allocating: a length past the end of the message, an array that cannot fit in what
-remains or that takes the message over ARRAY_MAX_ELEMENTS in all, a null where none may be, text that is not UTF-8, too
+remains or that takes the message over the number of elements it may have in all (ARRAY_MAX_ELEMENTS, a request
+REQUEST_ELEMENTS_MAX), a null where none may be, text that is not UTF-8, too
 many tagged fields. Unknown tags are skipped (KIP-482). Raises IndexError, struct.error or UnicodeDecodeError for the
 rest; codec.py makes one ProtocolError of all of them.
 
@@ -52,7 +53,8 @@ def message_class(message: Message, kind: str) -> StructClass:
     return StructClass(title + suffix, union(tuple(shape.fields for shape in message.shapes(kind))))
 
 
-def compile_reader(shape: Shape, top: StructClass, label: str) -> Reader:
+def compile_reader(shape: Shape, top: StructClass, label: str, elements_max: int = ARRAY_MAX_ELEMENTS) -> Reader:
+    """`elements_max`: of all arrays of the message together."""
     reader = _ReaderSource(shape.flexible)
     source = reader.source
     source.constants.update(
@@ -65,7 +67,7 @@ def compile_reader(shape: Shape, top: StructClass, label: str) -> Reader:
         # Indexing and slicing bytes is twice as fast as a memoryview; such a message is small.
         source.line("if type(data) is not bytes: data = bytes(data)")
     source.line("end = len(data)")
-    source.line(f"left = {ARRAY_MAX_ELEMENTS}")
+    source.line(f"left = {elements_max}")
     result = reader.read_struct(shape.fields, top)
     source.line(f"return {result}")
     return source.compile("read(data, p)", label)  # type: ignore[no-any-return]

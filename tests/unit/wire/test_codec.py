@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.model.limits import ARRAY_MAX_ELEMENTS, TAGGED_FIELDS_MAX
+from barnabas.model.limits import REQUEST_ELEMENTS_MAX, TAGGED_FIELDS_MAX
 from barnabas.wire import codec
 from barnabas.wire.apis import (
     API_VERSIONS,
@@ -95,10 +95,10 @@ def test_an_array_longer_than_what_remains_is_refused_before_it_is_made() -> Non
 
 
 def test_a_message_of_too_many_elements_is_refused_in_one_array_or_over_several() -> None:
-    over = codec.encode_request(LIST_CONFIG_RESOURCES, 1, {"resource_types": bytes(ARRAY_MAX_ELEMENTS + 1)})
+    over = codec.encode_request(LIST_CONFIG_RESOURCES, 1, {"resource_types": bytes(REQUEST_ELEMENTS_MAX + 1)})
     with pytest.raises(ProtocolError, match="resource_types"):
         codec.decode_request(LIST_CONFIG_RESOURCES, 1, over)
-    half = [""] * (ARRAY_MAX_ELEMENTS // 2 + 1)
+    half = [""] * (REQUEST_ELEMENTS_MAX // 2 + 1)
     both = codec.encode_request(LIST_GROUPS, 5, {"states_filter": half, "types_filter": half})
     with pytest.raises(ProtocolError, match="types_filter"):
         codec.decode_request(LIST_GROUPS, 5, both)

@@ -12,8 +12,9 @@ as a tag.
 """
 
 import asyncio
+from collections.abc import Awaitable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from barnabas.broker import follower_fetch
 from barnabas.broker.api.failures import failure_body
@@ -23,8 +24,9 @@ from barnabas.broker.fetch_answer import pack
 from barnabas.broker.fetch_sessions import FetchPlan, served_with_data
 from barnabas.broker.parked_fetch import ParkedFetch
 from barnabas.broker.quorum.answering import is_quorum_fetch, serve_fetch
-from barnabas.broker.reader import PartitionRead, Reader, read_all
+from barnabas.broker.reader import READ_AT_ONCE, PartitionRead, Reader, read_all, read_in_turns
 from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.model.limits import LARGE_REQUEST_THREAD_BYTES
 from barnabas.wire.codec import decode_request
 from barnabas.wire.fetch import fetch_response_pieces
 from barnabas.wire.headers import encode_response_frame
@@ -51,8 +53,29 @@ class _Fetch:
         self.correlation_id = corr
 
     def answer_again(self) -> "Reply | asyncio.Future[Reply]":
+        if len(self.plan.wanted) > READ_AT_ONCE:
+            return asyncio.ensure_future(self._again_in_turns())
         reads, _, _ = read_all(self.node, self.plan.wanted, self.max_bytes, self.reader)
         return self.answer(reads)
+
+    async def _again_in_turns(self) -> Reply:
+        reads, _, _ = await read_in_turns(self.node, self.plan.wanted, self.max_bytes, self.reader)
+        return await self._answer_when_ready(reads)
+
+    async def in_turns(self, min_bytes: int, max_wait_ms: int) -> Reply:
+        """The whole fetch, of so many partitions that others must be served in between."""
+        reads, found, urgent = await read_in_turns(self.node, self.plan.wanted, self.max_bytes, self.reader)
+        # What came to a partition after it was looked at would wake nobody.
+        news = any(
+            read.partition is not None and read.partition.high_watermark != read.high_watermark for read in reads
+        )
+        if found >= min_bytes or urgent or news or max_wait_ms <= 0:
+            return await self._answer_when_ready(reads)
+        return await self.park(reads, min_bytes - found, max_wait_ms)
+
+    def park(self, reads: list[PartitionRead], missing: int, max_wait_ms: int) -> "asyncio.Future[Reply]":
+        partitions = {read.partition for read in reads if read.partition is not None}
+        return ParkedFetch(partitions, missing, max_wait_ms, self.reader.read_committed, self.answer_again).future
 
     def answer(self, reads: list[PartitionRead]) -> "Reply | asyncio.Future[Reply]":
         for read in reads:
@@ -74,8 +97,20 @@ class _Fetch:
 
 def handle(
     node: "Node", frame: memoryview, position: int, version: int, correlation_id: int
-) -> "Reply | asyncio.Future[Reply]":
-    request = decode_request(API_KEY, version, frame, position)
+) -> "Reply | Awaitable[Reply]":
+    if len(frame) > LARGE_REQUEST_THREAD_BYTES:
+        return _decoded_in_thread(node, bytes(frame), position, version, correlation_id)
+    return _handle(node, decode_request(API_KEY, version, frame, position), version, correlation_id)
+
+
+async def _decoded_in_thread(node: "Node", frame: bytes, position: int, version: int, correlation_id: int) -> Any:
+    """The first fetch of a session with thousands of partitions. The next request waits until this one is read."""
+    loop = asyncio.get_running_loop()
+    request = await loop.run_in_executor(node.read_threads, decode_request, API_KEY, version, frame, position)
+    return _handle(node, request, version, correlation_id)
+
+
+def _handle(node: "Node", request: Any, version: int, correlation_id: int) -> "Reply | asyncio.Future[Reply]":
     if is_quorum_fetch(request):
         return asyncio.ensure_future(serve_fetch(node, request, version, correlation_id))
     replica_id, broker_epoch = follower_fetch.follower_of(request)
@@ -92,9 +127,9 @@ def handle(
     committed = request.isolation_level == _READ_COMMITTED
     reader = Reader(committed, version >= _FROM_FOLLOWERS_SINCE, request.rack_id)
     fetch = _Fetch(node, plan, max_bytes, reader, version, correlation_id)
+    if len(plan.wanted) > READ_AT_ONCE:
+        return asyncio.ensure_future(fetch.in_turns(request.min_bytes, request.max_wait_ms))
     reads, found, urgent = read_all(node, plan.wanted, max_bytes, reader)
     if found >= request.min_bytes or urgent or request.max_wait_ms <= 0 or not reads:
         return fetch.answer(reads)
-    partitions = {read.partition for read in reads if read.partition is not None}
-    missing = request.min_bytes - found
-    return ParkedFetch(partitions, missing, request.max_wait_ms, committed, fetch.answer_again).future
+    return fetch.park(reads, request.min_bytes - found, request.max_wait_ms)

@@ -8,10 +8,22 @@ from barnabas.model.errors import KafkaError
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
+# Every state and type a group can have, as a filter names them, in small letters.
+_NAMES = frozenset(
+    {"preparingrebalance", "completingrebalance", "stable", "dead", "empty", "assigning", "reconciling", "notready"}
+    | {"unknown", "classic", "consumer", "share", "streams"}
+)
+
 
 def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
     try:
-        groups = node.groups.list_groups(request.states_filter, request.types_filter)
+        groups = node.groups.list_groups(_known(request.states_filter), _known(request.types_filter))
     except KafkaError as error:
         return {"error_code": int(error.code), "groups": []}
     return {"error_code": 0, "groups": groups}
+
+
+def _known(names: list[str]) -> list[str]:
+    """A filter without repetitions and names that nothing has: every shard compares with all of it. What is left of
+    one that matches nothing still matches nothing."""
+    return [*({name.lower() for name in names} & _NAMES), ""] if names else []

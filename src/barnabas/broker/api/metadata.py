@@ -6,26 +6,26 @@ by id as well as by name, v12 asks by id. v13 adds an error for the whole answer
 
 The same question is asked by every client every few minutes, and by all of them at once after a change: the encoded
 answer is kept until the image changes. A missing topic is created where both the client and
-`auto.create.topics.enable` allow it, and answered at once (Kafka makes the client ask again).
+`auto.create.topics.enable` allow it, and answered at once (Kafka makes the client ask again); of very many missing ones
+the first METADATA_CREATES_MAX, the others are unknown until the client asks again.
 """
 
-from collections.abc import Awaitable, Container, Iterable
+import asyncio
+from collections.abc import Awaitable, Callable, Container, Iterable, Sequence
+from functools import partial
+from itertools import islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from barnabas.broker.addresses import advertised
 from barnabas.broker.api.operations import CLUSTER_OPERATIONS, NO_OPERATIONS, TOPIC_OPERATIONS
 from barnabas.broker.context import RequestContext
-from barnabas.core.cluster import (
-    MetadataImage,
-    NewTopic,
-    PartitionImage,
-    TopicImage,
-    internal_topic,
-)
+from barnabas.broker.network.large_requests import encode, in_turns
+from barnabas.core.cluster import MetadataImage, NewTopic, PartitionImage, TopicImage, internal_topic
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import INTERNAL_TOPICS, METADATA_TOPIC, ZERO_UUID, topic_name_problem
-from barnabas.model.limits import METADATA_CACHE_MAX_BYTES
+from barnabas.model.limits import METADATA_CACHE_MAX_BYTES, METADATA_CREATES_MAX
 from barnabas.model.settings import ConfigSource
 from barnabas.wire.apis import METADATA
 from barnabas.wire.codec import encode_response
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 
 Body = dict[str, Any] | bytes
+_TOPICS_AT_ONCE = 500  # answered without a pause, 10 us each
+_PARTITIONS_AT_ONCE = 5_000  # the same, 2 us each
+_NAME_BYTES = 64  # what a name in the key of a kept answer weighs beside its letters
 
 
 class _Answers:
@@ -43,16 +46,32 @@ class _Answers:
     def __init__(self) -> None:
         self.image: MetadataImage | None = None
         self.bodies: dict[tuple[Any, ...], bytes] = {}
+        self.pending: dict[tuple[Any, ...], asyncio.Future[bytes]] = {}
         self.size_bytes = 0
 
     def begin(self, image: MetadataImage) -> None:
         self.image, self.size_bytes = image, 0
         self.bodies.clear()
+        self.pending = {}
 
     def keep(self, key: tuple[Any, ...], body: bytes) -> None:
-        if self.size_bytes + len(body) <= METADATA_CACHE_MAX_BYTES:
+        names = key[1] or ()
+        size = len(body) + sum(_NAME_BYTES + len(name) for name in names)
+        if self.size_bytes + size <= METADATA_CACHE_MAX_BYTES:
             self.bodies[key] = body
-            self.size_bytes += len(body)
+            self.size_bytes += size
+
+    async def shared(self, key: tuple[Any, ...], make: Callable[[], Awaitable[bytes]]) -> bytes:
+        """A large answer: who asks the same while it is made gets the same."""
+        image, begun = self.image, self.pending
+        pending = begun.get(key)
+        if pending is None:
+            pending = begun[key] = asyncio.ensure_future(make())
+            pending.add_done_callback(lambda _: begun.pop(key, None))
+        body = await asyncio.shield(pending)
+        if self.image is image and key not in self.bodies:
+            self.keep(key, body)
+        return body
 
 
 _answers: "WeakKeyDictionary[Node, _Answers]" = WeakKeyDictionary()
@@ -77,14 +96,14 @@ def _answer(node: "Node", request: Any, context: RequestContext) -> "Body | Awai
     if wanted is None or (version == 0 and not wanted):
         return _encoded(node, context, request, None)
     if version < 12 and any(topic.name is None or topic.topic_id != ZERO_UUID for topic in wanted):
-        return _refusal(wanted, ErrorCode.INVALID_REQUEST)
+        return _refusal(node, context, wanted, ErrorCode.INVALID_REQUEST)
     if any(topic.name is None and topic.topic_id == ZERO_UUID for topic in wanted):
-        return _refusal(wanted, ErrorCode.INVALID_REQUEST)
+        return _refusal(node, context, wanted, ErrorCode.INVALID_REQUEST)
     if any(topic.topic_id != ZERO_UUID for topic in wanted):
         return _by_id(node, context, request)
     names = tuple(dict.fromkeys(topic.name for topic in wanted))
     if request.allow_auto_topic_creation and node.settings.bool("auto.create.topics.enable"):
-        missing = [name for name in names if _may_create(node.image, name)]
+        missing = list(islice((name for name in names if _may_create(node.image, name)), METADATA_CREATES_MAX))
         if missing:
             return _after_creating(node, context, request, names, missing)
     return _encoded(node, context, request, names)
@@ -106,7 +125,8 @@ async def _after_creating(
         for name in missing
     ]
     failed = await node.create_topics(topics)
-    return _encoded(node, context, request, names, failed)
+    body = _encoded(node, context, request, names, failed)
+    return await body if isinstance(body, Awaitable) else body
 
 
 def _set_here(node: "Node", name: str) -> int:
@@ -119,7 +139,7 @@ def _encoded(
     request: Any,
     names: tuple[str, ...] | None,
     failed: dict[str, ErrorCode] | None = None,
-) -> bytes:
+) -> "bytes | Awaitable[bytes]":
     """The answer for these topics (None: all), from the cache when this image has been asked the same."""
     answers = _answers.get(node)
     if answers is None:
@@ -133,12 +153,41 @@ def _encoded(
     listener = (context.listener_host, context.listener_port)
     key = (context.api_version, names, with_topics, with_cluster, *listener, node.farewells.ids)
     body = answers.bodies.get(key) if not failed else None
-    if body is None:
-        topics = topic_items(node.image, names, TOPIC_OPERATIONS if with_topics else NO_OPERATIONS, failed or {})
-        body = encode_response(METADATA, context.api_version, _whole(node, context, topics, with_cluster))
-        if not failed:
-            answers.keep(key, body)
+    if body is not None:
+        return body
+    operations = TOPIC_OPERATIONS if with_topics else NO_OPERATIONS
+    if _is_much(node.image, names):
+        if failed:
+            return _in_turns(node, context, names, operations, with_cluster, failed)
+        return answers.shared(key, lambda: _in_turns(node, context, names, operations, with_cluster, {}))
+    topics = topic_items(node.image, names, operations, failed or {})
+    body = encode_response(METADATA, context.api_version, _whole(node, context, topics, with_cluster))
+    if not failed:
+        answers.keep(key, body)
     return body
+
+
+def _is_much(image: MetadataImage, names: tuple[str, ...] | None) -> bool:
+    """Would others have to wait while this is answered?"""
+    if len(image.topics if names is None else names) > _TOPICS_AT_ONCE:
+        return True
+    topics = image.topics.values() if names is None else filter(None, map(image.topics.get, names))
+    return sum(len(topic.partitions) for topic in topics) > _PARTITIONS_AT_ONCE
+
+
+async def _in_turns(
+    node: "Node",
+    context: RequestContext,
+    names: tuple[str, ...] | None,
+    operations: int,
+    with_cluster: bool,
+    failed: dict[str, ErrorCode],
+) -> bytes:
+    image = node.image
+    found = await in_turns(image.topics if names is None else names, partial(_told, image, operations, failed))
+    found.sort(key=itemgetter(0))
+    body = _whole(node, context, [item for _, item in found], with_cluster)
+    return await encode(node.read_threads, body, context)
 
 
 def _whole(node: "Node", context: RequestContext, topics: list[dict[str, Any]], with_cluster: bool) -> dict[str, Any]:
@@ -166,19 +215,19 @@ def broker_items(
 def topic_items(
     image: MetadataImage, names: Iterable[str] | None, operations: int, failed: dict[str, ErrorCode]
 ) -> list[dict[str, Any]]:
-    """Known topics first, then unknown ones, then names no topic can have: Kafka's order."""
-    known: list[dict[str, Any]] = []
-    unknown: list[dict[str, Any]] = []
-    invalid: list[dict[str, Any]] = []
-    for name in image.topics if names is None else names:
-        topic = image.topics.get(name)
-        if topic is not None:
-            known.append(topic_item(image, topic, operations))
-        elif topic_name_problem(name):
-            invalid.append(_missing(name, ErrorCode.INVALID_TOPIC_EXCEPTION))
-        else:
-            unknown.append(_missing(name, failed.get(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)))
-    return known + unknown + invalid
+    found = [_told(image, operations, failed, name) for name in (image.topics if names is None else names)]
+    found.sort(key=itemgetter(0))
+    return [item for _, item in found]
+
+
+def _told(image: MetadataImage, operations: int, failed: dict[str, ErrorCode], name: str) -> tuple[int, dict[str, Any]]:
+    """A topic and its place: known ones first, then unknown ones, then names no topic can have. Kafka's order."""
+    topic = image.topics.get(name)
+    if topic is not None:
+        return 0, topic_item(image, topic, operations)
+    if topic_name_problem(name):
+        return 2, _missing(name, ErrorCode.INVALID_TOPIC_EXCEPTION)
+    return 1, _missing(name, failed.get(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
 
 
 def topic_item(image: MetadataImage, topic: TopicImage, operations: int) -> dict[str, Any]:
@@ -216,19 +265,32 @@ def _missing(name: str | None, code: ErrorCode, topic_id: bytes = ZERO_UUID) -> 
     }
 
 
-def _by_id(node: "Node", context: RequestContext, request: Any) -> dict[str, Any]:
+def _by_id(node: "Node", context: RequestContext, request: Any) -> "Body | Awaitable[Body]":
     """Once one topic is asked for by id, only ids count (as in Kafka)."""
     operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NO_OPERATIONS
-    topics = []
-    for topic_id in dict.fromkeys(topic.topic_id for topic in request.topics if topic.topic_id != ZERO_UUID):
-        topic = node.image.topic_by_id(topic_id)
-        if topic is None:
-            topics.append(_missing(None, ErrorCode.UNKNOWN_TOPIC_ID, topic_id))
-        else:
-            topics.append(topic_item(node.image, topic, operations))
-    return _whole(node, context, topics, request.include_cluster_authorized_operations)
+    ids = list(dict.fromkeys(topic.topic_id for topic in request.topics if topic.topic_id != ZERO_UUID))
+    told = partial(_told_by_id, node.image, operations)
+    with_cluster = request.include_cluster_authorized_operations
+    if len(ids) > _TOPICS_AT_ONCE:
+        return _by_id_in_turns(node, context, ids, told, with_cluster)
+    return _whole(node, context, [told(topic_id) for topic_id in ids], with_cluster)
 
 
-def _refusal(wanted: Iterable[Any], code: ErrorCode) -> dict[str, Any]:
-    topics = [_missing(topic.name or "", code, topic.topic_id) for topic in wanted]
-    return {"brokers": [], "cluster_id": None, "controller_id": -1, "topics": topics}
+async def _by_id_in_turns(
+    node: "Node", context: RequestContext, ids: list[bytes], told: Callable[[bytes], dict[str, Any]], with_cluster: bool
+) -> Body:
+    body = _whole(node, context, await in_turns(ids, told), with_cluster)
+    return await encode(node.read_threads, body, context)
+
+
+def _told_by_id(image: MetadataImage, operations: int, topic_id: bytes) -> dict[str, Any]:
+    topic = image.topic_by_id(topic_id)
+    if topic is None:
+        return _missing(None, ErrorCode.UNKNOWN_TOPIC_ID, topic_id)
+    return topic_item(image, topic, operations)
+
+
+async def _refusal(node: "Node", context: RequestContext, wanted: Sequence[Any], code: ErrorCode) -> Body:
+    topics = await in_turns(wanted, lambda topic: _missing(topic.name or "", code, topic.topic_id))
+    body = {"brokers": [], "cluster_id": None, "controller_id": -1, "topics": topics}
+    return body if len(topics) <= _TOPICS_AT_ONCE else await encode(node.read_threads, body, context)

@@ -59,6 +59,7 @@ class LoopHolds:
     worst_where: str = ""
     worst_request: str = ""
     sites: dict[str, list[int]] = field(default_factory=dict)  # where: [how often, worst in milliseconds]
+    apis: dict[str, list[int]] = field(default_factory=dict)  # the same by the API that was served
     _log_after: float = 0.0
     _unlogged: int = 0
 
@@ -66,11 +67,8 @@ class LoopHolds:
         self.count += 1
         if hold.milliseconds > self.worst_ms:
             self.worst_ms, self.worst_where, self.worst_request = hold.milliseconds, hold.where, hold.request
-        site = self.sites.get(hold.where)
-        if site is None and len(self.sites) < LOOP_HOLD_SITES_MAX:
-            site = self.sites[hold.where] = [0, 0]
-        if site is not None:
-            site[0], site[1] = site[0] + 1, max(site[1], hold.milliseconds)
+        _count(self.sites, hold.where, hold.milliseconds)
+        _count(self.apis, hold.request.partition(" ")[0], hold.milliseconds)
         if now < self._log_after:
             self._unlogged += 1
             return
@@ -87,7 +85,17 @@ class LoopHolds:
             "worst_where": self.worst_where,
             "worst_request": self.worst_request,
             "sites": {where: {"holds": count, "worst_ms": worst} for where, (count, worst) in self.sites.items()},
+            "apis": {name: {"holds": count, "worst_ms": worst} for name, (count, worst) in self.apis.items()},
         }
+
+
+def _count(table: dict[str, list[int]], key: str, milliseconds: int) -> None:
+    row = table.get(key)
+    if row is None:
+        if len(table) >= LOOP_HOLD_SITES_MAX:
+            return
+        row = table[key] = [0, 0]
+    row[0], row[1] = row[0] + 1, max(row[1], milliseconds)
 
 
 class LoopWatchdog:

@@ -9,6 +9,7 @@ raised and nothing is written. Time and chance come from outside: `now_ms` is an
 given.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from random import Random
 
@@ -121,10 +122,10 @@ class Controller:
     ) -> tuple[list[Record], list[TopicResult]]:
         records: list[Record] = []
         results: list[TopicResult] = []
-        names, room = [topic.name for topic in wanted], Room(self.image)
+        times, room = Counter(topic.name for topic in wanted), Room(self.image)
         for topic in {topic.name: topic for topic in wanted}.values():
             try:
-                if names.count(topic.name) > 1:
+                if times[topic.name] > 1:
                     raise KafkaError(ErrorCode.INVALID_REQUEST, "the topic stands in the request more than once")
                 made = topics.more_partitions(self.image, topic, self._random, room)
                 topics.check_batch(len(records) + len(made))

@@ -1,0 +1,1 @@
+"""Between a client's socket and the handler of its request."""

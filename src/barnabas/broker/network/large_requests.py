@@ -1,0 +1,158 @@
+"""Requests that name many things are worked off in parts, so that the others need not wait for all of it.
+
+A frame above LARGE_REQUEST_BYTES is decoded in a thread when it is really large. Where the request is a list of things
+that have nothing to do with each other (PARTS), the handler is called with some of them at a time, as many as take
+about PART_SECONDS, and the loop serves others in between; the answer is put together as if there had been one call.
+What is named twice is looked at once: in Kafka's own clients such a list is a map. A large answer is encoded in a
+thread.
+
+A request between two parts may change what the second one sees, as it may between two requests.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from concurrent.futures import Executor
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from barnabas.broker.context import RequestContext
+from barnabas.model.limits import LARGE_REQUEST_THREAD_BYTES
+from barnabas.wire import apis
+from barnabas.wire.codec import decode_request, encode_response
+
+Body = dict[str, Any] | bytes
+Item = TypeVar("Item")
+Done = TypeVar("Done")
+_PART_SECONDS = 0.01  # a fifth of what one callback may take
+_FIRST_ITEMS = 64  # of the first part, when nobody knows yet what an item costs
+_INNER_ITEMS = 256  # partitions of one topic that are looked at together
+_THREAD_ITEMS = 2_000  # an answer with more is encoded in a thread
+
+
+class Parts(NamedTuple):
+    """How an API's request is taken apart, and its answer put together."""
+
+    items: str  # the array of the request
+    answers: str  # the array of the answer: one for each item, in the same order
+    key: tuple[str, ...] = ()  # the fields that name an item; none: the item itself
+    inner: str = ""  # an array in each item that is taken apart too: the partitions of a topic
+    inner_answers: str = ""
+    inner_key: str = ""  # the field that names an inner item; none: the inner item itself
+    only_unique: bool = False  # twice the same is an error of the request, which the handler tells
+
+
+_RESOURCE = ("resource_type", "resource_name")
+PARTS: dict[int, Parts] = {
+    apis.LIST_OFFSETS: Parts("topics", "topics", only_unique=True, key=("name",)),
+    apis.OFFSET_FETCH: Parts("groups", "groups", ("group_id", "member_id", "member_epoch"), only_unique=True),
+    apis.FIND_COORDINATOR: Parts("coordinator_keys", "coordinators"),
+    apis.DESCRIBE_GROUPS: Parts("groups", "groups"),
+    apis.CONSUMER_GROUP_DESCRIBE: Parts("group_ids", "groups"),
+    apis.DELETE_GROUPS: Parts("groups_names", "results"),
+    apis.DESCRIBE_TRANSACTIONS: Parts("transactional_ids", "transaction_states"),
+    apis.DELETE_RECORDS: Parts("topics", "topics", ("name",), "partitions", "partitions", "partition_index"),
+    apis.OFFSET_FOR_LEADER_EPOCH: Parts("topics", "topics", ("topic",), "partitions", "partitions", "partition"),
+    apis.DESCRIBE_PRODUCERS: Parts("topics", "topics", ("name",), "partition_indexes", "partitions"),
+    apis.ALTER_CONFIGS: Parts("resources", "responses", _RESOURCE, only_unique=True),
+    apis.INCREMENTAL_ALTER_CONFIGS: Parts("resources", "responses", _RESOURCE, only_unique=True),
+}  # fmt: skip
+
+
+async def decode(threads: Executor, frame: bytes, position: int, context: RequestContext) -> Any:
+    if len(frame) < LARGE_REQUEST_THREAD_BYTES:
+        return decode_request(context.api_key, context.api_version, frame, position)
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(threads, decode_request, context.api_key, context.api_version, frame, position)
+
+
+async def handle(request: Any, context: RequestContext, answer: Callable[[Any], "Awaitable[Body]"]) -> Body:
+    """The body of the answer, from as many calls of `answer` as it takes."""
+    parts = PARTS.get(context.api_key)
+    items = _taken_apart(request, parts) if parts is not None else None
+    if parts is None or items is None:
+        return await answer(request)
+    whole: dict[str, Any] = {}
+    found: list[Any] = []
+    done, count = 0, _FIRST_ITEMS
+    while done < len(items):
+        some = items[done : done + count]
+        began = time.perf_counter()
+        body = await answer(msgspec.structs.replace(request, **{parts.items: [item for item, _ in some]}))
+        if isinstance(body, bytes):
+            return body  # a handler that encodes its answer itself, and did so for all
+        _join(found, body[parts.answers], some, parts)
+        whole = whole or body
+        taken = time.perf_counter() - began
+        done += len(some)
+        count = max(1, min(int(len(some) * _PART_SECONDS / max(taken, 1e-6)), count * 4))
+        await asyncio.sleep(0)
+    return whole | {parts.answers: found}
+
+
+async def encode(threads: Executor, body: Body, context: RequestContext) -> bytes:
+    if isinstance(body, bytes):
+        return body
+    many = sum(len(value) for value in body.values() if isinstance(value, list))
+    if many <= _THREAD_ITEMS:
+        return encode_response(context.api_key, context.api_version, body)
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(threads, encode_response, context.api_key, context.api_version, body)
+
+
+async def in_turns(items: Iterable[Item], work: Callable[[Item], Done]) -> list[Done]:
+    """What `work` makes of each, with pauses in which the loop serves others."""
+    found: list[Done] = []
+    until = time.perf_counter() + _PART_SECONDS
+    for item in items:
+        found.append(work(item))
+        if time.perf_counter() > until:
+            await asyncio.sleep(0)
+            until = time.perf_counter() + _PART_SECONDS
+    return found
+
+
+def _taken_apart(request: Any, parts: Parts) -> list[tuple[Any, bool]] | None:
+    """The items, each once; with inner items, pieces of an item: (piece, does it go on with the one before)."""
+    items = getattr(request, parts.items)
+    if not items:
+        return None
+    if parts.inner:
+        return list(_pieces(items, parts))
+    by_key = {_key(item, parts.key): item for item in items}
+    if len(by_key) == len(items):
+        return [(item, False) for item in items]
+    return None if parts.only_unique else [(item, False) for item in by_key.values()]
+
+
+def _pieces(items: list[Any], parts: Parts) -> Iterator[tuple[Any, bool]]:
+    merged: dict[Any, tuple[Any, dict[Any, Any]]] = {}
+    for item in items:
+        _, inner = merged.setdefault(_key(item, parts.key), (item, {}))
+        for each in getattr(item, parts.inner):
+            inner[getattr(each, parts.inner_key) if parts.inner_key else each] = each
+    for item, by_key in merged.values():
+        inner_items = list(by_key.values())
+        for at in range(0, max(len(inner_items), 1), _INNER_ITEMS):
+            piece = msgspec.structs.replace(item, **{parts.inner: inner_items[at : at + _INNER_ITEMS]})
+            yield piece, at > 0
+
+
+def _key(item: Any, fields: tuple[str, ...]) -> Any:
+    if not fields:
+        return item
+    values = (getattr(item, field) for field in fields)
+    return tuple(tuple(value) if isinstance(value, list) else value for value in values)
+
+
+def _join(found: list[Any], answers: list[Any], asked: list[tuple[Any, bool]], parts: Parts) -> None:
+    """Behind what was found so far; the answer for a piece that goes on joins the one before it."""
+    if not parts.inner or len(answers) != len(asked):
+        found.extend(answers)
+        return
+    for answer, (_, goes_on) in zip(answers, asked, strict=True):
+        if goes_on and found:
+            found[-1][parts.inner_answers] = [*found[-1][parts.inner_answers], *answer[parts.inner_answers]]
+        else:
+            found.append(answer)
