@@ -8,6 +8,7 @@ from barnabas.core.cluster.image import MetadataImage
 from barnabas.core.groups.config import GroupConfig, MigrationPolicy
 from barnabas.core.txn.config import TxnConfig
 from barnabas.model.settings import ResourceType, Settings
+from barnabas.model.settings.node_groups import CONSUMER_ASSIGNORS
 
 
 def _by_name(kind: type, settings: Settings) -> dict[str, Any]:
@@ -25,7 +26,8 @@ def txn_config(settings: Settings, image: MetadataImage) -> TxnConfig:
 def group_config(settings: Settings, image: MetadataImage) -> GroupConfig:
     values = _by_name(GroupConfig, settings)
     values["group_consumer_migration_policy"] = MigrationPolicy(settings.str("group.consumer.migration.policy").lower())
-    values["group_consumer_assignors"] = settings.list("group.consumer.assignors")
+    named = settings.list("group.consumer.assignors")
+    values["group_consumer_assignors"] = tuple(dict.fromkeys(CONSUMER_ASSIGNORS[name] for name in named))
 
     def overrides(group_id: str) -> Mapping[str, int]:
         stored = image.config(ResourceType.GROUP, group_id)

@@ -20,6 +20,7 @@ from barnabas.broker.properties import parse_properties
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import CONFIG_FILE_MAX_BYTES
 from barnabas.model.settings import NODE_SETTINGS, Settings, StaticValue
+from barnabas.model.settings.rules import check_rules
 
 ENVIRONMENT_PREFIX = "BARNABAS_"
 _FALLBACK = "built in"
@@ -54,7 +55,9 @@ def load_settings(
         del given["log.dirs"]  # the other name of the same thing, from a stronger source
     unknown = [name for name in given if name not in NODE_SETTINGS and not _PASSED_ON.fullmatch(name)]
     warnings += [_unknown_warning(name, given[name].origin) for name in unknown]
-    return Loaded(Settings(given), tuple(warnings))
+    settings = Settings(given)
+    check_rules(settings)
+    return Loaded(settings, tuple(warnings))
 
 
 def _unknown_warning(name: str, origin: str) -> str:

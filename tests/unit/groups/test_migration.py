@@ -239,7 +239,10 @@ def test_what_guests_may_not_do() -> None:
     new.join()
     stranger = {"name": "range", "metadata": subscription("alpha")}
     assert bench.call("join", join_body(protocols=[stranger])).error_code == 23
-    assert bench.call("join", join_body(protocols=[{"name": "cooperative-sticky", "metadata": b""}])).error_code == 23
+    unreadable = join_body(protocols=[{"name": "cooperative-sticky", "metadata": b""}])
+    first = bench.call("join", unreadable)
+    assert first.error_code == 79, "as in Kafka: the id comes first, the subscription is read when it joins with it"
+    assert bench.call("join", unreadable | {"member_id": first.member_id}).error_code == 23
     body = {"group_id": "g", "generation_id": new.epoch, "member_id": "new"}
     assert bench.call("heartbeat", body).error_code == UNKNOWN_MEMBER, "it speaks the other protocol"
     protocol = {"protocol_type": "consumer", "protocol_name": "range"}

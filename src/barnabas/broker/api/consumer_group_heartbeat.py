@@ -4,10 +4,12 @@ from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.context import RequestContext
+from barnabas.broker.coordinator.protocols import require_consumer_protocol
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
 
 def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any] | Awaitable[dict[str, Any]]:
+    require_consumer_protocol(node)
     return node.groups.ask(request.group_id, request, context)

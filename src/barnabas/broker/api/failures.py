@@ -7,7 +7,7 @@ asked about carries the code. Most APIs have one `error_code` on top; the others
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from barnabas.model.errors import KafkaError
+from barnabas.model.errors import ErrorCode, KafkaError
 
 Item = dict[str, Any]
 
@@ -75,10 +75,15 @@ def _fetch(request: Any, version: int, failed: Item) -> Item:
     return {"responses": topics if version < 13 else []} | (_code(failed) if version >= 7 else {})
 
 
-def _offset_fetch(request: Any, version: int, failed: Item) -> Item:
-    if version >= 8:
-        return {"groups": _each(request.groups, ("group_id",), _code(failed) | {"topics": []})}
-    return _code(failed) | {"topics": []}
+def _of_group(api_key: int) -> Callable[[Any, int, Item], Item]:
+    """What the coordinator itself would say: an older version may have no place for an error but each partition."""
+
+    def body(request: Any, version: int, failed: Item) -> Item:
+        from barnabas.core.groups.refusals import refusal  # loaded when the first client comes to a group
+
+        return refusal(api_key, request, version, ErrorCode(failed["error_code"]), failed["error_message"])
+
+    return body
 
 
 def _find_coordinator(request: Any, version: int, failed: Item) -> Item:
@@ -176,9 +181,10 @@ _SHAPES: dict[int, Callable[[Any, int, Item], Item]] = {
     2: _by_partition("topics", ("name",), "partitions", "partition_index", "topics", "partitions"),
     3: _metadata,
     8: _by_partition("topics", ("name", "topic_id"), "partitions", "partition_index", "topics", "partitions"),
-    9: _offset_fetch,
+    9: _of_group(9),
     10: _find_coordinator,
-    15: _listed("groups", "group_id", "groups"),
+    11: _of_group(11),
+    15: _of_group(15),
     19: _named("topics", ("name",), "topics", True),
     20: _delete_topics,
     21: _delete_records,
@@ -194,6 +200,6 @@ _SHAPES: dict[int, Callable[[Any, int, Item], Item]] = {
     44: _named("resources", _RESOURCE, "responses", True),
     61: _indexed,
     65: _listed("transactional_ids", "transactional_id", "transaction_states"),
-    69: _listed("group_ids", "group_id", "groups"),
+    69: _of_group(69),
     75: _named("topics", ("name",), "topics", False),
 }

@@ -47,8 +47,8 @@ def describe_classic(world: World, group_id: str, version: int) -> dict[str, Any
         answer: dict[str, Any] = {"group_id": group_id, "group_state": _DEAD, "error_code": 0}
         if version >= _NOT_FOUND_SINCE:
             answer["error_code"] = int(ErrorCode.GROUP_ID_NOT_FOUND)
-            missing = "not found" if group is None else "not a classic group"
-            answer["error_message"] = f"Group {group_id} is {missing}."
+            missing = "not found" if group is None else "is not a classic group"
+            answer["error_message"] = f"Group {group_id} {missing}."
         return answer
     stable = group.state is ClassicState.STABLE
     return {
@@ -77,11 +77,11 @@ def describe_consumer(world: World, group_id: str) -> dict[str, Any]:
         return {"group_id": group_id, "error_code": int(ErrorCode.INVALID_GROUP_ID)}
     group = world.groups.get(group_id)
     if group is None or isinstance(group, ClassicGroup):
-        missing = "not found" if group is None else "not a consumer group"
+        missing = "not found" if group is None else "is not a consumer group"
         return {
             "group_id": group_id,
             "error_code": int(ErrorCode.GROUP_ID_NOT_FOUND),
-            "error_message": f"Group {group_id} is {missing}.",
+            "error_message": f"Group {group_id} {missing}.",
         }
     return describe(world, group)
 

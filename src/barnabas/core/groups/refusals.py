@@ -20,17 +20,20 @@ def refusal(api_key: int, request: Any, version: int, code: ErrorCode, message: 
         case 11:
             return join_refusal(code, request.member_id, version)
         case 15:
-            return {"groups": [_described(group_id, code) for group_id in request.groups]}
+            return {"groups": [_described(group_id, code, message, version >= 6) for group_id in request.groups]}
         case 42:
             results = [{"group_id": group_id, "error_code": int(code)} for group_id in request.groups_names]
             return {"results": results}
         case 68:
             return {"error_code": int(code), "error_message": message or None}
         case 69:
-            return {"groups": [_described(group_id, code) for group_id in request.group_ids]}
+            return {"groups": [_described(group_id, code, message, True) for group_id in request.group_ids]}
         case _:
             return {"error_code": int(code)}
 
 
-def _described(group_id: str, code: ErrorCode) -> dict[str, Any]:
-    return {"group_id": group_id, "error_code": int(code)}
+def _described(group_id: str, code: ErrorCode, message: str, says_why: bool) -> dict[str, Any]:
+    answer: dict[str, Any] = {"group_id": group_id, "error_code": int(code)}
+    if says_why:
+        answer["error_message"] = message or None
+    return answer

@@ -4,7 +4,7 @@ Ours differ from Kafka's where Kafka has no default: `node.id` is 1 and a node i
 """
 
 from barnabas.model.settings.rows import BOOLEAN, CLASS, CLUSTER_WIDE, INT, LIST, LONG, STRING, node
-from barnabas.model.settings.valid import at_least, list_of
+from barnabas.model.settings.valid import at_least, ends_in, list_of
 
 # fmt: off
 ROWS = (
@@ -92,7 +92,7 @@ ROWS = (
          doc="How often high watermarks are written to disk."),
     node("replica.lag.time.max.ms", LONG, 30_000,
          doc="A follower that has not caught up for so long is no longer in sync."),
-    node("replica.selector.class", STRING, None,
+    node("replica.selector.class", STRING, None, ends_in("RackAwareReplicaSelector", "LeaderSelector"),
          doc="A name that ends in RackAwareReplicaSelector sends consumers to a replica in their own rack."),
     node("replica.socket.receive.buffer.bytes", INT, 65_536, effective=False,
          doc="Accepted for compatibility; the kernel sizes the buffers."),

@@ -3,11 +3,19 @@
 from barnabas.model.settings.rows import CLUSTER_WIDE, INT, INT_MAX, LIST, LONG, SHORT, STRING, node
 from barnabas.model.settings.valid import at_least, list_of, one_of
 
+# By name, and by the names of Kafka's classes as a server.properties may have them.
+CONSUMER_ASSIGNORS = {
+    "uniform": "uniform",
+    "range": "range",
+    "org.apache.kafka.coordinator.group.assignor.UniformAssignor": "uniform",
+    "org.apache.kafka.coordinator.group.assignor.RangeAssignor": "range",
+}
+
 # fmt: off
 ROWS = (
     node("group.consumer.assignment.interval.ms", INT, 1_000, at_least(0), mode=CLUSTER_WIDE, effective=False,
          doc="Accepted for compatibility; an assignment is computed as soon as it is needed."),
-    node("group.consumer.assignors", LIST, ("uniform", "range"), list_of(),
+    node("group.consumer.assignors", LIST, ("uniform", "range"), list_of(*CONSUMER_ASSIGNORS, empty=False),
          doc="The server-side assignors of the consumer protocol; the first is the default."),
     node("group.consumer.heartbeat.interval.ms", INT, 5_000, at_least(1),
          doc="How often members of consumer-protocol groups report."),
@@ -38,8 +46,8 @@ ROWS = (
          effective=False,
          doc="Accepted for compatibility; coordinators keep no write buffers."),
     node("group.coordinator.rebalance.protocols", LIST, ("classic", "consumer", "streams"),
-         list_of("consumer", "classic", "share", "streams"), effective=False,
-         doc="Accepted for compatibility; the classic and the consumer protocol are always on."),
+         list_of("consumer", "classic", "share", "streams", empty=False, always="classic"),
+         doc="The protocols of groups that are served; without `consumer` its members are told UNSUPPORTED_VERSION."),
     node("group.coordinator.threads", INT, 4, at_least(1), effective=False,
          doc="Accepted for compatibility; a node is one thread and works on many groups in turn."),
     node("group.initial.rebalance.delay.ms", INT, 3_000,

@@ -26,8 +26,8 @@ def one_of(*choices: str, any_case: bool = False) -> Valid:
     return Valid(text, lambda v: None if (str(v).lower() if any_case else v) in known else f"must be one of: {text}")
 
 
-def list_of(*choices: str, empty: bool = True) -> Valid:
-    """A list without empty items; of `choices` only, when there are any."""
+def list_of(*choices: str, empty: bool = True, always: str = "") -> Valid:
+    """A list without empty items; of `choices` only, when there are any; `always` must be among them."""
 
     def problem(value: Value) -> str | None:
         items = value if isinstance(value, tuple) else ()
@@ -35,11 +35,19 @@ def list_of(*choices: str, empty: bool = True) -> Valid:
             return "must not be empty"
         if "" in items:
             return "has an empty item"
+        if always and always not in items:
+            return f"must contain {always}"
         stranger = next((item for item in items if choices and item not in choices), None)
         return None if stranger is None else f"{stranger!r} is not one of: {', '.join(choices)}"
 
     text = "a list of: " + ", ".join(choices) if choices else "a list"
     return Valid(text if empty else f"{text}, not empty", problem)
+
+
+def ends_in(*endings: str) -> Valid:
+    """A class by its name, with or without its package; or nothing."""
+    text = f"a name that ends in {' or '.join(endings)}"
+    return Valid(text, lambda v: None if not v or str(v).endswith(endings) else f"must be {text}")
 
 
 def not_empty() -> Valid:

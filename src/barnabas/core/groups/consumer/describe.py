@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from barnabas.core.groups.consumer.group import ConsumerGroup
-from barnabas.core.groups.consumer.member import as_sets
+from barnabas.core.groups.consumer.member import ConsumerMember, as_sets
 from barnabas.core.groups.consumer.target import preferred_assignor
 from barnabas.core.groups.records.consumer_group import Partitions
 
@@ -31,12 +31,23 @@ def describe(world: "World", group: ConsumerGroup) -> dict[str, Any]:
                 "client_host": member.facts.client_host,
                 "subscribed_topic_names": list(member.facts.topic_names),
                 "subscribed_topic_regex": member.facts.topic_regex,
-                "assignment": _named(world, as_sets(member.place.assigned)),
+                "assignment": _named(world, _held(member)),
                 "target_assignment": _named(world, group.targets.get(member.member_id, {})),
                 "member_type": _CLASSIC if member.is_classic else _CONSUMER,
             }
             for member in group.members.values()
         ],
+    }
+
+
+def _held(member: ConsumerMember) -> Partitions:
+    """What the member reads: what it is asked to give back too, until it has said that it did."""
+    assigned, pending = as_sets(member.place.assigned), as_sets(member.place.pending_revocation)
+    if not pending:
+        return assigned
+    return {
+        topic_id: assigned.get(topic_id, frozenset()) | pending.get(topic_id, frozenset())
+        for topic_id in assigned.keys() | pending.keys()
     }
 
 

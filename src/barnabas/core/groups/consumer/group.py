@@ -111,7 +111,8 @@ class ConsumerGroup:
             if current.member_id != member_id:
                 raise KafkaError(
                     ErrorCode.FENCED_INSTANCE_ID,
-                    f"Static member {member_id} with instance id {instance_id} was fenced by {current.member_id}.",
+                    f"Static member {member_id} with instance id {instance_id} was fenced by member "
+                    f"{current.member_id}.",
                 )
         member = self.members.get(member_id)
         if member is None:

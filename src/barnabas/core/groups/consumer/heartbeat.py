@@ -92,15 +92,23 @@ def _topics(assigned: Mapping[bytes, frozenset[int]]) -> list[dict[str, Any]]:
 # --- who is it -------------------------------------------------------------------------------------------------------
 
 
+def _no_such_group(group: object, group_id: str) -> KafkaError:
+    text = f"Consumer group {group_id} not found." if group is None else f"Group {group_id} is not a consumer group."
+    return KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text)
+
+
 def _group(world: "World", request: Any, joins: bool) -> ConsumerGroup:
     group = world.groups.get(request.group_id)
     if group is None or (not isinstance(group, ConsumerGroup) and not joins):
         if not joins:
-            raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {request.group_id} not found.")
+            raise _no_such_group(group, request.group_id)
         return ConsumerGroup(request.group_id)
     size_max = world.config.group_consumer_max_size
     if len(group.members) >= size_max and request.member_id not in group.members:
-        raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED, f"the group has its {size_max} members")
+        raise KafkaError(
+            ErrorCode.GROUP_MAX_SIZE_REACHED,
+            f"The consumer group has reached its maximum capacity of {size_max} members.",
+        )
     if isinstance(group, ConsumerGroup):
         return group
     check_upgrade(world, group)
@@ -121,7 +129,8 @@ def _member(
         if existing.member_id != member_id:
             raise KafkaError(
                 ErrorCode.UNRELEASED_INSTANCE_ID,
-                f"Instance id {instance_id} is still held by member {existing.member_id}.",
+                f"Static member {member_id} with instance id {instance_id} cannot join the group because the instance "
+                f"id is owned by {existing.member_id} member.",
             )
         return existing
     if joins:
@@ -140,7 +149,8 @@ def _check_epoch(member: ConsumerMember, epoch: int, owned: Partitions | None) -
         word = "greater" if epoch > member.epoch else "smaller"
         raise KafkaError(
             ErrorCode.FENCED_MEMBER_EPOCH,
-            f"Member epoch {epoch} is {word} than {member.epoch}: give up all partitions and rejoin.",
+            f"The consumer group member has a {word} member epoch ({epoch}) than the one known by the group "
+            f"coordinator ({member.epoch}). The member must abandon all its partitions and rejoin.",
         )
 
 
@@ -221,7 +231,7 @@ def step(world: "World", group: ConsumerGroup, member: ConsumerMember, owned: Pa
 def _leave(world: "World", request: Any, token: object) -> None:
     group = world.groups.get(request.group_id)
     if not isinstance(group, ConsumerGroup):
-        raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"Consumer group {request.group_id} not found.")
+        raise _no_such_group(group, request.group_id)
     member = group.known_member(request.member_id, request.instance_id)
     if request.member_epoch == STATIC_LEAVING_EPOCH and member.facts.instance_id is not None:
         keep_place(world, group, member)

@@ -30,7 +30,8 @@ def compile_regex(text: str) -> Any:
     except re2.error as error:
         reason = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else str(error)
         raise KafkaError(
-            ErrorCode.INVALID_REGULAR_EXPRESSION, f"SubscribedTopicRegex `{text}` is not a valid expression: {reason}."
+            ErrorCode.INVALID_REGULAR_EXPRESSION,
+            f"SubscribedTopicRegex `{text}` is not a valid regular expression: {reason}.",
         ) from error
 
 

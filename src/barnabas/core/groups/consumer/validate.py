@@ -20,24 +20,25 @@ def check_request(world: "World", request: Any, version: int) -> None:
     allowed = world.config.group_consumer_assignors
     if assignor is not None and assignor not in allowed:
         raise KafkaError(
-            ErrorCode.UNSUPPORTED_ASSIGNOR, f"ServerAssignor {assignor} is not one of {', '.join(allowed)}."
+            ErrorCode.UNSUPPORTED_ASSIGNOR,
+            f"ServerAssignor {assignor} is not supported. Supported assignors: {', '.join(allowed)}.",
         )
 
 
 def _identity_problem(request: Any, version: int) -> str | None:
     epoch = request.member_epoch
     if not request.group_id.strip():
-        return "GroupId is empty."
+        return "GroupId can't be empty."
     if epoch < STATIC_LEAVING_EPOCH:
         return "MemberEpoch is invalid."
     if not request.member_id.strip() and (version >= _CLIENT_MADE_IDS_SINCE or epoch != JOINING_EPOCH):
-        return "MemberId is empty."
+        return "MemberId can't be empty."
     if request.instance_id is not None and not request.instance_id.strip():
-        return "InstanceId is empty."
+        return "InstanceId can't be empty."
     if epoch == STATIC_LEAVING_EPOCH and request.instance_id is None:
-        return "InstanceId is missing."
+        return "InstanceId can't be null."
     if request.rack_id is not None and not request.rack_id.strip():
-        return "RackId is empty."
+        return "RackId can't be empty."
     return None
 
 
@@ -45,10 +46,10 @@ def _joining_problem(request: Any, version: int) -> str | None:
     if request.member_epoch != JOINING_EPOCH:
         return None
     if request.rebalance_timeout_ms == -1:
-        return "RebalanceTimeoutMs is missing in the first request."
+        return "RebalanceTimeoutMs must be provided in first request."
     if request.topic_partitions is None or request.topic_partitions:
-        return "TopicPartitions must be an empty list when (re)joining."
+        return "TopicPartitions must be empty when (re-)joining."
     has_regex = version >= _REGEX_SINCE and request.subscribed_topic_regex is not None
     if request.subscribed_topic_names is None and not has_regex:
-        return "SubscribedTopicNames or SubscribedTopicRegex is missing in the first request."
+        return "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining."
     return None

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from barnabas.core.groups.classic.answers import join_refusal
 from barnabas.core.groups.classic.join import Join
 from barnabas.core.groups.classic.leave import leave_answer, leaving_members
+from barnabas.core.groups.config import MigrationPolicy
 from barnabas.core.groups.consumer.departure import arm, arm_session, put_out
 from barnabas.core.groups.consumer.group import ConsumerGroup
 from barnabas.core.groups.consumer.heartbeat import step, take_facts, take_over
 from barnabas.core.groups.consumer.member import ConsumerMember, MemberState
-from barnabas.core.groups.embedded import CONSUMER_PROTOCOL_TYPE, Subscription, read_subscription
+from barnabas.core.groups.embedded import CONSUMER_PROTOCOL_TYPE, read_subscription
 from barnabas.core.groups.migration.downgrade import assignment_bytes, downgrade_if_possible
 from barnabas.core.groups.records.consumer_group import ClassicFacet, ConsumerMemberValue
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -26,11 +27,14 @@ _MEMBER_ID_REQUIRED_SINCE = 4
 
 
 def join_as_guest(world: "World", group: ConsumerGroup, join: Join) -> None:
-    subscription = _check_join(world, group, join)
+    _check_join(world, group, join)
     member_id = join.member_id or world.random_uuid()
     if not join.member_id and join.instance_id is None and join.version >= _MEMBER_ID_REQUIRED_SINCE:
         world.reply(join.token, join_refusal(ErrorCode.MEMBER_ID_REQUIRED, member_id, join.version))
         return
+    subscription = read_subscription(join.protocols[0][1])
+    if subscription is None:
+        raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "the subscription cannot be read")
     before = _who(world, group, join, member_id)
     facts = ConsumerMemberValue(
         join.instance_id,
@@ -67,7 +71,13 @@ def join_as_guest(world: "World", group: ConsumerGroup, join: Join) -> None:
     world.reply(join.token, answer)
 
 
-def _check_join(world: "World", group: ConsumerGroup, join: Join) -> Subscription:
+def _check_join(world: "World", group: ConsumerGroup, join: Join) -> None:
+    if world.config.group_consumer_migration_policy is MigrationPolicy.DISABLED:
+        raise KafkaError(
+            ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
+            f"Cannot join the consumer group {group.group_id} with the classic protocol because the group migration is "
+            "disabled.",
+        )
     size_max = world.config.group_consumer_max_size
     if len(group.members) >= size_max and join.member_id not in group.members:
         raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED, f"the group has its {size_max} members")
@@ -79,10 +89,6 @@ def _check_join(world: "World", group: ConsumerGroup, join: Join) -> Subscriptio
     names = {name for name, _ in join.protocols}
     if join.protocol_type != CONSUMER_PROTOCOL_TYPE or not names.intersection(*others):
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "the group has no protocol in common")
-    subscription = read_subscription(join.protocols[0][1])
-    if subscription is None:
-        raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "the subscription cannot be read")
-    return subscription
 
 
 def _who(world: "World", group: ConsumerGroup, join: Join, member_id: str) -> ConsumerMember | None:

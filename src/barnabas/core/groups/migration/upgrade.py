@@ -38,21 +38,29 @@ def check_upgrade(world: "World", group: ClassicGroup) -> None:
         return  # nobody there to migrate: the name changes hands
     problem = None
     if not world.config.group_consumer_migration_policy.may_upgrade:
-        problem = "the migration policy does not allow it"
+        problem = "online upgrade is disabled"
     elif not group.uses_consumer_protocol:
-        problem = "its members are not consumers"
+        problem = "the group does not use the consumer embedded protocol"
     elif len(group.members) > world.config.group_consumer_max_size:
-        problem = "it has more members than a consumer group may have"
+        problem = "the group size exceeds the consumer group maximum size"
     else:
-        for member in group.members.values():
-            if read_subscription(_metadata(group, member)) is None or read_assignment(member.assignment) is None:
-                problem = "a member's subscription or assignment cannot be read"
-            elif group.protocol_name not in _KNOWN_ASSIGNORS and assignment_user_data(member.assignment):
-                problem = "an assignor with data of its own is in use"
+        problem = next(filter(None, (_problem_of(group, member) for member in group.members.values())), None)
     if problem is not None:
         raise KafkaError(
-            ErrorCode.GROUP_ID_NOT_FOUND, f"Classic group {group.group_id} cannot become a consumer group: {problem}."
+            ErrorCode.GROUP_ID_NOT_FOUND,
+            f"Cannot upgrade classic group {group.group_id} to consumer group because {problem}.",
         )
+
+
+def _problem_of(group: ClassicGroup, member: ClassicMember) -> str | None:
+    if read_subscription(_metadata(group, member)) is None or read_assignment(member.assignment) is None:
+        return "the embedded consumer protocol is malformed"
+    if group.protocol_name not in _KNOWN_ASSIGNORS and assignment_user_data(member.assignment):
+        return (
+            "an unsupported custom assignor is in use. Please refer to the documentation or switch to a default "
+            "assignor before re-attempting the upgrade"
+        )
+    return None
 
 
 def upgrade(world: "World", group: ClassicGroup) -> ConsumerGroup:
