@@ -6,8 +6,18 @@ cannot commit from holding up the transactions of all others. A marker that coul
 that moved, a node that is gone) is reported as failed, and the coordinator sends it again to whoever leads then:
 writing one twice does no harm.
 
-A partition whose topic is gone has nothing left to end. One that has heard of a newer coordinator or a newer epoch of
-the producer is not reported at all: this coordinator is about to be replaced.
+What each answer means (Kafka's TransactionMarkerRequestCompletionHandler, where it says something else, in brackets):
+
+    NONE                                  written
+    UNKNOWN_TOPIC_OR_PARTITION            written if the topic is gone: nothing is left to end; else sent again
+    UNSUPPORTED_FOR_MESSAGE_FORMAT        written: no transaction can have been written there
+    INVALID_PRODUCER_EPOCH                written, with a warning: the partition is at a later epoch of this producer,
+                                          so this marker is refused for ever (Kafka never sends it again; the id stays
+                                          in PrepareX until another node coordinates it)
+    TRANSACTION_COORDINATOR_FENCED        sent again: whoever fenced it replaces this coordinator, or else the partition
+                                          heard of an epoch that this coordinator reaches later (Kafka: as above)
+    everything else                       sent again, after a backoff that grows (Kafka throws for codes that must not
+                                          come: CORRUPT_MESSAGE, MESSAGE_TOO_LARGE and the like)
 """
 
 import asyncio
@@ -34,7 +44,8 @@ log = logging.getLogger(__name__)
 _EPOCH_BUMP_VERSION = 2  # transaction.version from which a marker's epoch is above its data's (KIP-890)
 _LANES = 2
 _ANSWER_TIMEOUT_MS = 10_000  # then its leader, or the way to it, is looked at again
-_FENCED = (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED)
+_NOTHING_TO_END = (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)
+_CODES = {int(code): code for code in ErrorCode}
 Lane = tuple[int, int]  # broker, number
 Done = Callable[[list[TopicPartition], list[TopicPartition]], None]
 
@@ -52,7 +63,10 @@ class _Sending:
     def outcome(self, partition: TopicPartition, code: ErrorCode, *, topic_is_known: bool) -> None:
         if code is ErrorCode.NONE or (code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and not topic_is_known):
             self.written.append(partition)
-        elif code not in _FENCED:
+        elif code in _NOTHING_TO_END:
+            log.warning("%s has nothing to end for %r: %s", partition, self.sent.transactional_id, code.name)
+            self.written.append(partition)
+        else:
             self.failed.append(partition)
         self._out -= 1
         if not self._out:
@@ -145,7 +159,9 @@ class MarkerSender:
             return nobody
         return [
             {
-                TopicPartition(topic.name, item.partition_index): ErrorCode(item.error_code)
+                TopicPartition(topic.name, item.partition_index): _CODES.get(
+                    item.error_code, ErrorCode.UNKNOWN_SERVER_ERROR
+                )
                 for topic in marker.topics
                 for item in topic.partitions
             }
