@@ -40,6 +40,7 @@ FOUND_BY: dict[str, int] = {
     "two-votes": 89,
     "quorum-of-one": 113,
     "zombie-acknowledges": 653,
+    "earlier-marker-ends": 4,
 }
 LONGER = frozenset(
     {

@@ -1,7 +1,9 @@
 """Asking the transaction coordinator on another node: AddPartitionsToTxn (24) as leaders of partitions send it.
 
-KIP-890. Questions for the same node leave together: one request is on its way, what comes meanwhile waits for the next.
-Where no answer comes the producer is told to try again, and by then the metadata says who coordinates.
+KIP-890. A few requests are on their way to a node at a time, each on a connection of its own; what comes while all of
+them wait leaves together with the next. One connection would not do: an answer waits for the coordinator's fsync, or
+for the markers of the transaction before, and the questions of all other producers would wait behind it. Where no
+answer comes the producer is told to try again, and by then the metadata says who coordinates.
 """
 
 import asyncio
@@ -17,31 +19,35 @@ if TYPE_CHECKING:
 
 BROKERS_VERSION = 5  # of AddPartitionsToTxn, as leaders of partitions ask it
 _ANSWER_TIMEOUT_MS = 5_000
+_LANES = 3  # connections to one coordinator's node
 Answer = dict[str, Any]
+Lane = tuple[int, int]  # broker, number
 
 
 class RemoteCoordinators:
     def __init__(self, node: "Node") -> None:
         self._node = node
         self._queues: dict[int, list[tuple[Answer, asyncio.Future[Answer]]]] = {}
-        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._tasks: dict[Lane, asyncio.Task[None]] = {}
 
     def enlist(self, broker_id: int, item: Answer) -> "asyncio.Future[Answer]":
         """One transaction of AddPartitionsToTxn; the answer has the shape of its `results_by_transaction`."""
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._queues.setdefault(broker_id, []).append((item, answer))
-        if broker_id not in self._tasks:
-            self._tasks[broker_id] = asyncio.ensure_future(self._drain(broker_id))
+        lane = next((lane for n in range(_LANES) if (lane := (broker_id, n)) not in self._tasks), None)
+        if lane is not None:
+            self._tasks[lane] = asyncio.ensure_future(self._drain(lane))
         return answer
 
-    async def _drain(self, broker_id: int) -> None:
-        queue = self._queues[broker_id]
+    async def _drain(self, lane: Lane) -> None:
+        queue = self._queues[lane[0]]
+        batch: list[tuple[Answer, asyncio.Future[Answer]]] = []
         try:
             while queue:
                 batch = queue[:ENLISTINGS_PER_REQUEST_MAX]
                 del queue[:ENLISTINGS_PER_REQUEST_MAX]
                 try:
-                    results = await self._ask(broker_id, [item for item, _ in batch])
+                    results = await self._ask(lane, [item for item, _ in batch])
                 except (OSError, KafkaError) as error:
                     _fail(batch, str(error))
                     continue
@@ -49,12 +55,11 @@ class RemoteCoordinators:
                     if not answer.done():
                         answer.set_result(result)
         finally:
-            del self._tasks[broker_id]
-            _fail(queue, "the node stops")
-            queue.clear()
+            del self._tasks[lane]
+            _fail(batch, "the node stops")  # those that were answered are left as they are
 
-    async def _ask(self, broker_id: int, items: list[Answer]) -> list[Answer]:
-        connection = await self._node.peers.connection(broker_id, "transactions")
+    async def _ask(self, lane: Lane, items: list[Answer]) -> list[Answer]:
+        connection = await self._node.peers.connection(lane[0], f"transactions-{lane[1]}")
         body = {"transactions": items}
         answer = await connection.ask(ADD_PARTITIONS_TO_TXN, BROKERS_VERSION, body, _ANSWER_TIMEOUT_MS)
         if answer.error_code:
@@ -66,6 +71,9 @@ class RemoteCoordinators:
     def close(self) -> None:
         for task in list(self._tasks.values()):
             task.cancel()
+        for queue in self._queues.values():
+            _fail(queue, "the node stops")
+            queue.clear()
 
 
 def _fail(batch: list[tuple[Answer, "asyncio.Future[Answer]"]], why: str) -> None:

@@ -5,6 +5,7 @@ disk: nothing is answered, and no marker sent, before the decision would survive
 of the partitions (marker_sender.py), and what became of them is reported back to the machine.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from types import SimpleNamespace
@@ -35,6 +36,7 @@ class TxnDriver(Coordinators["TxnShard"]):
         self._config = config
         self._remote = RemoteCoordinators(node)
         self.markers = MarkerSender(node)
+        self._completions: dict[str, list[asyncio.Future[None]]] = {}  # by transactional id: who waits for its markers
 
     def _make(self, partition: HostedPartition) -> "TxnShard":
         from barnabas.core.txn.shard import TxnShard
@@ -63,16 +65,65 @@ class TxnDriver(Coordinators["TxnShard"]):
 
     # --- for the leaders of partitions (KIP-890) --------------------------------------------------------------------
 
-    def enlist(
+    def ask_after_completion(
+        self, transactional_id: str, request: Any, context: RequestContext
+    ) -> "Answer | asyncio.Future[Answer]":
+        """As `ask`, for a leader's AddPartitionsToTxn: waits while the markers of the last transaction are written.
+
+        EndTxn is answered before they are, so a client that goes on at once finds its id still busy. A wait that ends
+        with the last marker is shorter than any backoff. It ends at the latest when that is longer ago than
+        `add.partitions.to.txn.retry.backoff.max.ms`: markers that cannot be written hold up nobody else's request.
+        """
+        return self._after_completion(
+            self.hosted_for(transactional_id), transactional_id, request, request_info(context)
+        )
+
+    def _after_completion(
+        self, hosted: "Hosted[TxnShard]", transactional_id: str, request: Any, info: Any
+    ) -> "Answer | asyncio.Future[Answer]":
+        since_ms = hosted.machine.completing_since(transactional_id)
+        if since_ms is None:
+            return self._ask(hosted, request, info)
+        most_ms = self._config().add_partitions_to_txn_retry_backoff_max_ms
+        left_ms = since_ms + most_ms - self._node.clock.steady_ms()
+        if left_ms <= 0:
+            return self._ask(hosted, request, info)
+        completion = self._completion(transactional_id, left_ms / 1000)
+
+        async def later() -> Answer:
+            await completion
+            answer = self._ask(self.hosted_for(transactional_id), request, info)
+            return answer if isinstance(answer, dict) else await answer
+
+        return asyncio.ensure_future(later())
+
+    def _completion(self, transactional_id: str, seconds: float) -> "asyncio.Future[None]":
+        """Done when the last transaction of the id is complete, or after so long."""
+        loop = asyncio.get_running_loop()
+        waiting: asyncio.Future[None] = loop.create_future()
+        others = self._completions.setdefault(transactional_id, [])
+        others.append(waiting)
+        timer = loop.call_later(seconds, _let_go, waiting)
+
+        def done(_: object) -> None:
+            timer.cancel()
+            others.remove(waiting)
+            if not others and self._completions.get(transactional_id) is others:
+                del self._completions[transactional_id]
+
+        waiting.add_done_callback(done)
+        return waiting
+
+    async def enlist(
         self,
         transactional_id: str,
         producer: tuple[int, int],
         partitions: Iterable[TopicPartition],
         *,
         verify_only: bool,
-    ) -> "Answer | Awaitable[Answer]":
+    ) -> Answer:
         """Add partitions to the producer's transaction, or only ask whether they belong to it; here, or on the node
-        that coordinates it."""
+        that coordinates it. CONCURRENT_TRANSACTIONS is asked again a few times before the client hears of it."""
         topics: dict[str, list[int]] = {}
         for topic, index in partitions:
             topics.setdefault(topic, []).append(index)
@@ -83,6 +134,16 @@ class TxnDriver(Coordinators["TxnShard"]):
             "verify_only": verify_only,
             "topics": [{"name": name, "partitions": indexes} for name, indexes in topics.items()],
         }
+        config, began_ms = self._config(), self._node.clock.steady_ms()
+        while True:
+            found = self._enlist_once(transactional_id, item)
+            answer = found if isinstance(found, dict) else await found
+            waited_ms = self._node.clock.steady_ms() - began_ms
+            if not _is_concurrent(answer) or waited_ms >= config.add_partitions_to_txn_retry_backoff_max_ms:
+                return answer
+            await asyncio.sleep(config.add_partitions_to_txn_retry_backoff_ms / 1000)
+
+    def _enlist_once(self, transactional_id: str, item: Answer) -> "Answer | Awaitable[Answer]":
         index = self.index_of(transactional_id)
         if self._node.partitions.get(self.topic, index) is not None:
             return self._enlist_here(self.at(index), item)
@@ -91,12 +152,13 @@ class TxnDriver(Coordinators["TxnShard"]):
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "nobody coordinates this transaction just now")
         return self._remote.enlist(image.leader, item)
 
-    def _enlist_here(self, hosted: "Hosted[TxnShard]", item: Answer) -> "Answer | Token":
+    def _enlist_here(self, hosted: "Hosted[TxnShard]", item: Answer) -> "Answer | asyncio.Future[Answer]":
         from barnabas.core.groups.effects import RequestInfo
 
         topics = [SimpleNamespace(**topic) for topic in item["topics"]]
         request = SimpleNamespace(transactions=[SimpleNamespace(**(item | {"topics": topics}))])
-        return self._ask(hosted, request, RequestInfo(ADD_PARTITIONS_TO_TXN, BROKERS_VERSION, "", ""))
+        info = RequestInfo(ADD_PARTITIONS_TO_TXN, BROKERS_VERSION, "", "")
+        return self._after_completion(hosted, item["transactional_id"], request, info)
 
     # --- markers ----------------------------------------------------------------------------------------------------
 
@@ -123,6 +185,9 @@ class TxnDriver(Coordinators["TxnShard"]):
     ) -> None:
         if written and self._is_current(hosted):
             self.step(hosted, lambda now_ms: hosted.machine.markers_written(sent, written, now_ms))
+            if hosted.machine.completing_since(sent.transactional_id) is None:
+                for waiting in self._completions.get(sent.transactional_id, ()):
+                    _let_go(waiting)
         if failed and self._is_current(hosted):
             self.step(hosted, lambda now_ms: hosted.machine.markers_failed(sent, failed, now_ms))
 
@@ -130,3 +195,16 @@ class TxnDriver(Coordinators["TxnShard"]):
         super().close()
         self.markers.close()
         self._remote.close()
+
+
+def _let_go(waiting: "asyncio.Future[None]") -> None:
+    if not waiting.done():
+        waiting.set_result(None)
+
+
+def _is_concurrent(answer: Answer) -> bool:
+    return any(
+        item["partition_error_code"] == ErrorCode.CONCURRENT_TRANSACTIONS
+        for topic in answer["results_by_transaction"][0]["topic_results"]
+        for item in topic["results_by_partition"]
+    )

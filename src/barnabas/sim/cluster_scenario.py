@@ -17,6 +17,7 @@ from barnabas.sim.requests import create_topic
 from barnabas.sim.scenario import Scenario
 from barnabas.sim.workloads.base import Workload
 from barnabas.sim.workloads.operator import Operator
+from barnabas.sim.workloads.transactions import BackToBackProducer
 from barnabas.sim.world import World
 
 _KINDS: tuple[type[Fault], ...] = (*FAULTS, *OF_CLUSTERS, CalmKill)
@@ -73,6 +74,9 @@ class ClusterScenario(Scenario):
             workload.pause_seconds *= 3  # three nodes do three times the work for each request
         if self.random.random() < 0.5:
             Operator(world, "operator")
+        if self.random.random() < 0.4:
+            quick = BackToBackProducer(world, "back-to-back")
+            quick.partitions = [("tx", 0), ("tx", 1), ("flushed", 0), ("flushed", 1)]
 
     def victim(self, world: World) -> Computer:
         random = self.random

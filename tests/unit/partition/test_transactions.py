@@ -89,11 +89,24 @@ def test_an_ending_that_raises_the_epoch_refuses_what_comes_late() -> None:
 
 def test_whoever_asks_a_coordinator_sees_that_the_transaction_has_ended_meanwhile() -> None:
     producers = Producers()
-    before = producers.endings(1)
-    producers.marker_appended(Marker(2, 0, 0, True), 10, NOW, NOW)
-    assert producers.endings(1) == before, "another's ending"
-    producers.marker_appended(Marker(1, 0, 0, True), 11, NOW, NOW)
-    assert producers.endings(1) != before
+    for epoch_rises in (False, True):
+        before = producers.endings(1, epoch_rises=epoch_rises)
+        producers.marker_appended(Marker(2, 0, 0, True), 10, NOW, NOW)
+        assert producers.endings(1, epoch_rises=epoch_rises) == before, "another's ending"
+        producers.marker_appended(Marker(1, 0, 0, True), 11, NOW, NOW)
+        assert producers.endings(1, epoch_rises=epoch_rises) != before
+
+
+def test_the_marker_of_the_transaction_before_does_not_end_the_next() -> None:
+    """Transaction version 2: its marker has the epoch of the next one, whose first batch may already be here."""
+    producers = Producers()
+    producers.appended(data(1, 0, epoch=4), 10, NOW)
+    before = producers.endings(1, epoch_rises=True)
+    producers.marker_appended(Marker(1, 5, 0, True, strictly_newer=True), 11, NOW, NOW)
+    assert producers.endings(1, epoch_rises=True) == before
+    assert not producers.has_newer_epoch(1, 5)
+    producers.marker_appended(Marker(1, 6, 0, True, strictly_newer=True), 12, NOW, NOW)
+    assert producers.has_newer_epoch(1, 5), "this one does"
 
 
 def test_an_idle_producer_with_an_open_transaction_is_not_forgotten() -> None:

@@ -46,7 +46,7 @@ def _one(node: "Node", request: Any, item: Any, context: RequestContext) -> _Pen
     part = copy(request)
     part.transactions = [item]
     try:
-        return item, node.transactions.ask(name, part, context)
+        return item, node.transactions.ask_after_completion(name, part, context)
     except KafkaError as error:
         return item, _refused(item, error.code)
 

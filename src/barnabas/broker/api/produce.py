@@ -51,7 +51,7 @@ def handle(
         if reply is not _UNUSUAL:
             return reply
     request = parse_produce(frame, position, version)
-    if request.transactional_id is not None and (news := new_to_transaction(node, frame, request)):
+    if request.transactional_id is not None and (news := new_to_transaction(node, frame, request, version)):
         copied = memoryview(bytearray(frame))  # the receive buffer is used again before the coordinator has answered
         return _after_enlisting(node, copied, request, news, version, correlation_id)
     return _handle(node, frame, request, version, correlation_id)

@@ -3,11 +3,12 @@
 Otherwise a batch that arrives after its transaction has ended would open a transaction that nobody ends: it hangs, and
 read_committed readers with it. Clients of the old generation have named their partitions, which is verified; for those
 that send Produce 12 and later the partition is added now. If the transaction ends while the coordinator is asked, the
-batch is refused: it would come behind its marker.
+batch is refused: it would come behind its marker (transaction_verification.py).
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from barnabas.broker.api.transaction_verification import Verification, begin, overtaken
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import TopicPartition
 from barnabas.wire.batch import HEADER_BYTES, read_header
@@ -27,17 +28,11 @@ _COORDINATOR_ELSEWHERE = (
 )
 
 
-class Newcomer(NamedTuple):
-    producer_id: int
-    producer_epoch: int
-    endings: int  # markers of this producer in the partition when its batch came
-
-
-News = dict[TopicPartition, Newcomer]
+News = dict[TopicPartition, Verification]
 """Partitions that do not know the transaction yet, each with the producer of its batch."""
 
 
-def new_to_transaction(node: "Node", frame: memoryview, request: ProduceRequest) -> News:
+def new_to_transaction(node: "Node", frame: memoryview, request: ProduceRequest, version: int) -> News:
     news: News = {}
     for name, topic_id, partitions in request.topics:
         topic = name if name is not None else node.image.topic_names.get(topic_id or b"")
@@ -51,7 +46,7 @@ def new_to_transaction(node: "Node", frame: memoryview, request: ProduceRequest)
             producer = (header.producer_id, header.producer_epoch)
             known = _producers(partition) if header.is_transactional else None
             if known is not None and not known.has_open_transaction(*producer):
-                news[partition.id] = Newcomer(*producer, known.endings(header.producer_id))
+                news[partition.id] = begin(partition, producer, epoch_rises=version >= ADDS_PARTITIONS_SINCE)
     return news
 
 
@@ -68,11 +63,12 @@ async def enlist(node: "Node", request: ProduceRequest, news: News, version: int
     assert request.transactional_id is not None
     verify_only = version < ADDS_PARTITIONS_SINCE
     refused: dict[TopicPartition, KafkaError] = {}
-    for producer in {newcomer[:2] for newcomer in news.values()}:
-        partitions = [partition for partition, newcomer in news.items() if newcomer[:2] == producer]
+    for producer in {noted.producer for noted in news.values()}:
+        partitions = [partition for partition, noted in news.items() if noted.producer == producer]
         try:
-            answer = node.transactions.enlist(request.transactional_id, producer, partitions, verify_only=verify_only)
-            done = answer if isinstance(answer, dict) else await answer
+            done = await node.transactions.enlist(
+                request.transactional_id, producer, partitions, verify_only=verify_only
+            )
         except KafkaError as error:
             code = _known_to(error.code, version)
             refused |= dict.fromkeys(partitions, KafkaError(code, error.message))
@@ -83,19 +79,16 @@ async def enlist(node: "Node", request: ProduceRequest, news: News, version: int
                 if code is not ErrorCode.NONE:
                     partition = TopicPartition(topic["name"], item["partition_index"])
                     refused[partition] = KafkaError(code, "the transaction does not know this partition")
-    over = KafkaError(ErrorCode.INVALID_TXN_STATE, "the transaction ended before its batch was written")
-    return dict.fromkeys(_ended_meanwhile(node, news), over) | refused
+    return _overtaken(node, news) | refused
 
 
-def _ended_meanwhile(node: "Node", news: News) -> list[TopicPartition]:
-    hosted = ((node.partitions.get(*partition), newcomer) for partition, newcomer in news.items())
-    return [
-        partition.id
-        for partition, newcomer in hosted
-        if partition is not None
-        and (known := _producers(partition)) is not None
-        and known.endings(newcomer.producer_id) != newcomer.endings
-    ]
+def _overtaken(node: "Node", news: News) -> dict[TopicPartition, KafkaError]:
+    hosted = ((node.partitions.get(*partition), noted) for partition, noted in news.items())
+    return {
+        partition.id: error
+        for partition, noted in hosted
+        if partition is not None and _producers(partition) is not None and (error := overtaken(partition, noted))
+    }
 
 
 def _known_to(code: ErrorCode, version: int) -> ErrorCode:

@@ -7,6 +7,7 @@ group's partition is added to the transaction here (KIP-890).
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from barnabas.broker.api.transaction_verification import begin, overtaken
 from barnabas.broker.context import RequestContext
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import OFFSETS_TOPIC, TopicPartition
@@ -39,14 +40,13 @@ async def _enlist(node: "Node", request: Any, context: RequestContext, partition
         return int(ErrorCode.NOT_COORDINATOR)
     if hosted.producers.has_open_transaction(*producer):
         return 0
-    endings = hosted.producers.endings(request.producer_id)
-    answer = node.transactions.enlist(
-        request.transactional_id, producer, [partition], verify_only=context.api_version < _ENLISTS_SINCE
-    )
-    done = await answer if not isinstance(answer, dict) else answer
-    if hosted.producers.endings(request.producer_id) != endings:
-        return int(ErrorCode.INVALID_TXN_STATE)  # it ended meanwhile: the offsets would come behind its marker
+    verify_only = context.api_version < _ENLISTS_SINCE
+    noted = begin(hosted, producer, epoch_rises=not verify_only)
+    done = await node.transactions.enlist(request.transactional_id, producer, [partition], verify_only=verify_only)
     code: int = done["results_by_transaction"][0]["topic_results"][0]["results_by_partition"][0]["partition_error_code"]
+    if not code and (error := overtaken(hosted, noted)):
+        moved = error.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+        code = int(ErrorCode.NOT_COORDINATOR if moved else error.code)
     if code == ErrorCode.PRODUCER_FENCED:
         return int(ErrorCode.INVALID_PRODUCER_EPOCH)
     if code == ErrorCode.TRANSACTION_ABORTABLE and context.api_version < _ENLISTS_SINCE - 1:

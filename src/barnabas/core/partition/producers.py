@@ -68,7 +68,16 @@ class Marker(NamedTuple):
 
 
 class _Producer:
-    __slots__ = ("active_ms", "batches", "coordinator_epoch", "endings", "epoch", "first_offset", "timestamp")
+    __slots__ = (
+        "active_ms",
+        "batches",
+        "coordinator_epoch",
+        "endings",
+        "epoch",
+        "first_offset",
+        "old_endings",
+        "timestamp",
+    )
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
@@ -78,6 +87,7 @@ class _Producer:
         self.timestamp = -1  # of the last batch or marker, as it claims
         self.active_ms = -1  # when that was appended, by this node's clock
         self.endings = 0  # markers since this partition was opened
+        self.old_endings = 0  # those of them whose epoch is that of their data (transaction versions 0 and 1)
 
 
 class ProducerTotal:
@@ -216,11 +226,23 @@ class Producers:
         producer = self._by_id.get(producer_id)
         return producer is not None and producer.first_offset >= 0 and producer.epoch == producer_epoch
 
-    def endings(self, producer_id: int) -> int:
+    def endings(self, producer_id: int, *, epoch_rises: bool) -> int:
         """How many markers of this producer were written. Who asks a coordinator about a transaction compares before
-        and after: when it ended meanwhile, the answer is worth nothing."""
+        and after: when it ended meanwhile, the answer is worth nothing.
+
+        With `epoch_rises` (transaction version 2) markers of that version do not count. EndTxn is answered before its
+        markers are written, so the marker of one transaction may come while the coordinator is asked about the next;
+        it has the epoch of the next. The marker that ends the next one has a higher epoch, which `check` sees
+        (KAFKA-18575, KAFKA-18654).
+        """
         producer = self._by_id.get(producer_id)
-        return producer.endings if producer is not None else 0
+        if producer is None:
+            return 0
+        return producer.old_endings if epoch_rises else producer.endings
+
+    def has_newer_epoch(self, producer_id: int, producer_epoch: int) -> bool:
+        producer = self._by_id.get(producer_id)
+        return producer is not None and producer.epoch > producer_epoch
 
     def check_marker(self, marker: Marker) -> None:
         """May this marker be written? An older producer epoch or an older coordinator is fenced."""
@@ -249,6 +271,8 @@ class Producers:
         producer.timestamp = timestamp
         producer.active_ms = now_ms
         producer.endings += 1
+        if not marker.strictly_newer:
+            producer.old_endings += 1
         first_offset, producer.first_offset = producer.first_offset, NO_TRANSACTION
         if self._open.pop(marker.producer_id, None) is None:
             return None

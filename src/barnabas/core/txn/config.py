@@ -17,5 +17,7 @@ class TxnConfig:
     transaction_abort_timed_out_transaction_cleanup_interval_ms: int = 10_000
     transaction_remove_expired_transaction_cleanup_interval_ms: int = 3_600_000
     transaction_two_phase_commit_enable: bool = False
+    add_partitions_to_txn_retry_backoff_ms: int = 20
+    add_partitions_to_txn_retry_backoff_max_ms: int = 100
     transaction_version: int = EPOCH_BUMP_VERSION
     marker_retry_backoff_ms: int = 100  # our own: before markers that could not be written are sent again

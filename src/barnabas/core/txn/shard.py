@@ -14,8 +14,9 @@ When records cannot be written, memory is ahead of the log: answer held replies 
 markers, throw the shard away and replay a new one. A transaction found in PrepareX is completed then: `loaded` asks for
 its markers again, in all its partitions, and writing one twice does no harm.
 
-A partition that is gone for good (its topic deleted) counts as written. A partition whose leader refuses the marker
-because a newer coordinator has spoken is not reported at all: this shard is about to be thrown away.
+A partition that is gone for good (its topic deleted), or that is at a later epoch of the producer, counts as written.
+One whose leader has heard of a newer coordinator counts as failed: either this shard is about to be thrown away, or the
+marker is needed.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -99,6 +100,14 @@ class TxnShard:
     def abort_waiting(self, code: ErrorCode) -> Effects:
         """This shard is no coordinator any more. Nobody waits inside it; replies held by the driver are its own."""
         return Effects()
+
+    def completing_since(self, transactional_id: str) -> int | None:
+        """Since when the markers of its last transaction are on their way (`now_ms` of that step); None: they are not.
+
+        Until they are written the next transaction gets CONCURRENT_TRANSACTIONS.
+        """
+        ending = self._world.endings.get(transactional_id)
+        return ending.began_ms if ending is not None else None
 
     def update_config(self, config: TxnConfig) -> None:
         """Take changed settings; a transaction that is open keeps the deadline it was given."""

@@ -20,6 +20,8 @@ from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import TopicPartition
 from barnabas.model.limits import TRANSACTION_STATE_MAX_BYTES
 
+_BACKOFF_DOUBLINGS_MAX = 4  # a partition that takes no marker for long is tried every 1.6 s
+
 
 @dataclass(slots=True)
 class Ending:
@@ -27,7 +29,9 @@ class Ending:
 
     sent: SendMarkers
     open: set[TopicPartition]
+    began_ms: int
     failed: set[TopicPartition] = field(default_factory=set)
+    resends: int = 0
 
 
 class World:
@@ -116,7 +120,7 @@ class World:
             transaction_version=transaction.client_transaction_version,
             number=self._endings_so_far,
         )
-        self.endings[name] = Ending(sent, set(partitions))
+        self.endings[name] = Ending(sent, set(partitions), self.now_ms)
         self._markers.append(sent)
 
     def markers_written(self, sent: SendMarkers, partitions: Iterable[TopicPartition]) -> None:
@@ -135,13 +139,14 @@ class World:
         if ending is None or not (failed := ending.open.intersection(partitions)):
             return
         if not ending.failed:
-            due_ms = self.now_ms + self.config.marker_retry_backoff_ms
+            due_ms = self.now_ms + (self.config.marker_retry_backoff_ms << min(ending.resends, _BACKOFF_DOUBLINGS_MAX))
             self.resends.set(sent.transactional_id, due_ms, partial(self._resend, ending))
         ending.failed |= failed
 
     def _resend(self, ending: Ending) -> None:
         self._markers.append(replace(ending.sent, partitions=frozenset(ending.failed)))
         ending.failed = set()
+        ending.resends += 1
 
     def _ending(self, sent: SendMarkers) -> Ending | None:
         """What a report is about; None when that is over (a report that comes twice, or late)."""

@@ -5,10 +5,10 @@ from barnabas.model.settings.valid import at_least
 
 # fmt: off
 ROWS = (
-    node("add.partitions.to.txn.retry.backoff.max.ms", INT, 100, at_least(0), effective=False,
-         doc="Accepted for compatibility; a producer that comes too early is told so at once."),
-    node("add.partitions.to.txn.retry.backoff.ms", INT, 20, at_least(1), effective=False,
-         doc="Accepted for compatibility; a producer that comes too early is told so at once."),
+    node("add.partitions.to.txn.retry.backoff.max.ms", INT, 100, at_least(0),
+         doc="How long the first batch of a transaction waits at most for the end of the transaction before."),
+    node("add.partitions.to.txn.retry.backoff.ms", INT, 20, at_least(1),
+         doc="After how long the coordinator is asked again whether the transaction before has ended."),
     node("transaction.abort.timed.out.transaction.cleanup.interval.ms", INT, 10_000, at_least(1),
          doc="How often at most transactions past their timeout are looked for."),
     node("transaction.max.timeout.ms", INT, 900_000, at_least(1),

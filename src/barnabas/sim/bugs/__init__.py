@@ -9,6 +9,7 @@ from barnabas.sim.bugs import (
     committed_to_watermark,
     coordinator_stays,
     cut_to_watermark,
+    earlier_marker_ends,
     folder_not_flushed,
     follower_before_fsync,
     former_life_counts,
@@ -83,6 +84,7 @@ BUGS: dict[str, Bug] = {
         quorum_of_one,
         marker_sent_once,
         coordinator_stays,
+        earlier_marker_ends,
     )
 }
 

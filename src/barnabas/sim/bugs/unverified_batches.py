@@ -7,7 +7,7 @@ from barnabas.sim.bugs.base import Bug
 
 
 def _make(right: Any) -> Any:
-    return lambda node, frame, request: None
+    return lambda node, frame, request, version: None
 
 
 BUG = Bug("unverified-batches", "batches of a transaction are taken unasked", produce, "new_to_transaction", _make)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from barnabas.sim.world import World
 
 _RESUME_SECONDS = 12.0  # every client backs off at most a second; a request waits at most eight
-_GET_ON = ("idempotent producer", "plain producer", "transactional producer", "reader")
+_GET_ON = ("idempotent producer", "plain producer", "transactional producer", "back-to-back producer", "reader")
 
 
 def progress(world: World, healed: float) -> Iterator[str]:

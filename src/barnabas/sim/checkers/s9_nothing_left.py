@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from barnabas.sim.computer import Computer
     from barnabas.sim.world import World
 
-_LINKS_MAX = 20  # connections between two nodes, whoever opened them: one for each purpose
+_LINKS_MAX = 24  # connections between two nodes, whoever opened them: one for each purpose
 _OWN = ("Computer._main", "Lifecycle._beats")  # tasks that run as long as the node does
 _TASKS_MAX = 8  # tasks of one kind that may run in a node of a cluster
 

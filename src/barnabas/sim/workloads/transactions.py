@@ -124,8 +124,14 @@ class TransactionalProducer(Workload):
                 return
             if code not in RETRIABLE or self.given_up(partition, code):
                 sent.error = ErrorCode(code).name
+                self.check_refusal(f"a batch for {partition[0]}-{partition[1]}", code)
                 raise Refused(code)
             await self.backoff()
+
+    def check_refusal(self, what: str, code: int) -> None:
+        """With an epoch for each transaction a live producer is fenced or not, and never in a wrong state."""
+        if self.generation == 2 and code == ErrorCode.INVALID_TXN_STATE:
+            self.problem(f"H4 {what} was refused with INVALID_TXN_STATE at epoch {self.producer[1]}")
 
     async def _enlist(self, partition: Partition) -> None:
         body = {
@@ -190,5 +196,30 @@ class TransactionalProducer(Workload):
             if code == ErrorCode.NONE:
                 return answer
             if code not in RETRIABLE:
+                if api_key == TXN_OFFSET_COMMIT:
+                    self.check_refusal("offsets", code)
                 raise Refused(code)
             await self.backoff()
+
+
+class BackToBackProducer(TransactionalProducer):
+    """Bursts of small transactions, each begun as soon as the end of the one before is answered: its markers are still
+    on their way to the partitions, which lie on several nodes."""
+
+    kind = "back-to-back producer"
+    pause_seconds = 0.7
+
+    async def step(self) -> None:
+        for _ in range(self.random.randint(2, 6)):
+            transaction = self.begin()
+            try:
+                for partition in self.random.sample(self.partitions, min(2, len(self.partitions))):
+                    await self.write(transaction, partition, (self.next_value(),))
+                await self.end(transaction, commit=self.random.random() < 0.8)
+                self.progressed()
+            except Refused as refused:
+                self.world.trace.note(f"{self.name}: {transaction.name} refused: {refused}")
+                await self.until_answered(self.prepare)
+                if transaction.outcome == "open":
+                    transaction.outcome = "aborted"
+                return
