@@ -35,8 +35,8 @@ class AbortedTransactions:
     def __init__(self, folder: str, *, disk: Disk = DISK) -> None:
         self._disk = disk
         self._folder = folder
-        # Producer ids, first offsets, the smallest first offset of each block, last offsets. A thread may read while the
-        # loop writes, so a row is there when its last offset is, and rows go by new columns, never out of the old ones.
+        # Producer ids, first offsets, the smallest first offset of each block, last offsets. A thread may read while
+        # the loop writes, so a row is there when its last offset is, and rows go by new columns, never out of old ones.
         self._columns = (array("q"), array("q"), array("q"), array("q"))
         self._files: dict[str, int] = {}  # path: the last offset in it
         self._log_start_offset = 0

@@ -48,8 +48,9 @@ class IndexFile:
         # A copy: the traceback of a failed write would go on holding a view of the tail, which then could not grow.
         self._disk.write_all(file.fd, bytes(self._tail), position)
         self._disk.truncate(file.fd, position + len(self._tail))
-        self._stored += len(self._tail) // self._entry_bytes
-        self._tail = bytearray()
+        stored, tail = self._stored + len(self._tail) // self._entry_bytes, bytearray()
+        self._stored = stored  # nothing between these two: a thread may be searching
+        self._tail = tail
 
     def entry(self, number: int) -> tuple[int, ...]:
         """The entry with this number; the last one is -1."""

@@ -5,8 +5,8 @@ and ends. Refuses offsets that do not rise, reads outside the log, everything af
 retention, look-ups and cleaning live in files of their own and work on the `Log` they are given.
 
 Threads: everything belongs to the thread of the event loop, except `flush`, `purge`, `verify`, `verify_slice`,
-`check_slice` and a cleaning's `run`, which may run in another while appends go on. They rely on the order inside an
-append (bytes first, then the size, then the end offset) and inside a roll (see flushing.py).
+`check_slice`, the look-ups by time and a cleaning's `run`, which may run in another while appends go on. They rely on
+the order inside an append (bytes first, then the size, then the end offset) and inside a roll (see flushing.py).
 """
 
 import logging
@@ -17,7 +17,7 @@ from pathlib import Path
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import RECENT_BATCHES_MAX
 from barnabas.model.producers import ProducerEntry
-from barnabas.storage import flushing, opening, reading, recovery, retention, swapping
+from barnabas.storage import flushing, opening, reading, recovery, retention, swapping, time_lookup
 from barnabas.storage.cleaner import CleaningResult
 from barnabas.storage.config import LogConfig
 from barnabas.storage.damage import Damage
@@ -235,11 +235,11 @@ class Log(LogState):
     def batches_from(self, offset: int) -> Iterator[tuple[BatchHeader, memoryview]]:
         return reading.batches_from(self, offset)
 
-    def offset_for_timestamp(self, timestamp: int) -> reading.FoundTimestamp | None:
-        return reading.offset_for_timestamp(self, timestamp)
+    def offset_for_timestamp(self, timestamp: int) -> time_lookup.FoundTimestamp | None:
+        return time_lookup.offset_for_timestamp(self, timestamp)
 
-    def max_timestamp_offset(self) -> reading.FoundTimestamp | None:
-        return reading.max_timestamp_offset(self)
+    def max_timestamp_offset(self) -> time_lookup.FoundTimestamp | None:
+        return time_lookup.max_timestamp_offset(self)
 
     def flush(self) -> int:
         return flushing.flush(self)

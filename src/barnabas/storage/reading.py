@@ -1,4 +1,4 @@
-"""Reading a log: slices of the older segments, record-exact look-ups by time, batch headers in order, verification.
+"""Reading a log: slices of the older segments, batch headers in order, verification. By time: time_lookup.py.
 
 The tail of the log has a shorter way (`Log.read`); everything here goes through the indexes. None of it looks past the
 offset a caller may see, and none of it hands out bytes that fail their CRC.
@@ -13,16 +13,14 @@ from barnabas.storage.damage import Damage, Damaged
 from barnabas.storage.segment import Segment
 from barnabas.storage.slice import Slice
 from barnabas.storage.walk import scan
-from barnabas.wire.batch import HEADER_BYTES, BatchHeader, read_header
+from barnabas.wire.batch import BatchHeader
 from barnabas.wire.errors import ProtocolError
-from barnabas.wire.records import Record, iter_records
+from barnabas.wire.records import iter_records
 
 if TYPE_CHECKING:
     from barnabas.storage.log import Log
 
 logger = logging.getLogger(__name__)
-
-FoundTimestamp = tuple[int, int, int]  # timestamp, offset, leader epoch
 
 
 def read_indexed(
@@ -227,64 +225,3 @@ def batches_from(log: "Log", offset: int) -> Iterator[tuple[BatchHeader, memoryv
 def segments_from(log: "Log", offset: int) -> list[Segment]:
     """The segments that can hold `offset` or more."""
     return log.segments[max(bisect_right(log.bases, offset) - 1, 0) :]
-
-
-def offset_for_timestamp(log: "Log", timestamp: int) -> FoundTimestamp | None:
-    """The first record, by offset, at or after the start of the log whose timestamp is at least `timestamp`."""
-    start = log.log_start_offset
-    for segment in segments_from(log, start):
-        if segment.size and segment.largest_timestamp() >= timestamp:
-            hint = _time_hint(log, segment, timestamp)
-            found = _search_records(log, segment, max(hint, start), timestamp)
-            if found is not None:
-                return found
-            if segment.base_offset >= start and segment is not log.active_segment:
-                segment.rebuild_indexes(log.config.index_interval_bytes)  # its last entry names a time no record has
-    return None
-
-
-def _time_hint(log: "Log", segment: Segment, timestamp: int) -> int:
-    """An offset to search from; an entry that the log does not confirm is worth nothing."""
-    entry = segment.time_index.lookup(timestamp)
-    if entry is None:
-        return segment.base_offset
-    step = segment.find(entry[1], log.config.index_interval_bytes)
-    if step is not None and step[3] == entry[1]:
-        file = segment.opened()
-        if read_header(log.disk.pread(file.fd, HEADER_BYTES, step[0])).max_timestamp == entry[0]:
-            return entry[1]
-    return segment.base_offset
-
-
-def max_timestamp_offset(log: "Log") -> FoundTimestamp | None:
-    """The first record that carries the largest timestamp of the log."""
-    best: Segment | None = None
-    for segment in segments_from(log, log.log_start_offset):
-        if segment.size and (best is None or segment.largest_timestamp() > best.largest_timestamp()):
-            best = segment
-    if best is None or best.largest_timestamp() < 0:
-        return None
-    return _search_records(log, best, max(best.base_offset, log.log_start_offset), best.largest_timestamp())
-
-
-def _search_records(log: "Log", segment: Segment, from_offset: int, timestamp: int) -> FoundTimestamp | None:
-    """The first record from `from_offset` on that is not older than `timestamp`; opens only a batch that has one."""
-    step = segment.find(from_offset, log.config.index_interval_bytes)
-    if step is None:
-        return None
-    fd = segment.opened()
-    for _, header, batch in scan(
-        log.disk, fd.fd, segment.path, step[0], segment.size, lowest_offset=segment.base_offset, check_crc=False
-    ):
-        if header.max_timestamp >= timestamp:
-            record = _first_record(log, header, batch, timestamp)
-            if record is not None:
-                return record.timestamp, record.offset, header.leader_epoch
-    return None
-
-
-def _first_record(log: "Log", header: BatchHeader, batch: memoryview, timestamp: int) -> Record | None:
-    for record in iter_records(batch):
-        if record.timestamp >= timestamp and record.offset >= log.log_start_offset:
-            return record
-    return None

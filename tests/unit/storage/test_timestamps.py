@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barnabas.storage.config import LogConfig
+from barnabas.storage.disk import Disk
 from barnabas.storage.log import Log
 from barnabas.wire.compression import Codec
 from barnabas.wire.records import Record, build_batch
@@ -91,3 +92,31 @@ def test_times_in_any_order_are_found_as_a_plain_search_finds_them(
     assert found is not None
     assert found[:2] == expected(log, newest)
     log.delete()
+
+
+class CountingDisk(Disk):
+    read_bytes = 0
+
+    def pread(self, fd: int, size: int, position: int) -> bytes:
+        self.read_bytes += size
+        return super().pread(fd, size, position)
+
+
+@pytest.mark.parametrize("reopen", [False, True])
+def test_a_time_is_found_without_reading_the_segment(tmp_path: Path, reopen: bool) -> None:
+    """2,000 batches of one time and one that is newer in their middle: a scan reads half of the segment."""
+    disk = CountingDisk()
+    config = LogConfig(index_interval_bytes=4_096)
+    log = Log.open(tmp_path / "t-0", config, clean=False, disk=disk)
+    for offset in range(4_000):
+        write(log, batch_at(offset, timestamp=9_000 if offset == 2_000 else 5_000, value=b"v" * 500))
+    if reopen:
+        log.close()
+        log = Log.open(log.directory, config, clean=True, disk=disk)
+    assert log.size_bytes > 2_000_000
+    disk.read_bytes = 0
+    assert log.max_timestamp_offset() == (9_000, 2_000, 0)
+    assert log.offset_for_timestamp(5_001) == (9_000, 2_000, 0)
+    assert log.offset_for_timestamp(5_000) == (5_000, 0, 0)
+    # Each of the three scans once, in a piece of SCAN_BYTES; a scan from the start would take two pieces each.
+    assert disk.read_bytes < 3_500_000
