@@ -220,4 +220,4 @@ class RoledReplica(Replica):
         self.deleted, self.is_leader, self.replicas = True, False, None
         self._send_away(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         if was_open:
-            self.log.delete()
+            self.log.let_go()  # its folder is removed by whoever holds all of them (partitions.py)

@@ -31,6 +31,8 @@ PRODUCERS_PER_PARTITION_MAX = 50_000  # producer ids a partition remembers, 0.5 
 PRODUCERS_PER_NODE_MAX = 500_000  # the same over all partitions: one producer may write to all of them
 PRODUCER_IDLE_BEFORE_DROP_MS = 5 * 60_000  # clients repeat a batch for two minutes by default (delivery.timeout.ms)
 
+DESCRIBED_PRODUCERS_MAX = 200_000  # producers in one DescribeProducers answer, about 0.5 KB each while it is made
+
 # --- consumer groups ------------------------------------------------------------------------------------------------
 GROUP_NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60_000  # a member whose first JoinGroup hangs longer is gone (Kafka's number)
 GROUP_PENDING_MEMBERS_MAX = 10_000  # ids handed out in one group that have not come back (KIP-394)

@@ -274,5 +274,9 @@ class Log(LogState):
         (`Disk.sync_filesystem`) before it says that it stopped cleanly."""
         flushing.close(self, sync=sync)
 
+    def let_go(self) -> None:
+        """Refuse appends and drop every descriptor; the folder stays as it is. Slices on their way still end well."""
+        flushing.let_go(self)
+
     def delete(self) -> None:
         flushing.delete(self)

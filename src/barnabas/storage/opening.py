@@ -69,7 +69,8 @@ def load(
     log.first_dirty_offset = log.log_start_offset
     log.recovery_point = end_offset if clean else min(recovery_point, end_offset)
     log.become_active(log.segments[-1])
-    log.epochs.truncate_from_end(end_offset)
+    # After DeleteRecords up to the end, the epoch of the last batch begins where the log does: at its end.
+    log.epochs.truncate_from_end(max(end_offset, log.log_start_offset + 1))
     epoch_history.make_fit(log)
     log.epochs.truncate_from_start(log.log_start_offset)
     # After a power loss a snapshot may be there while what it counts on (the index of aborted transactions) is not.

@@ -5,30 +5,50 @@ was deleted must not come back with the next leader.
 """
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from barnabas.broker.api.leadership import leader_partition
 from barnabas.broker.context import RequestContext
+from barnabas.broker.loop_budget import LoopBudget
 from barnabas.broker.partition import HostedPartition
 from barnabas.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
+_SEGMENTS_AT_ONCE = 16
+
 
 async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
     deadline = asyncio.get_running_loop().time() + max(request.timeout_ms, 0) / 1000
-    wanted = [(topic.name, asked) for topic in request.topics for asked in topic.partitions]
-    done = await asyncio.gather(*(_delete(node, name, asked, deadline) for name, asked in wanted))
-    answers = iter(done)
+    budget = LoopBudget()
+    begun: list[tuple[int, _Deletion | KafkaError]] = []
+    for topic in request.topics:
+        for asked in topic.partitions:
+            begun.append((asked.partition_index, await _begin(node, topic.name, asked, budget)))
+            await budget.pause()
+    answers = []
+    for index, deletion in begun:  # the followers of all of them have been asked: the time is over for all at once
+        answers.append(await _finish(index, deletion, deadline))
+        await budget.pause()
+    answer = iter(answers)
     return {
         "topics": [
-            {"name": topic.name, "partitions": [next(answers) for _ in topic.partitions]} for topic in request.topics
+            {"name": topic.name, "partitions": [next(answer) for _ in topic.partitions]} for topic in request.topics
         ]
     }
 
 
-async def _delete(node: "Node", topic: str, asked: Any, deadline: float) -> dict[str, Any]:
+class _Deletion(NamedTuple):
+    """Done here, perhaps not yet by the followers."""
+
+    partition: HostedPartition
+    outcome: "asyncio.Future[ErrorCode]"
+
+
+async def _begin(node: "Node", topic: str, asked: Any, budget: LoopBudget) -> _Deletion | KafkaError:
+    """Our own log begins at the offset afterwards, and the followers have been told."""
     try:
         partition = leader_partition(node, topic, asked.partition_index)
         log = partition.log
@@ -37,29 +57,45 @@ async def _delete(node: "Node", topic: str, asked: Any, deadline: float) -> dict
         offset = partition.high_watermark if asked.offset == -1 else asked.offset
         if not 0 <= offset <= partition.high_watermark:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
-        if offset > log.log_start_offset:
-            log.advance_log_start(offset)
+        while log.log_start_offset < offset:  # a step at a time: three files are renamed for each segment
+            if partition.deleted or not partition.is_leader:
+                raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"this node no longer leads {partition.id}")
+            bases = log.bases
+            more = len(bases) > _SEGMENTS_AT_ONCE and bases[_SEGMENTS_AT_ONCE] < offset
+            log.advance_log_start(bases[_SEGMENTS_AT_ONCE] if more else offset)
             node.log_starts_changed()
-        await _everywhere(partition, offset, deadline)
+            await budget.pause()
+        outcome: asyncio.Future[ErrorCode] = asyncio.get_running_loop().create_future()
+        if partition.low_watermark() >= offset:
+            outcome.set_result(ErrorCode.NONE)
+        else:
+            partition.when_deleted(offset, partial(_settle, outcome))
+        return _Deletion(partition, outcome)
     except KafkaError as error:
-        return {"partition_index": asked.partition_index, "low_watermark": -1, "error_code": int(error.code)}
-    return {"partition_index": asked.partition_index, "low_watermark": partition.low_watermark(), "error_code": 0}
+        return error
 
 
-async def _everywhere(partition: HostedPartition, offset: int, deadline: float) -> None:
-    if partition.low_watermark() >= offset:
-        return
-    outcome: asyncio.Future[ErrorCode] = asyncio.get_running_loop().create_future()
+def _settle(outcome: "asyncio.Future[ErrorCode]", code: ErrorCode) -> None:
+    if not outcome.done():
+        outcome.set_result(code)
 
-    def settled(code: ErrorCode) -> None:
-        if not outcome.done():
-            outcome.set_result(code)
 
-    partition.when_deleted(offset, settled)
+async def _finish(index: int, deletion: _Deletion | KafkaError, deadline: float) -> dict[str, Any]:
+    low_watermark = -1
+    if isinstance(deletion, KafkaError):
+        code = deletion.code
+    else:
+        code = await _outcome(deletion, deadline)
+        if code is ErrorCode.NONE:
+            low_watermark = deletion.partition.low_watermark()
+    return {"partition_index": index, "low_watermark": low_watermark, "error_code": int(code)}
+
+
+async def _outcome(deletion: _Deletion, deadline: float) -> ErrorCode:
+    if deletion.outcome.done():
+        return deletion.outcome.result()
     try:
         async with asyncio.timeout_at(deadline):
-            code = await outcome
+            return await deletion.outcome
     except TimeoutError:
-        code = ErrorCode.REQUEST_TIMED_OUT
-    if code is not ErrorCode.NONE:
-        raise KafkaError(code)
+        return ErrorCode.REQUEST_TIMED_OUT

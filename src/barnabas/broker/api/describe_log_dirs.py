@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.context import RequestContext
+from barnabas.broker.loop_budget import LoopBudget
 from barnabas.broker.partition import HostedPartition
 from barnabas.model.errors import ErrorCode
 from barnabas.storage.disk import Disk
@@ -15,10 +16,13 @@ if TYPE_CHECKING:
 
 
 async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
-    hosted = _chosen(node, request.topics)
-    closed = {
-        partition.id: str(node.data.partition_path(partition.id)) for partition in hosted if not partition.is_open
-    }
+    budget = LoopBudget()
+    hosted, closed = [], {}
+    for partition in _chosen(node, request.topics):
+        hosted.append(partition)
+        if not partition.is_open:
+            closed[partition.id] = str(node.data.partition_path(partition.id))
+        await budget.pause()
     sizes, disk = await asyncio.get_running_loop().run_in_executor(
         node.read_threads, _measure, node.data.disk, closed, str(node.data_dir)
     )
@@ -33,6 +37,7 @@ async def handle(node: "Node", request: Any, context: RequestContext) -> dict[st
                 "is_future_key": False,
             }
         )
+        await budget.pause()
     result = {
         "error_code": int(ErrorCode.NONE if disk else ErrorCode.KAFKA_STORAGE_ERROR),
         "log_dir": str(node.data_dir.absolute()),
@@ -48,7 +53,7 @@ def _chosen(node: "Node", asked: list[Any] | None) -> list[HostedPartition]:
     """What was asked for and is here; null asks for everything."""
     if asked is None:
         return list(node.partitions)
-    found = (node.partitions.get(topic.topic, index) for topic in asked for index in topic.partitions)
+    found = (node.partitions.hosted(topic.topic, index) for topic in asked for index in topic.partitions)
     return list(dict.fromkeys(partition for partition in found if partition is not None))
 
 

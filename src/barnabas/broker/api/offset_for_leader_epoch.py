@@ -7,19 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.api.leadership import check_leader_epoch, leader_partition
 from barnabas.broker.context import RequestContext
+from barnabas.broker.loop_budget import LoopBudget
 from barnabas.model.errors import KafkaError
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
 
-def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
-    return {
-        "topics": [
-            {"topic": topic.topic, "partitions": [_answer(node, topic.topic, asked) for asked in topic.partitions]}
-            for topic in request.topics
-        ]
-    }
+async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+    budget, topics = LoopBudget(), []
+    for topic in request.topics:
+        answers = []
+        for asked in topic.partitions:
+            answers.append(_answer(node, topic.topic, asked))
+            await budget.pause()  # the first question opens the folder of a partition
+        topics.append({"topic": topic.topic, "partitions": answers})
+    return {"topics": topics}
 
 
 def _answer(node: "Node", topic: str, asked: Any) -> dict[str, Any]:

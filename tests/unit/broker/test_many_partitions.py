@@ -1,0 +1,114 @@
+"""One request about two thousand partitions: others on the same loop are served in between."""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .cluster import Cluster, ask, run, until
+
+LIST_OFFSETS, CREATE_TOPICS, DELETE_TOPICS, DELETE_RECORDS, OFFSET_FOR_LEADER_EPOCH = 2, 19, 20, 21, 23
+DESCRIBE_LOG_DIRS, DESCRIBE_PRODUCERS = 35, 61
+COUNT = 2_000
+
+
+class LoopWatch:
+    """The most CPU time that passes in this thread between two turns of the loop; the client's own part is in it."""
+
+    def __init__(self) -> None:
+        self.worst = 0.0
+        self._task = asyncio.ensure_future(self._turns())
+
+    async def _turns(self) -> None:
+        before = time.thread_time()
+        while True:
+            await asyncio.sleep(0.001)
+            now = time.thread_time()
+            self.worst, before = max(self.worst, now - before), now
+
+    async def during(self, work: Coroutine[Any, Any, Any]) -> tuple[Any, float]:
+        await asyncio.sleep(0.01)
+        self.worst = 0.0
+        result = await work
+        await asyncio.sleep(0.01)
+        return result, self.worst * 1000
+
+    def stop(self) -> None:
+        self._task.cancel()
+
+
+def offsets(timestamp: int) -> dict[str, Any]:
+    asked = [{"partition_index": i, "current_leader_epoch": -1, "timestamp": timestamp} for i in range(COUNT)]
+    return {"replica_id": -1, "isolation_level": 0, "topics": [{"name": "t", "partitions": asked}], "timeout_ms": 5_000}
+
+
+def epochs() -> dict[str, Any]:
+    asked = [{"partition": i, "current_leader_epoch": -1, "leader_epoch": 0} for i in range(COUNT)]
+    return {"replica_id": -1, "topics": [{"topic": "t", "partitions": asked}]}
+
+
+def with_partitions(folder: Path, test: Callable[[Cluster, LoopWatch], Coroutine[Any, Any, None]]) -> None:
+    async def story() -> None:
+        cluster = Cluster(folder, 1)
+        try:
+            await cluster.start()
+            node = cluster.nodes[1]
+            topic = {"name": "t", "num_partitions": COUNT, "replication_factor": 1, "configs": []}
+            body = {"topics": [topic], "timeout_ms": 10_000, "validate_only": False}
+            assert (await ask(node, CREATE_TOPICS, 7, body)).topics[0].error_code == 0
+            await until(lambda: node.partitions.get("t", COUNT - 1) is not None)
+            watch = LoopWatch()
+            await test(cluster, watch)
+            watch.stop()
+        finally:
+            cluster.drop()
+
+    run(story)
+
+
+@pytest.mark.parametrize(
+    ("key", "version", "body"),
+    [
+        (LIST_OFFSETS, 7, offsets(-1)),
+        (LIST_OFFSETS, 7, offsets(-3)),
+        (OFFSET_FOR_LEADER_EPOCH, 3, epochs()),
+        (DESCRIBE_PRODUCERS, 0, {"topics": [{"name": "t", "partition_indexes": list(range(COUNT))}]}),
+        (DESCRIBE_LOG_DIRS, 4, {"topics": None}),
+    ],
+)
+def test_a_first_question_opens_many_folders_in_turns(
+    tmp_path: Path, key: int, version: int, body: dict[str, Any]
+) -> None:
+    async def test(cluster: Cluster, watch: LoopWatch) -> None:
+        await ask(cluster.nodes[1], key, version, body | {"topics": []})  # compiles the codec
+        answer, held_ms = await watch.during(ask(cluster.nodes[1], key, version, body))
+        if key == DESCRIBE_LOG_DIRS:
+            assert len(answer.results[0].topics[0].partitions) == COUNT
+        else:
+            assert [part.error_code for part in answer.topics[0].partitions] == [0] * COUNT
+        assert held_ms < 50
+
+    with_partitions(tmp_path, test)
+
+
+def test_deleting_many_partitions_leaves_the_loop_to_others_and_no_folder(tmp_path: Path) -> None:
+    async def test(cluster: Cluster, watch: LoopWatch) -> None:
+        node = cluster.nodes[1]
+        await ask(node, LIST_OFFSETS, 7, offsets(-1))
+        folder = node.data_dir
+        assert len(list(folder.glob("t-*"))) == COUNT
+        deletion = ask(node, DELETE_TOPICS, 5, {"topic_names": ["t"], "timeout_ms": 10_000})
+        answer, held_ms = await watch.during(deletion)
+        assert answer.responses[0].error_code == 0
+        assert held_ms < 60
+        # A topic of the same name does not find the folders of the old one, removed or not.
+        topic = {"name": "t", "num_partitions": 10, "replication_factor": 1, "configs": []}
+        body = {"topics": [topic], "timeout_ms": 10_000, "validate_only": False}
+        assert (await ask(node, CREATE_TOPICS, 7, body)).topics[0].error_code == 0
+        assert all(partition.untouched for partition in node.partitions if partition.id.topic == "t")
+        await until(lambda: not list(folder.glob("t-*")), 20)
+
+    with_partitions(tmp_path, test)
