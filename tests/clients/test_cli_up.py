@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.process import free_port
+
 EXECUTABLE = Path(sys.executable).with_name("barnabas")
 WAIT_S = 60
 
@@ -109,6 +111,56 @@ def test_a_folder_that_cannot_be_written(start: Start, tmp_path: Path) -> None:
     (tmp_path / "locked").mkdir(mode=0o500)
     as_anybody = ["setpriv", "--bounding-set=-dac_override"] if os.geteuid() == 0 else []
     assert "permission denied" in refusal(start("--port", "0", data="locked/data", through=as_anybody))
+
+
+def test_several_nodes_on_a_folder_that_cannot_be_written_say_so_once(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "locked").mkdir(mode=0o500)
+    as_anybody = ["setpriv", "--bounding-set=-dac_override"] if os.geteuid() == 0 else []
+    for data in ("locked", "locked/below"):
+        assert "permission denied" in refusal(start("--port", "0", "--nodes", "3", data=data, through=as_anybody))
+
+
+def test_a_folder_of_apache_kafka_is_refused_untouched(start: Start, tmp_path: Path) -> None:
+    folder = tmp_path / "kafka"
+    (folder / "__cluster_metadata-0").mkdir(parents=True)
+    files = {
+        "meta.properties": b"#\n#Mon Nov 16 10:00:00 UTC 2026\ncluster.id=abc\nnode.id=1\nversion=1\n",
+        ".kafka_cleanshutdown": b'{"version":0,"brokerEpoch":7}',
+        "bootstrap.checkpoint": b"\x00",
+        "__cluster_metadata-0/quorum-state": b"{}",
+    }
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    assert "docs/moving-in.md" in refusal(start("--port", "0", data="kafka"))
+    kept = {str(each.relative_to(folder)): each.read_bytes() for each in folder.rglob("*") if each.is_file()}
+    assert kept == files
+
+
+def test_a_setting_that_asks_for_access_control_is_not_passed_over(start: Start, tmp_path: Path) -> None:
+    config = tmp_path / "server.properties"
+    for line in (
+        "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users=User:admin",
+        "sasl.enabled.mechanisms=SCRAM-SHA-512",
+        "listener.name.plaintext.scram-sha-512.sasl.jaas.config=x",
+        "ssl.client.auth=required",
+    ):
+        config.write_text(f"num.partitions=3\n{line}\n")
+        said = refusal(start("--port", "0", "--config", str(config)))
+        assert "server.properties:2" in said and "access control" in said
+
+
+def test_kafkas_own_file_of_a_single_node_founds_a_cluster(start: Start, tmp_path: Path) -> None:
+    broker, controller = free_port(), free_port()
+    config = tmp_path / "server.properties"
+    config.write_text(
+        "process.roles=broker,controller\nnode.id=1\n"
+        f"controller.quorum.bootstrap.servers=localhost:{controller}\n"
+        f"listeners=PLAINTEXT://127.0.0.1:{broker},CONTROLLER://127.0.0.1:{controller}\n"
+        "controller.listener.names=CONTROLLER\n"
+        "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT\n"
+    )
+    assert address(start("--quiet", "--config", str(config))) == f"127.0.0.1:{broker}"
 
 
 def test_settings_that_do_not_fit(start: Start, tmp_path: Path) -> None:

@@ -51,7 +51,12 @@ async def cluster_id(node: "Node", plan: Plan) -> str:
     rounds = 0
     while found is None and not plan.voters:
         if rounds % _SAY_EVERY == 0:
-            log.warning("node %d waits for one of its bootstrap servers to answer", node.node_id)
+            log.warning(
+                "node %d waits for a cluster at its controller.quorum.bootstrap.servers (%s). To found a new cluster, "
+                "give every node controller.quorum.voters=1@host:port,2@host:port,... instead",
+                node.node_id,
+                ", ".join(f"{host}:{port}" for host, port in plan.bootstrap),
+            )
         rounds += 1
         await asyncio.sleep(0.1)
         found = await _asked(node, plan.bootstrap)

@@ -50,6 +50,7 @@ from barnabas.core.cluster.records import Endpoint
 from barnabas.core.raft.effects import RoleChange
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.settings import ConfigSource, ResourceType, Settings
+from barnabas.model.settings.unkept import refuse_access_control
 from barnabas.storage.directory import DataDirectory
 from barnabas.wire.apis import ALLOCATE_PRODUCER_IDS, CREATE_TOPICS
 
@@ -86,6 +87,7 @@ class Node:
         """Ready when this returns; raises DirectoryError, CannotListen, KafkaError or OSError with one line to show."""
         self.settings.client_listeners()  # a wrong one is found now, not by every client
         self.settings.advertised_listeners()
+        refuse_access_control(self.settings)
         self.data = DataDirectory.open(self.data_dir, disk=self.ground.disk, new_id=self.ground.new_uuid)
         self._closers: list[Callable[[], None]] = []
         self._starting = asyncio.current_task()
@@ -110,7 +112,7 @@ class Node:
 
     async def _start(self) -> None:
         self.node_id = identity.node_id(self)
-        plan = membership.plan(self.settings, self.node_id)
+        plan = membership.plan(self.settings, self.node_id, self.ground.hostname())
         self.has_broker, self.is_controller = (
             role in plan.roles for role in (membership.BROKER, membership.CONTROLLER)
         )

@@ -103,6 +103,7 @@ class ReplicaFetcher:
         self._requests = 0
         self._under_way = 0
         self._timer: asyncio.TimerHandle | None = None
+        self._timer_due = 0.0
         self._woken = False
         self.closed = False
 
@@ -303,10 +304,16 @@ class ReplicaFetcher:
     def _hold_until(self, key: Key, followed: _Followed, due: float) -> None:
         followed.held_until = due
         self._held[key] = None
-        if self._timer is None or due < self._timer.when():
+        if self._timer is None or due < self._timer_due:
             if self._timer is not None:
                 self._timer.cancel()
-            self._timer = self._loop.call_at(due, self._release)
+            self._call_release_at(due)
+
+    def _call_release_at(self, due: float) -> None:
+        """The due time is kept here: for a moment that is less than half a millisecond away, uvloop's call_at gives a
+        Handle that has no when()."""
+        self._timer_due = due
+        self._timer = self._loop.call_at(due, self._release)
 
     def _release(self) -> None:
         self._timer = None
@@ -320,7 +327,7 @@ class ReplicaFetcher:
             else:
                 next_due = due if next_due is None else min(next_due, due)
         if next_due is not None:
-            self._timer = self._loop.call_at(next_due, self._release)
+            self._call_release_at(next_due)
         self._wake()
 
     def _connect(self) -> None:

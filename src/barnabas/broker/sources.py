@@ -26,7 +26,9 @@ ENVIRONMENT_PREFIX = "BARNABAS_"
 _FALLBACK = "built in"
 _NOT_GIVEN = StaticValue("")
 # Names Kafka hands on without knowing them: one listener's own setting (KIP-103), a plugin's own.
-_PASSED_ON = re.compile(r"(listener\.name|rsm\.config|rlmm\.config|config\.providers)\..+")
+_PASSED_ON = re.compile(
+    r"(listener\.name|rsm\.config|rlmm\.config|config\.providers)\..+|super\.users|allow\.everyone\.if\.no\.acl\.found"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -46,7 +47,21 @@ def run(options: UpOptions) -> int:
     host = options.host or HOST
     ports = _ports(host, PORT if options.port is None else options.port, count)
     data = Path(options.data).expanduser() if options.data else default_data() / "cluster"
+    _check_writable(data)
     return Cluster(host, ports, data, options).run()
+
+
+def _check_writable(data: Path) -> None:
+    """Once for all nodes, instead of a line from each at every attempt."""
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=data):
+            pass
+    except OSError as error:
+        raise Failure(
+            f"cannot use {data} as data directory: {(error.strerror or str(error)).lower()}",
+            "Check who owns it, or use another folder with --data.",
+        ) from None
 
 
 def _ports(host: str, first: int, count: int) -> list[int]:

@@ -35,6 +35,17 @@ class DirectoryError(Exception):
         self.way_out = way_out
 
 
+def _refuse_kafkas(path: Path, disk: Disk) -> None:
+    """Before the first write: Apache Kafka must find its files as it left them. Java writes a comment with the date
+    into meta.properties, and `kafka-storage format` leaves a bootstrap.checkpoint; a node of ours writes neither."""
+    meta = disk.read_whole(str(path / META)) or b""
+    if meta.startswith(b"#") or disk.exists(str(path / "bootstrap.checkpoint")):
+        raise DirectoryError(
+            f"{path} was written by Apache Kafka, and a node does not take over its files",
+            "Use another folder with --data; docs/moving-in.md says how to bring the records over.",
+        )
+
+
 class DataDirectory:
     """An open, locked data directory. `clean` tells whether the last owner stopped cleanly."""
 
@@ -53,6 +64,7 @@ class DataDirectory:
     def open(cls, path: Path, *, disk: Disk = DISK, new_id: Callable[[], bytes] = new_uuid) -> "DataDirectory":
         """Make the directory when it is not there, lock it, read who it belongs to. The clean-shutdown marker is taken
         away at once: from here on, a stop that does not put it back was not clean."""
+        _refuse_kafkas(path, disk)
         try:
             if disk.make_directory(str(path)):
                 disk.sync_directory(str(path.absolute().parent))  # else a power loss takes the whole of it

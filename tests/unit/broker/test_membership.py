@@ -29,6 +29,18 @@ def test_nobody_named_is_a_quorum_of_one() -> None:
     assert (voter.id, voter.directory_id, voter.endpoints) == (5, DISK_ID, (OWN,))
 
 
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "0.0.0.0", "me.example.org", "told.example.org"])
+def test_a_node_that_would_only_ask_itself_is_a_quorum_of_one(host: str) -> None:
+    given = {
+        "listeners": "PLAINTEXT://:9092,CONTROLLER://0.0.0.0:9093",
+        "advertised_listeners": "PLAINTEXT://told.example.org:9092",
+        "controller_listener_names": "CONTROLLER",
+    }
+    assert plan(settings(controller_quorum_bootstrap_servers=f"{host}:9093", **given), 1, "me.example.org").alone
+    for others in (f"{host}:9094", f"{host}:9093,other:9093", "other:9093"):
+        assert not plan(settings(controller_quorum_bootstrap_servers=others, **given), 1, "me.example.org").alone
+
+
 def test_static_voters_have_disks_nobody_knows_yet() -> None:
     made = plan(settings(controller_quorum_voters=VOTERS), 2)
     voters = initial_voters(made, 2, DISK_ID, OWN)

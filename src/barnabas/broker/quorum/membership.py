@@ -1,6 +1,7 @@
 """What a node's settings say about the quorum: who votes at first, whom to ask, and what this node is in it.
 
     neither voters nor bootstrap servers      a quorum of one
+    bootstrap servers that name this node     likewise: what Kafka's example file of a single node says
     controller.quorum.voters                  these vote at first; their disks are not known until they tell (KIP-853)
     controller.quorum.bootstrap.servers       the cluster is there already: ask these who leads it
 
@@ -16,6 +17,7 @@ from barnabas.model.ids import ZERO_UUID, uuid_text
 from barnabas.model.settings import Settings
 
 BROKER, CONTROLLER = "broker", "controller"
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ class Plan:
         return not self.voters and not self.bootstrap
 
 
-def plan(settings: Settings, node_id: int) -> Plan:
+def plan(settings: Settings, node_id: int, hostname: str = "") -> Plan:
     """KafkaError with one line when the settings contradict each other."""
     voters = parse_voters(settings.list("controller.quorum.voters"))
     bootstrap = tuple(
@@ -38,11 +40,23 @@ def plan(settings: Settings, node_id: int) -> Plan:
         for item in settings.list("controller.quorum.bootstrap.servers")
     )
     roles = frozenset(settings.list("process.roles"))
+    if CONTROLLER in roles and bootstrap and all(_is_own(address, settings, hostname) for address in bootstrap):
+        bootstrap = ()
     if node_id in voters and CONTROLLER not in roles:
         raise _bad(f"process.roles: node {node_id} is in controller.quorum.voters, so it must be a controller")
     if CONTROLLER not in roles and not voters and not bootstrap:
         raise _bad("process.roles=broker needs controller.quorum.voters or controller.quorum.bootstrap.servers")
     return Plan(voters, bootstrap, roles)
+
+
+def _is_own(address: tuple[str, int], settings: Settings, hostname: str) -> bool:
+    """Is this where the node itself serves the quorum? A new node that asks only itself would wait for ever."""
+    host, port = address
+    listeners = settings.controller_listeners() or settings.client_listeners()
+    advertised = {told.host for told in settings.advertised_listeners()}
+    return any(
+        port == own.port and host in {own.host, hostname, *advertised, *_LOOPBACK} for own in listeners if own.port
+    )
 
 
 def parse_voters(items: tuple[str, ...]) -> dict[int, tuple[str, int]]:
