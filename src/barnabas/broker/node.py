@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker import identity
-from barnabas.broker.chores import Chores
 from barnabas.broker.clock import Clock
 from barnabas.broker.controller import ControllerDriver
 from barnabas.broker.dispatch import Dispatcher
@@ -24,8 +23,6 @@ from barnabas.broker.doubts import Doubts
 from barnabas.broker.farewells import Farewells
 from barnabas.broker.faults import Faults
 from barnabas.broker.fetch_sessions import FetchSessions
-from barnabas.broker.flusher import THREADS as FLUSH_THREADS
-from barnabas.broker.flusher import Flusher
 from barnabas.broker.ground import REAL_GROUND, Ground
 from barnabas.broker.group_driver import GroupDriver
 from barnabas.broker.lifecycle import Lifecycle
@@ -39,10 +36,13 @@ from barnabas.broker.producer_ids import ProducerIds
 from barnabas.broker.quorum import membership
 from barnabas.broker.quorum.driver import QuorumDriver
 from barnabas.broker.replication import Replication
-from barnabas.broker.room import Room
 from barnabas.broker.topics_view import ImageTopics
 from barnabas.broker.txn_driver import TxnDriver
+from barnabas.broker.upkeep.disk_space import DiskSpace
+from barnabas.broker.upkeep.flusher import THREADS as FLUSH_THREADS
+from barnabas.broker.upkeep.flusher import Flusher
 from barnabas.broker.upkeep.producer_expiry import ProducerExpiry
+from barnabas.broker.upkeep.timers import Upkeep
 from barnabas.core.cluster.image import MetadataImage
 from barnabas.core.cluster.internal_topics import internal_topic
 from barnabas.core.cluster.items import NewTopic
@@ -127,15 +127,15 @@ class Node:
         await self._find_leader()
         if self.has_broker:
             await self._join()
-        self.chores = Chores(self)
-        self.chores.start()
+        self.upkeep = Upkeep(self)
+        self.upkeep.start()
         self._publish_health()
         total, clock = self.replication.producer_total, self.clock
         self.producer_expiry = ProducerExpiry(self.partitions, total, clock, lambda name: self.settings.int(name))
         self.producer_expiry.start()
         self.is_open = True
         self.opened.set()
-        self.chores.flush_recovered()
+        self.upkeep.flush_recovered()
         self.transactions.wake()
         self.groups.wake()
 
@@ -173,7 +173,7 @@ class Node:
     def _make_rooms(self) -> None:
         ground = self.ground
         self.image = MetadataImage()
-        self.room = Room(self)
+        self.disk_space = DiskSpace(self)
         self.read_threads = ground.threads(_READ_THREADS, "read")
         self.flusher = Flusher(self.fail, ground.threads(FLUSH_THREADS, "flush"))
         self.replication = Replication(self)
@@ -334,7 +334,7 @@ class Node:
         return txn_config(self.settings, self.image)
 
     def log_starts_changed(self) -> None:
-        self.chores.checkpoint_soon()
+        self.upkeep.checkpoint_soon()
 
     # --- stop -------------------------------------------------------------------------------------------------------
 
@@ -353,7 +353,7 @@ class Node:
             await self._take_leave()
         self.lifecycle.close()
         await self.listener.close()
-        self.chores.stop()
+        self.upkeep.stop()
         self.health.close()
         self.producer_expiry.stop()
         if self._watchdog is not None:

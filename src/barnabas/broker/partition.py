@@ -124,7 +124,10 @@ class HostedPartition(RoledReplica):
     @property
     def last_stable_offset(self) -> int:
         unstable = self.producers.first_unstable(self.high_watermark)
-        return self.high_watermark if unstable is None or unstable > self.high_watermark else unstable
+        if unstable is None or unstable > self.high_watermark:
+            return self.high_watermark
+        # Retention and DeleteRecords may have passed the first record of an open transaction.
+        return max(unstable, self.log.log_start_offset)
 
     def _write(self, data: memoryview, header: batches.BatchHeader, base_offset: int, last_offset: int) -> None:
         log = self.log

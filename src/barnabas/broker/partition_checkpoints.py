@@ -63,6 +63,12 @@ class PartitionCheckpoints:
 
         return write
 
-    def cleaned(self, partition: HostedPartition) -> None:
+    def collect_cleaned(self, partition: HostedPartition) -> Callable[[], None]:
         self.cleaned_to[partition.id] = partition.log.first_dirty_offset
-        self._data.write_checkpoint(CLEANER_OFFSETS, self.cleaned_to)
+        offsets = dict(self.cleaned_to)
+
+        def write() -> None:
+            with self._writing:
+                self._data.write_checkpoint(CLEANER_OFFSETS, offsets)
+
+        return write

@@ -20,7 +20,12 @@ from barnabas.core.cluster.image import MetadataImage, TopicImage
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import METADATA_TOPIC, TopicPartition
 from barnabas.model.settings import Settings
-from barnabas.storage.directory import DataDirectory, read_partition_metadata, write_partition_metadata
+from barnabas.storage.directory import (
+    PARTITION_METADATA,
+    DataDirectory,
+    read_partition_metadata,
+    write_partition_metadata,
+)
 from barnabas.storage.log import Log
 
 log = logging.getLogger(__name__)
@@ -61,7 +66,7 @@ class PartitionTable:
         self._on_leadership: list[OnLeadership] = []
         self.checkpoints = PartitionCheckpoints(data)
         self._existing = set(data.partition_directories())
-        self._unusable: set[TopicPartition] = set()  # could not be opened
+        self.unusable: dict[TopicPartition, KafkaError] = {}  # could not be recovered, and why
         self._folders_to_remove: dict[TopicPartition, None] = {}
         # A folder that held something when it was last written down is gone: this node's logs are not what they were.
         self.lost = self.checkpoints.known_to_hold() - self._existing
@@ -91,12 +96,10 @@ class PartitionTable:
         """Does it have a folder, open or not?"""
         return partition.is_open or partition.id in self._existing
 
-    def with_data(self) -> Iterator[HostedPartition]:
-        return (partition for partition in self if self.has_data(partition) and partition.id not in self._unusable)
-
-    def usable(self, partition: HostedPartition) -> bool:
-        """Open, or opened now. One that cannot be is left out of the chores until a client's request opens it."""
-        return partition.is_open or self._opened(partition)
+    def may_open(self, partition: HostedPartition) -> bool:
+        """Open, or has a folder that recovery did not refuse: opening such a one may read all of it again, and is left
+        to the first request that needs it."""
+        return partition.is_open or (partition.id in self._existing and partition.id not in self.unusable)
 
     def on_leadership(self, then: OnLeadership) -> None:
         """`then(partition, leads)`: this node begins to lead it (perhaps anew, in a later epoch), or no longer does."""
@@ -182,7 +185,7 @@ class PartitionTable:
                 asyncio.get_running_loop().call_soon(self._remove_folders)
             self._folders_to_remove[partition.id] = None
         partition.delete()
-        self._unusable.discard(partition.id)
+        self.unusable.pop(partition.id, None)
         self.checkpoints.forget(partition.id)
         self._place(partition, led=led)
 
@@ -223,21 +226,24 @@ class PartitionTable:
         directory, known = self._data.partition_path(partition.id), self.checkpoints
         try:
             if partition.id in self._existing:
-                found = read_partition_metadata(directory, disk=self._data.disk)
-                if found is not None and found != partition.topic_id:
-                    log.warning("%s is what is left of a deleted topic of that name: removed", directory)
-                    self._remove_folder(partition.id)
-                    known.forget(partition.id)
-            opened = Log.open(
-                directory,
-                partition.config.log,
-                clean=self._data.clean,
-                recovery_point=known.recovery_points.get(partition.id, 0),
-                log_start_offset=known.log_starts.get(partition.id, 0),
-                disk=self._data.disk,
-            )
-            if partition.id not in self._existing:
-                write_partition_metadata(directory, partition.topic_id, disk=self._data.disk)
+                named = read_partition_metadata(directory, disk=self._data.disk)
+                if (named or partition.topic_id) != partition.topic_id or partition.id in self._folders_to_remove:
+                    named = None
+                    self._remove_older(partition.id)
+            else:
+                named = None
+            opened = self._open_log(partition)
+            if named is None and opened.epochs.latest > partition.leader_epoch:
+                # Without its name, and newer than the topic ever was: a topic of that name that was deleted.
+                opened.close(sync=False)
+                self._remove_older(partition.id)
+                opened = self._open_log(partition)
+            if named != partition.topic_id:
+                if partition.id in self._existing:
+                    log.warning("%s has lost its %s: written again", directory, PARTITION_METADATA)
+                path = write_partition_metadata(directory, partition.topic_id, disk=self._data.disk)
+                opened.unsynced_paths.append(path)
+                opened.folder_dirty = True
                 self._existing.add(partition.id)
         except OSError as error:
             log.error("cannot open %s: %s", directory, error.strerror or error)
@@ -246,6 +252,23 @@ class PartitionTable:
         if not opened.report.quiet:
             log.warning("%s was repaired: %s", partition.id, opened.report)
         return opened, known.high_watermarks.get(partition.id, 0)
+
+    def _open_log(self, partition: HostedPartition) -> Log:
+        known = self.checkpoints
+        return Log.open(
+            self._data.partition_path(partition.id),
+            partition.config.log,
+            clean=self._data.clean,
+            recovery_point=known.recovery_points.get(partition.id, 0),
+            log_start_offset=known.log_starts.get(partition.id, 0),
+            disk=self._data.disk,
+        )
+
+    def _remove_older(self, partition: TopicPartition) -> None:
+        """Its folder is that of a deleted topic of the same name."""
+        log.warning("%s is what is left of a deleted topic of that name: removed", self._data.partition_path(partition))
+        self._remove_folder(partition)
+        self.checkpoints.forget(partition)
 
     def recover(self) -> int:
         """Open every folder that exists, several at a time; gives how many.
@@ -261,7 +284,7 @@ class PartitionTable:
             partition.open()
         except KafkaError as error:
             log.error("%s cannot be served: %s", partition.id, error.message)
-            self._unusable.add(partition.id)
+            self.unusable[partition.id] = error
             return False
         return True
 
@@ -281,8 +304,9 @@ class PartitionTable:
         """The high watermarks; None when they are as they were last written down."""
         return self.checkpoints.collect_watermarks(self.open_ones())
 
-    def checkpoint_cleaned(self, partition: HostedPartition) -> None:
-        self.checkpoints.cleaned(partition)
+    def collect_cleaned(self, partition: HostedPartition) -> Callable[[], None]:
+        """How far this one is compacted; call the result to write it down."""
+        return self.checkpoints.collect_cleaned(partition)
 
     def close(self) -> None:
         self._folders_to_remove.clear()

@@ -78,7 +78,7 @@ class Replication:
         self._node.fail(error)
 
     def not_written(self, error: OSError) -> None:
-        self._node.room.failed(error)
+        self._node.disk_space.failed(error)
 
     # --- the image ----------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,6 @@ import select
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from contextlib import suppress
@@ -14,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from barnabas.broker.processes import python_environment, python_module
 from barnabas.cli.failure import Failure
 
 START_S = 15.0
@@ -36,9 +36,7 @@ class DemoNode:
     def __enter__(self) -> Self:
         port = 0 if self.port_was_taken else self.wanted_port
         command = [
-            sys.executable,
-            "-m",
-            "barnabas.cli.main",
+            *python_module("barnabas.cli.main"),
             "up",
             "--quiet",
             "--port",
@@ -52,6 +50,7 @@ class DemoNode:
         # Its own session: Ctrl-C reaches only us, and we stop the node after the screen is tidy.
         self._child = subprocess.Popen(
             command,
+            env=python_environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -21,6 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
+from barnabas.broker.processes import python_environment, python_module
 from barnabas.cli.failure import Failure, usage
 from barnabas.cli.screen import note, paint, say
 from barnabas.cli.up_options import UpOptions
@@ -141,7 +142,7 @@ class Cluster:
             f"controller.quorum.voters={self.voters}",
             *self.options.set,
         ]
-        command = [sys.executable, "-m", "barnabas.cli.main", "up", "--quiet"]
+        command = [*python_module("barnabas.cli.main"), "up", "--quiet"]
         command += ["--host", self.host, "--port", str(node.port), "--data", str(self.data / f"node-{node.number}")]
         command += [word for setting in settings for word in ("--set", setting)]
         if self.options.log_level is not None:
@@ -149,6 +150,7 @@ class Cluster:
         node.ready = False
         node.process = subprocess.Popen(
             command,
+            env=python_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -103,20 +103,11 @@ class CleaningResult:
 
 def plan(log: "Log", now_ms: int, *, last_stable_offset: int | None = None) -> CleaningPlan | None:
     """What to clean now, or None. Records at or above `last_stable_offset` are never touched (open transactions)."""
-    if not log.config.compacts:
+    due = _due(log, now_ms, last_stable_offset)
+    if due is None:
         return None
-    first_dirty = log.first_dirty_offset
-    if not log.log_start_offset <= first_dirty <= log.log_end_offset:
-        first_dirty = log.log_start_offset  # a checkpoint of another life of this log
-    bound = log.log_end_offset if last_stable_offset is None else last_stable_offset
-    count = _cleanable_segments(log, now_ms, first_dirty, bound)
+    first_dirty, count, ratio = due
     sources = [_source(log, number) for number in range(count)]
-    dirty_bytes = sum(source.size for source in sources if source.next_base_offset > first_dirty)
-    if not dirty_bytes:
-        return None
-    ratio = dirty_bytes / sum(source.size for source in sources)
-    if ratio <= log.config.min_cleanable_dirty_ratio and not _waits_too_long(log, now_ms, first_dirty, count):
-        return None
     producers = log.snapshot_source() if log.snapshot_source is not None else ()
     return CleaningPlan(
         directory=log.folder,
@@ -130,6 +121,32 @@ def plan(log: "Log", now_ms: int, *, last_stable_offset: int | None = None) -> C
         dirty_ratio=ratio,
         disk=log.disk,
     )
+
+
+def due_ratio(log: "Log", now_ms: int, *, last_stable_offset: int | None = None) -> float | None:
+    """How much of what can be cleaned is dirty, None when it need not be cleaned now. Asks the disk for nothing where
+    timestamps are known, so it can be asked of every log of a node."""
+    due = _due(log, now_ms, last_stable_offset)
+    return due[2] if due is not None else None
+
+
+def _due(log: "Log", now_ms: int, last_stable_offset: int | None) -> tuple[int, int, float] | None:
+    """(first dirty offset, how many segments can be cleaned, dirty ratio)."""
+    if not log.config.compacts:
+        return None
+    first_dirty = log.first_dirty_offset
+    if not log.log_start_offset <= first_dirty <= log.log_end_offset:
+        first_dirty = log.log_start_offset  # a checkpoint of another life of this log
+    bound = log.log_end_offset if last_stable_offset is None else last_stable_offset
+    count = _cleanable_segments(log, now_ms, first_dirty, bound)
+    sizes = [segment.size for segment in log.segments[:count]]
+    dirty_bytes = sum(size for number, size in enumerate(sizes) if log.bases[number + 1] > first_dirty)
+    if not dirty_bytes:
+        return None
+    ratio = dirty_bytes / sum(sizes)
+    if ratio <= log.config.min_cleanable_dirty_ratio and not _waits_too_long(log, now_ms, first_dirty, count):
+        return None
+    return first_dirty, count, ratio
 
 
 def _cleanable_segments(log: "Log", now_ms: int, first_dirty: int, bound: int) -> int:

@@ -182,11 +182,12 @@ class DataDirectory:
         return len(doomed)
 
 
-def write_partition_metadata(folder: Path, topic_id: bytes, *, disk: Disk = DISK) -> None:
-    """Which topic a folder belongs to. Not flushed: the metadata log knows too, and a lost one is written again."""
-    text = f"version: 0\ntopic_id: {uuid_text(topic_id)}"
-    file = disk.open(str(folder / PARTITION_METADATA), write=True, create=True)
-    disk.write_all(file.fd, text.encode(), 0)
+def write_partition_metadata(folder: Path, topic_id: bytes, *, disk: Disk = DISK) -> str:
+    """Which topic a folder belongs to. Not flushed yet: gives the path, for the next flush of the log to cover, so that
+    no record counts as flushed in a folder that a power loss leaves without a name."""
+    path = str(folder / PARTITION_METADATA)
+    disk.write_whole(path, f"version: 0\ntopic_id: {uuid_text(topic_id)}".encode(), sync=False)
+    return path
 
 
 def read_partition_metadata(folder: Path, *, disk: Disk = DISK) -> bytes | None:

@@ -10,6 +10,7 @@ the order inside an append (bytes first, then the size, then the end offset) and
 """
 
 import logging
+import sys
 from bisect import bisect_left
 from collections.abc import Iterator
 from pathlib import Path
@@ -176,6 +177,7 @@ class Log(LogState):
             flushing.take_snapshot(self)
             self.dirty.append(old)
         segment = self.start_segment(base_offset)
+        old.writable = False  # a sealed file that is missing is an error, and not made anew
         if not old.size:  # nothing in it, but its base offset no longer fits
             del self.segments[-2], self.bases[-2]
             old.unlink()
@@ -260,8 +262,11 @@ class Log(LogState):
     def advance_log_start(self, offset: int) -> int:
         return retention.advance_log_start(self, offset)
 
-    def apply_retention(self, now_ms: int, high_watermark: int) -> int:
-        return retention.apply_retention(self, now_ms, high_watermark)
+    def apply_retention(self, now_ms: int, high_watermark: int, most: int = sys.maxsize) -> int:
+        return retention.apply_retention(self, now_ms, high_watermark, most)
+
+    def purge_is_due(self, now_ms: int) -> bool:
+        return retention.purge_is_due(self, now_ms)
 
     def purge(self, now_ms: int) -> int:
         return retention.purge(self, now_ms)

@@ -13,6 +13,7 @@ from barnabas.storage import epoch_history, leftovers, recovery
 from barnabas.storage.config import LogConfig
 from barnabas.storage.damage import Damaged
 from barnabas.storage.epochs import LeaderEpochs
+from barnabas.storage.retention import Doomed
 from barnabas.storage.segment import Segment
 from barnabas.storage.slice import Slice
 from barnabas.storage.snapshots import Snapshots
@@ -97,6 +98,7 @@ def _find_end(
     if not clean:
         run = recovery.Recovery(log.disk, config, log.epochs, log.report, on_batch)
         end_offset = run.run(segments, recovery_point)
+        log.doomed += [Doomed(segment) for segment in run.dropped]
         names = log.disk.scan(log.folder)
         log.folder_dirty = True
         # A kill leaves its writes in the page cache: the log is whole, but only a flush makes it safe. The segment that

@@ -108,6 +108,7 @@ class Recovery:
         self._epochs = epochs
         self._report = report
         self._on_batch = on_batch
+        self.dropped: list[Segment] = []  # put aside under `.deleted`, to be unlinked later
         self._scanning = False
         self._dense = True  # no offset is missing in the part of the last segment that was read
 
@@ -225,4 +226,5 @@ class Recovery:
             self._report.cut_bytes += segment.size
             segment.release()
             segment.rename(".deleted")
+            self.dropped.append(segment)
         del segments[number:]

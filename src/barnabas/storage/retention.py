@@ -2,7 +2,8 @@
 
 Retention removes whole segments from the old end: those whose newest record is too old, or while the log is too
 large; never one that holds an offset at or above the high watermark; never the one being written to, which is sealed
-first when all of it has expired. DeleteRecords moves the start of the log, and segments wholly below it go. A removed
+first when all of it has expired. An open transaction does not hold it up, as in Kafka: one that is never ended would
+fill the disk. DeleteRecords moves the start of the log, and segments wholly below it go. A removed
 segment is renamed `.deleted` at once and unlinked after `file_delete_delay_ms` (counted from the first `purge` that
 sees it), so that whoever opens it by name has time to.
 
@@ -10,6 +11,7 @@ Truncation cuts the new end, as a follower must when its leader never had what i
 """
 
 import logging
+import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -35,16 +37,18 @@ class Doomed:
         self.due_ms = -1
 
 
-def apply_retention(log: "Log", now_ms: int, high_watermark: int) -> int:
-    """Remove what has expired; gives the number of segments."""
+def apply_retention(log: "Log", now_ms: int, high_watermark: int, most: int = sys.maxsize) -> int:
+    """Remove what has expired, at most so many segments; gives their number."""
     config = log.config
     removed = 0
     if config.deletes and config.retention_ms >= 0:
-        removed += _remove_while(log, high_watermark, lambda segment: _expired(log, segment, now_ms))
+        removed += _remove_while(log, high_watermark, lambda segment: _expired(log, segment, now_ms), most)
     if config.deletes and config.retention_bytes >= 0:
         limit = config.retention_bytes
-        removed += _remove_while(log, high_watermark, lambda segment: log.size_bytes - segment.size >= limit)
-    return removed + _remove_below_start(log)
+        removed += _remove_while(
+            log, high_watermark, lambda segment: log.size_bytes - segment.size >= limit, most - removed
+        )
+    return removed + _remove_below_start(log, most - removed)
 
 
 def advance_log_start(log: "Log", offset: int) -> int:
@@ -57,19 +61,25 @@ def advance_log_start(log: "Log", offset: int) -> int:
     return _remove_below_start(log)
 
 
+def purge_is_due(log: "Log", now_ms: int) -> bool:
+    """Whether `purge` has something to do; the clock of a segment that was removed since the last call begins now."""
+    due = False
+    for doomed in list(log.doomed):
+        if doomed.due_ms < 0:
+            doomed.due_ms = now_ms + log.config.file_delete_delay_ms
+        due = due or doomed.due_ms <= now_ms
+    return due
+
+
 def purge(log: "Log", now_ms: int) -> int:
     """Unlink removed segments whose delay is over; gives how many. Better in a thread: to unlink a gigabyte takes time.
 
     The folder is flushed first: whatever took their place must be known to the disk before they are gone.
     """
-    due = []
-    for doomed in list(log.doomed):
-        if doomed.due_ms < 0:
-            doomed.due_ms = now_ms + log.config.file_delete_delay_ms
-        if doomed.due_ms <= now_ms:
-            due.append(doomed)
-    if due:
-        log.disk.sync_directory(log.folder)
+    if not purge_is_due(log, now_ms):
+        return 0
+    due = [doomed for doomed in list(log.doomed) if 0 <= doomed.due_ms <= now_ms]
+    log.disk.sync_directory(log.folder)
     for doomed in due:
         doomed.segment.unlink()
         log.doomed.remove(doomed)
@@ -124,10 +134,10 @@ def _new_end(log: "Log", end_offset: int) -> None:
     log.dirty = [segment for segment in log.dirty if segment in log.segments[:-1]]
 
 
-def _remove_while(log: "Log", high_watermark: int, gone: Callable[[Segment], bool]) -> int:
-    """Remove segments from the old end as long as `gone` says so and readers are past them."""
+def _remove_while(log: "Log", high_watermark: int, gone: Callable[[Segment], bool], most: int) -> int:
+    """Remove segments from the old end as long as `gone` says so and all of them is committed."""
     removed = 0
-    while True:
+    while removed < most:
         segment = log.segments[0]
         last = len(log.segments) == 1
         upper_offset = log.log_end_offset if last else log.bases[1]
@@ -137,11 +147,12 @@ def _remove_while(log: "Log", high_watermark: int, gone: Callable[[Segment], boo
             log.roll()
         _remove_first(log)
         removed += 1
+    return removed
 
 
-def _remove_below_start(log: "Log") -> int:
+def _remove_below_start(log: "Log", most: int = sys.maxsize) -> int:
     removed = 0
-    while len(log.segments) > 1 and log.bases[1] <= log.log_start_offset:
+    while removed < most and len(log.segments) > 1 and log.bases[1] <= log.log_start_offset:
         _remove_first(log)
         removed += 1
     return removed

@@ -80,7 +80,7 @@ class Cluster:
         node.controller.close()
         node.peers.close()
         node.replication.stop()
-        node.chores.stop()
+        node.upkeep.stop()
         node.transactions.close()
         node.groups.close()
         node.listener.abandon()

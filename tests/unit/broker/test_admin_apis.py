@@ -277,7 +277,7 @@ def test_altering_settings_and_log_levels() -> None:
 
     assert alter(2, "a", "cleanup.policy", 2, "compact") == 0
     assert node.image.topics["a"].configs == {"cleanup.policy": "delete,compact"}
-    logger = "barnabas.broker.compactor"
+    logger = "barnabas.broker.upkeep.compactor"
     assert alter(8, "1", logger, 0, "LOUD") == 40 and alter(8, "1", "no.such", 0, "INFO") == 40
     assert alter(8, "2", "root", 0, "INFO") == 42 and alter(8, "1", "root", 2, "INFO") == 42
     body = {"resources": [{"resource_type": 2, "resource_name": "a", "configs": []}], "validate_only": False}

@@ -30,7 +30,7 @@ def test_others_lead_while_a_disk_is_full(tmp_path: Path) -> None:
             disk.full = False
             await until(lambda: all(isr(cluster, index=i) == {1, 2, 3} for i in range(3)))
             await until(lambda: same(cluster, index=index))
-            assert not node.room.is_lacking
+            assert not node.disk_space.is_lacking
         finally:
             cluster.drop()
 
@@ -48,10 +48,10 @@ def test_whoever_is_alone_stays(tmp_path: Path) -> None:
             await produced(cluster, batch([b"a"]))
             ground.small.full = True
             assert (await produce(node, batch([b"b"]))).error_code != 0
-            assert node.room.is_lacking
+            assert node.disk_space.is_lacking
             ground.small.full = False
             assert await produced(cluster, batch([b"c"])) == 1
-            assert not node.room.is_lacking
+            assert not node.disk_space.is_lacking
         finally:
             cluster.drop()
 

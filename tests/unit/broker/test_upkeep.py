@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 
 from barnabas.testing import RunningNode, running_node
 
@@ -117,3 +117,110 @@ def flip(path: Path, needle: bytes) -> None:
     data = bytearray(path.read_bytes())
     data[data.index(needle)] ^= 0x01
     path.write_bytes(data)
+
+
+def test_a_log_that_cannot_be_compacted_does_not_hold_up_the_others(caplog: pytest.LogCaptureFixture) -> None:
+    with running_node({"log.cleaner.backoff.ms": 50}) as node:
+        settings = {"cleanup_policy": "compact", "min_cleanable_dirty_ratio": "0.01", "internal_segment_bytes": "10000"}
+        # The log that fails is the dirtiest of all, always: before, it was chosen again for ever.
+        create(node, "bad", **settings, min_compaction_lag_ms="9223372036854775807")
+        fill(node, "bad", [("k", f"{i}".encode() * 300) for i in range(500)])
+        log = node._node.partitions.get("bad", 0).log  # type: ignore[union-attr]
+        log.segments[1].release()
+        Path(log.segments[1].path).unlink()
+        admin = AdminClient({"bootstrap.servers": node.bootstrap, "log_level": 0})
+        resource = ConfigResource(ConfigResource.Type.TOPIC, "bad", incremental_configs=[
+            ConfigEntry("min.compaction.lag.ms", "0", incremental_operation=AlterConfigOpType.SET)
+        ])  # fmt: skip
+        admin.incremental_alter_configs([resource])[resource].result(10)
+        until(lambda: any("compaction of bad-0 failed" in record.getMessage() for record in caplog.records))
+        create(node, "good", **settings)
+        fill(node, "good", [(f"key-{i % 10}", b"x" * 1000) for i in range(500)])
+        until(lambda: len(read_all(node, "good", 500)) < 200)
+        failing = [record for record in caplog.records if "compaction of bad-0" in record.getMessage()]
+        assert len(failing) == 1 and "restart the node" in failing[0].getMessage()
+        problems = node._node.health.problems()  # type: ignore[union-attr]
+        assert ("compaction", "bad-0") in {(problem.what, problem.subject) for problem in problems}
+
+
+def test_a_segment_removed_by_hand_stops_retention_of_its_partition_only(caplog: pytest.LogCaptureFixture) -> None:
+    with running_node({"log.retention.check.interval.ms": 100}) as node:
+        for topic in ("a", "b", "c"):
+            create(node, topic, retention_ms="-1", internal_segment_bytes="10000")
+            for _ in range(5):
+                fill(node, topic, [("k", b"x" * 1000) for _ in range(20)])
+        log = node._node.partitions.get("b", 0).log  # type: ignore[union-attr]
+        log.segments[0].release()
+        Path(log.segments[0].path).unlink()
+        admin = AdminClient({"bootstrap.servers": node.bootstrap, "log_level": 0})
+        for topic in ("a", "b", "c"):
+            resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[
+                ConfigEntry("retention.ms", "1", incremental_operation=AlterConfigOpType.SET)
+            ])  # fmt: skip
+            admin.incremental_alter_configs([resource])[resource].result(10)
+        for topic in ("a", "c"):
+            other = node._node.partitions.get(topic, 0).log  # type: ignore[union-attr]
+            until(lambda other=other: other.log_start_offset == 100)  # type: ignore[misc]
+        failing = [record.getMessage() for record in caplog.records if "retention of" in record.getMessage()]
+        assert len(failing) == 1 and "retention of b-0 failed" in failing[0]
+
+
+def test_an_open_transaction_does_not_hold_up_retention() -> None:
+    """As in Kafka: what has expired goes, up to the high watermark; the transaction can still be ended."""
+    with running_node({"log.retention.check.interval.ms": 100}) as node:
+        create(node, "t", retention_bytes="20000", internal_segment_bytes="10000", file_delete_delay_ms="0")
+        hanging = Producer({"bootstrap.servers": node.bootstrap, "transactional.id": "hangs", "linger.ms": 0})
+        hanging.init_transactions(10)
+        hanging.begin_transaction()
+        hanging.produce("t", b"first")
+        hanging.flush(10)
+        for _ in range(10):
+            fill(node, "t", [("k", b"x" * 1000) for _ in range(20)])
+        partition = node._node.partitions.get("t", 0)
+        assert partition is not None
+        until(lambda: partition.log.log_start_offset > 100)
+        assert partition.last_stable_offset == partition.log.log_start_offset
+        assert partition.log.size_bytes < 60_000
+        hanging.abort_transaction(10)
+        until(lambda: partition.last_stable_offset == partition.log.log_end_offset)
+        # The index names what was aborted, although its first record is gone; a reader sees the rest.
+        assert [first for _, first in partition.aborted.between(partition.log.log_start_offset, 1 << 62)] == [0]
+        start = partition.log.log_start_offset
+        assert {offset for offset, _, _ in read_all(node, "t", 1000)} == set(range(start, 201))
+        node.restart()
+        again = node._node.partitions.get("t", 0)
+        assert again is not None
+        assert again.last_stable_offset == again.log.log_end_offset == 202
+        assert {offset for offset, _, _ in read_all(node, "t", 1000)} <= set(range(start, 201))
+
+
+def test_a_lost_partition_metadata_is_written_again(caplog: pytest.LogCaptureFixture) -> None:
+    with running_node() as node:
+        create(node, "t")
+        fill(node, "t", [("k", b"v")])
+        path = node.data_dir / "t-0" / "partition.metadata"
+        before = path.read_bytes()
+        node.stop()
+        path.unlink()
+        node.start()
+        assert [value for _, _, value in read_all(node, "t", 1)] == [b"v"]
+        assert path.read_bytes() == before
+        assert any("partition.metadata: written again" in record.getMessage() for record in caplog.records)
+
+
+def test_an_unnamed_folder_that_is_newer_than_its_topic_is_not_adopted() -> None:
+    """The topic was deleted and made again while the node was down, and the file that tells them apart is lost."""
+    with running_node() as node:
+        create(node, "t")
+        fill(node, "t", [("k", b"old")])
+        node.stop()
+        folder = node.data_dir / "t-0"
+        (folder / "partition.metadata").unlink()
+        (folder / "leader-epoch-checkpoint").write_text("0\n1\n7 0\n")
+        segment = folder / f"{0:020d}.log"
+        data = bytearray(segment.read_bytes())
+        data[12:16] = (7).to_bytes(4, "big")  # the leader epoch lies outside of the CRC
+        segment.write_bytes(data)
+        node.start()
+        fill(node, "t", [("k", b"new")])
+        assert [value for _, _, value in read_all(node, "t", 1)] == [b"new"]

@@ -356,3 +356,23 @@ def test_damage_before_the_recovery_point_and_no_index_do_not_stop_the_opening(t
     assert log.log_end_offset == end_offset
     assert any("damage" in line for line in log.report.rebuilt_indexes)
     assert log.read(0, len(written[0]), end_offset).read() == written[0]
+
+
+def test_segments_that_recovery_puts_aside_go_after_the_delay(tmp_path: Path) -> None:
+    config = LogConfig(segment_bytes=200, file_delete_delay_ms=60_000)
+    log = Log.open(tmp_path / "t-0", config, clean=True)
+    fill(log, 10)
+    log.flush()
+    second = Path(log.segments[1].path)
+    log.close()
+    data = bytearray(second.read_bytes())
+    data[-1] ^= 1
+    second.write_bytes(data)
+    log = Log.open(tmp_path / "t-0", config, clean=False, recovery_point=0)
+    aside = list((tmp_path / "t-0").glob("*.deleted"))
+    assert aside
+    assert log.purge(1_000_000) == 0  # the delay begins
+    assert log.purge(1_059_999) == 0
+    assert log.purge(1_060_000) > 0
+    assert not list((tmp_path / "t-0").glob("*.deleted"))
+    log.close()

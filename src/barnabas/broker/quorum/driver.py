@@ -245,7 +245,7 @@ class QuorumDriver:
     def _wait_for_room(self, error: OSError) -> None:
         if not self._said_full:
             log.error("the metadata log cannot be written (%s): this node waits for room on its disk", error.strerror)
-        self._node.room.failed(error)
+        self._node.disk_space.failed(error)
         self._waiting = self._said_full = True
         asyncio.get_running_loop().call_later(_ROOM_SECONDS, self._go_on)
 

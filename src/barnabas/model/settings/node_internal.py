@@ -31,7 +31,7 @@ ROWS = (
     node("log.verify.interval.ms", LONG, 86_400_000, at_least(1), internal=True,
          doc="Our own: how often every log is read, slowly, and its CRCs are checked."),
     node("log.initial.task.delay.ms", LONG, 30_000, at_least(0), internal=True, effective=False,
-         doc="Accepted for compatibility; chores wait for their first interval."),
+         doc="Accepted for compatibility; background tasks wait for their first interval."),
     node("producer.id.expiration.check.interval.ms", INT, 600_000, at_least(1), internal=True,
          doc="How often producer ids that have expired are looked for."),
     node("remote.log.index.file.cache.ttl.ms", LONG, 900_000, at_least(-1), internal=True, effective=False,

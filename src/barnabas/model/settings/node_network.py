@@ -11,7 +11,7 @@ ROWS = (
     node("advertised.listeners", LIST, None, list_of(),
          doc="The addresses clients are told; without it, each is told the one it reached the node on."),
     node("background.threads", INT, 10, at_least(1), mode=CLUSTER_WIDE, effective=False,
-         doc="Accepted for compatibility; chores share the node's one loop."),
+         doc="Accepted for compatibility; background tasks share the node's one loop."),
     node("client.quota.callback.class", CLASS, None, effective=False,
          doc="Accepted for compatibility; there are no quotas yet."),
     node("config.providers", LIST, (), list_of(), mode=CLUSTER_WIDE, effective=False,

@@ -77,7 +77,7 @@ def state(world: World) -> dict[str, Any]:
     for computer in world.computers:
         node = computer.node
         assert node is not None
-        for partition in node.partitions.with_data():
+        for partition in filter(node.partitions.may_open, node.partitions):
             if world.is_damaged((partition.id.topic, partition.id.partition)) or not led_by(node, partition):
                 continue
             if not partition.log.log_end_offset:

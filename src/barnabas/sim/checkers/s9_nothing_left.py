@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from barnabas.sim.world import World
 
 _LINKS_MAX = 24  # connections between two nodes, whoever opened them: one for each purpose
-_OWN = ("Computer._main", "Lifecycle._beats")  # tasks that run as long as the node does
+_TIMERS = 8  # of background work, upkeep/timers.py
+_OWN = (  # tasks that run as long as the node does
+    "Computer._main",
+    "Lifecycle._beats",
+    "ProducerExpiry._run",
+    *["Upkeep._repeat"] * _TIMERS,
+)
 _TASKS_MAX = 8  # tasks of one kind that may run in a node of a cluster
 
 

@@ -1,5 +1,5 @@
-"""Whether there is room on the disk. A node without it keeps what it has and waits; meanwhile it asks to be fenced, so
-that others lead what it led (broker/lifecycle.py). That is over once there is room for more than the next few batches.
+"""Watches free disk space. A node that runs out stays up, keeps its data, and asks the controller to fence it (see
+broker/lifecycle.py), so that others lead what it led, until there is space for more than the next few batches.
 """
 
 import logging
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 _ENOUGH_BYTES = 10 * 1024 * 1024
 
 
-class Room:
+class DiskSpace:
     def __init__(self, node: "Node") -> None:
         self._node = node
         self._ran_out = False

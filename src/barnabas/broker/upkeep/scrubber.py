@@ -7,45 +7,44 @@ other replicas it is filled again from them, alone it is reported and refused to
 """
 
 import asyncio
-import logging
-from typing import TYPE_CHECKING
+from concurrent.futures import Executor
 
 from barnabas.broker.partition import HostedPartition
+from barnabas.broker.upkeep.rounds import PartitionTask
 from barnabas.storage.damage import Damaged
 from barnabas.storage.log import Log
 from barnabas.storage.segment import Segment
 from barnabas.storage.walk import scan
 
-if TYPE_CHECKING:
-    from barnabas.broker.node import Node
-
-log = logging.getLogger(__name__)
-
 _PIECE_BYTES = 4 * 1024 * 1024
 _BYTES_A_SECOND = 20 * 1024 * 1024
-FIRST_SECONDS = 5.0  # after an unclean start
 
 
-class Scrubber:
-    def __init__(self, node: "Node") -> None:
-        self._node = node
-        self._running: asyncio.Task[None] | None = None
+class Scrubber(PartitionTask):
+    name = "verification"
 
-    def look(self) -> None:
-        """Begin a round, unless one is under way."""
-        if self._running is None:
-            self._running = asyncio.ensure_future(self._round())
-            self._running.add_done_callback(self._done)
+    def __init__(self, threads: Executor) -> None:
+        self._threads = threads
 
-    async def _round(self) -> None:
-        for partition in list(self._node.partitions.open_ones()):
-            for segment in list(partition.log.segments):
-                if not await self._segment(partition, partition.log, segment):
-                    break
+    def wants(self, partition: HostedPartition) -> bool:
+        return partition.is_open
+
+    async def run(self, partition: HostedPartition) -> None:
+        own = partition.log
+        unreadable: OSError | None = None
+        for segment in list(own.segments):
+            try:
+                if not await self._segment(partition, own, segment):
+                    return
+            except OSError as error:  # one segment that cannot be read says nothing about the next
+                if _is_current(partition, own, segment):
+                    unreadable = unreadable or error
+        if unreadable is not None:
+            raise unreadable
 
     async def _segment(self, partition: HostedPartition, own: Log, segment: Segment) -> bool:
-        """False when there is no use in going on with this partition."""
-        loop, threads = asyncio.get_running_loop(), self._node.read_threads
+        """False when there is no use in going on with this partition. Raises Damaged once it has been reported."""
+        loop, threads = asyncio.get_running_loop(), self._threads
         position, lowest = 0, segment.base_offset
         while position < segment.size:
             if not _is_current(partition, own, segment):
@@ -62,21 +61,10 @@ class Scrubber:
                     if _is_current(partition, own, segment) and segment.size >= end:
                         own.note_damage(damaged.damage)
                         partition.found_damaged(damaged)
+                        raise
                 return False
-            except OSError as error:
-                log.warning("%s cannot be verified: %s", segment.path, error.strerror or error)
-                return True
             await asyncio.sleep((position - begun) / _BYTES_A_SECOND)
         return True
-
-    def _done(self, task: "asyncio.Task[None]") -> None:
-        self._running = None
-        if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("verifying the logs failed, it is tried again: %s", error)
-
-    def stop(self) -> None:
-        if self._running is not None:
-            self._running.cancel()
 
 
 def _is_current(partition: HostedPartition, own: Log, segment: Segment) -> bool:

@@ -1,0 +1,53 @@
+"""Flushes what has waited long enough: `flush.ms` of the topic, else a minute or 256 MiB.
+
+Kafka leaves the latter to the operating system. Here it bounds what a start after a crash has to read again for each
+partition, for recovery points move with each flush.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from barnabas.broker.partition import HostedPartition
+from barnabas.broker.upkeep.flusher import Flusher
+from barnabas.broker.upkeep.rounds import PartitionTask
+
+_BYTES = 256 * 1024 * 1024
+_SECONDS = 60.0
+
+
+class BackgroundFlush(PartitionTask):
+    name = "flushing"
+
+    def __init__(self, flusher: Flusher, flushed: Callable[[], None]) -> None:
+        """`flushed` is called when recovery points have moved."""
+        self._flusher = flusher
+        self._flushed = flushed
+        self._dirty_since: dict[HostedPartition, float] = {}
+
+    def wants(self, partition: HostedPartition) -> bool:
+        if partition.is_open and partition.log.unflushed_records:
+            return True
+        if self._dirty_since:
+            self._dirty_since.pop(partition, None)
+        return False
+
+    async def run(self, partition: HostedPartition) -> None:
+        now = asyncio.get_running_loop().time()
+        age = now - self._dirty_since.setdefault(partition, now)
+        if (
+            age * 1000 >= partition.config.log.flush_ms
+            or partition.log.size_bytes - partition.flushed_bytes >= _BYTES
+            or age >= _SECONDS
+        ):
+            del self._dirty_since[partition]
+            if len(partition.producers):
+                partition.log.take_snapshot()  # after a crash, batches before it need not be replayed
+            self.flush(partition)
+
+    async def end_round(self) -> None:
+        for partition in [known for known in self._dirty_since if known.deleted]:
+            del self._dirty_since[partition]
+
+    def flush(self, partition: HostedPartition) -> None:
+        partition.flushed_bytes = partition.log.size_bytes
+        self._flusher.request(partition, self._flushed)

@@ -1,0 +1,101 @@
+"""Compaction in the background: picks the dirtiest log that is due, has it cleaned elsewhere, swaps the result in.
+
+A large log is cleaned in a process of its own (compaction_process.py), a small one is not worth a process and is
+cleaned in a thread. One log at a time; a round goes on until each log that is due had its turn. A log that cannot be
+cleaned is backed off (failures.py), so the next dirtiest has its turn; Kafka leaves such a partition alone until it
+restarts.
+"""
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from barnabas.broker.clock import wall_ms
+from barnabas.broker.partition import HostedPartition
+from barnabas.broker.upkeep.compaction_process import clean_in_process
+from barnabas.broker.upkeep.failures import UpkeepFailures
+from barnabas.broker.upkeep.rounds import PartitionTask, attempt, run_round
+from barnabas.storage import cleaner
+from barnabas.storage.damage import Damaged
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+log = logging.getLogger(__name__)
+
+_OWN_PROCESS_FROM_BYTES = 1024 * 1024
+
+
+class _Look(PartitionTask):
+    """How dirty each log is; keeps the dirtiest that is due, not backed off, and not in `done`."""
+
+    name = "looking for compaction"
+
+    def __init__(self, node: "Node", failures: UpkeepFailures, done: set[HostedPartition]) -> None:
+        self._partitions = node.partitions
+        self._failures = failures
+        self._done = done
+        self.dirtiest: HostedPartition | None = None
+        self._ratio = 0.0
+
+    def wants(self, partition: HostedPartition) -> bool:
+        return partition.config.log.compacts and self._partitions.may_open(partition)
+
+    async def run(self, partition: HostedPartition) -> None:
+        if partition in self._done or not self._failures.may_try(Compactor.name, str(partition.id)):
+            return
+        if not partition.is_open:
+            partition.open()
+        ratio = cleaner.due_ratio(partition.log, wall_ms(), last_stable_offset=partition.last_stable_offset)
+        if ratio is not None and (self.dirtiest is None or ratio > self._ratio):
+            self.dirtiest, self._ratio = partition, ratio
+
+
+class Compactor(PartitionTask):
+    name = "compaction"
+
+    def __init__(self, node: "Node", failures: UpkeepFailures) -> None:
+        self._node = node
+        self._failures = failures
+
+    async def run_round(self) -> None:
+        """Clean what is due, the dirtiest first."""
+        done: set[HostedPartition] = set()
+        while self._node.settings.bool("log.cleaner.enable"):
+            look = _Look(self._node, self._failures, done)
+            await run_round(look, self._node.partitions, self._failures)
+            if look.dirtiest is None:
+                return
+            done.add(look.dirtiest)
+            await attempt(self, look.dirtiest, self._failures)
+
+    def wants(self, partition: HostedPartition) -> bool:
+        return True
+
+    async def run(self, partition: HostedPartition) -> None:
+        loop, threads = asyncio.get_running_loop(), self._node.read_threads
+        plan = cleaner.plan(partition.log, wall_ms(), last_stable_offset=partition.last_stable_offset)
+        if plan is None:
+            return
+        try:
+            if sum(source.size for source in plan.sources) >= _OWN_PROCESS_FROM_BYTES:
+                result = await clean_in_process(plan)
+            else:
+                result = await loop.run_in_executor(threads, plan.run)
+        except Damaged as damaged:
+            if not partition.deleted:
+                partition.log.note_damage(damaged.damage)
+                partition.found_damaged(damaged)
+            raise
+        if partition.deleted:
+            return
+        partition.log.swap(result)
+        await loop.run_in_executor(threads, self._node.partitions.collect_cleaned(partition))
+        log.info(
+            "%s compacted: %d of %d records, %d of %d bytes",
+            partition.id,
+            result.records_after,
+            result.records_before,
+            result.bytes_after,
+            result.bytes_before,
+        )

@@ -1,0 +1,69 @@
+"""Lets old data go: expired segments, and the files of segments that were removed.
+
+Retention runs every `log.retention.check.interval.ms` over all partitions that have a folder, and opens those that are
+not open yet. The files of a removed segment are unlinked after `file.delete.delay.ms`, in a thread.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import Executor
+
+from barnabas.broker.clock import wall_ms
+from barnabas.broker.partition import HostedPartition
+from barnabas.broker.partitions import PartitionTable
+from barnabas.broker.upkeep.rounds import PartitionTask
+
+log = logging.getLogger(__name__)
+
+_SEGMENTS_AT_ONCE = 50  # three renames each; the loop serves others in between
+
+
+class Retention(PartitionTask):
+    name = "retention"
+
+    def __init__(self, partitions: PartitionTable, starts_changed: Callable[[], None]) -> None:
+        """`starts_changed` is called when logs begin later than before."""
+        self._partitions = partitions
+        self._starts_changed = starts_changed
+        self._removed = 0
+
+    def wants(self, partition: HostedPartition) -> bool:
+        return self._partitions.may_open(partition)
+
+    async def run(self, partition: HostedPartition) -> None:
+        if not partition.is_open:
+            partition.open()
+        while True:
+            removed = partition.log.apply_retention(wall_ms(), partition.high_watermark, _SEGMENTS_AT_ONCE)
+            if removed:
+                self._removed += removed
+                partition.aborted.forget_before(partition.log.log_start_offset)
+            if removed < _SEGMENTS_AT_ONCE:
+                return
+            await asyncio.sleep(0)
+            if partition.deleted:
+                return
+
+    async def end_round(self) -> None:
+        removed, self._removed = self._removed, 0
+        if removed:
+            log.info("retention removed %d segments", removed)
+            self._starts_changed()
+
+
+class FileDeletion(PartitionTask):
+    """Unlinking a gigabyte takes time, so it happens in a thread."""
+
+    name = "removing files"
+
+    def __init__(self, threads: Executor) -> None:
+        self._threads = threads
+
+    def wants(self, partition: HostedPartition) -> bool:
+        return partition.is_open and bool(partition.log.doomed)
+
+    async def run(self, partition: HostedPartition) -> None:
+        now_ms = wall_ms()
+        if partition.log.purge_is_due(now_ms):
+            await asyncio.get_running_loop().run_in_executor(self._threads, partition.log.purge, now_ms)
