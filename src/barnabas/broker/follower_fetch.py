@@ -122,7 +122,10 @@ class _FollowerFetch:
         return self._pack()
 
     def _pack(self) -> Reply:
-        session = self._session
+        session, throttle = self._session, self._node.replication.leader_throttle
+        for read in self._reads if throttle.rate else ():
+            if read.size and read.partition is not None and throttle.holds_for(read.partition, session.replica_id):
+                throttle.taken(read.size, self._node.replication.loop_time())
         return pack(
             self._version,
             self._correlation_id,

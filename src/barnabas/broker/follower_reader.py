@@ -28,6 +28,9 @@ def read_slot(
         if _nothing_yet(partition, session.replica_id, slot):
             read.high_watermark = read.log_start_offset = 0
             return False
+        throttle = node.replication.leader_throttle
+        if throttle.holds_for(partition, session.replica_id) and throttle.wait_seconds(node.replication.loop_time()):
+            room, min_one_batch = 0, False  # left out, and looked at again with the next fetch (KIP-73)
         return _read(partition, session, slot, read, room, named, min_one_batch)
     except KafkaError as error:
         read.error_code = int(error.code)

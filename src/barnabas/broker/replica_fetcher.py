@@ -76,7 +76,7 @@ class FetchLimits(NamedTuple):
 class _Followed:
     """One partition, in one leader epoch."""
 
-    __slots__ = ("backoff", "epoch", "held_until", "named_in", "partition")
+    __slots__ = ("backoff", "epoch", "held_until", "named_in", "partition", "throttled")
 
     def __init__(self, partition: HostedPartition) -> None:
         self.partition = partition
@@ -84,6 +84,7 @@ class _Followed:
         self.named_in = _NOT_YET  # the number of the request that first named it: older answers are not about it
         self.backoff = 0.0
         self.held_until = 0.0
+        self.throttled = False  # held because of the rate, not of an error
 
 
 class ReplicaFetcher:
@@ -250,12 +251,7 @@ class ReplicaFetcher:
                 return
             if part.records:
                 following.append_fetched(partition, part.records)
-                now = self._loop.time()
-                wait = self._node.replication.throttle.wait_seconds(partition, len(part.records), now)
-                if wait:
-                    self._hold_until(key, followed, now + wait)
-                else:
-                    self._news[key] = None
+                self._pay(key, followed, len(part.records))
             if partition.untouched:
                 return  # nothing here, nothing there
             followed.backoff = 0.0
@@ -265,6 +261,34 @@ class ReplicaFetcher:
         except KafkaError as error:
             log.warning("%s from broker %d: %s", partition.id, self._source_id, error.message)
             self._hold(key, followed, error.code)
+
+    def _pay(self, key: Key, followed: _Followed, size: int) -> None:
+        """Ask for more at once, or, if it is throttled, when what was taken beyond the rate is paid for."""
+        throttle, now = self._node.replication.throttle, self._loop.time()
+        wait = 0.0
+        if throttle.holds_for(followed.partition, self._node.node_id):
+            throttle.taken(size, now)
+            wait = throttle.wait_seconds(now)
+        if wait:
+            followed.throttled = True
+            self._hold_until(key, followed, now + wait)
+        else:
+            self._news[key] = None
+
+    def throttle_changed(self) -> None:
+        """The rate, or what it holds for, may be another one: whoever waits because of it waits anew, or no longer."""
+        throttle, now = self._node.replication.throttle, self._loop.time()
+        changed = False
+        for key in self._held:
+            followed = self._followed[key]
+            if followed.throttled:
+                slow = throttle.holds_for(followed.partition, self._node.node_id)
+                followed.held_until = now + (throttle.wait_seconds(now) if slow else 0.0)
+                changed = True
+        if changed:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._release()
 
     def _cut(self, key: Key, followed: _Followed) -> None:
         """Named again when it is written down that the log was cut."""
@@ -322,6 +346,7 @@ class ReplicaFetcher:
         for key in list(self._held):
             due = self._followed[key].held_until
             if due <= now:
+                self._followed[key].throttled = False
                 del self._held[key]
                 self._news[key] = None
             else:

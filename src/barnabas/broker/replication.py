@@ -36,7 +36,9 @@ class Replication:
         self.heard = self.sessions.heard
         self.isr = IsrKeeper(node)
         self.lost = LostReplicas(node)
-        self.throttle = Throttle(node)
+        self.throttle = Throttle(node, "follower")
+        self.leader_throttle = Throttle(node, "leader")
+        self.loop_time = asyncio.get_running_loop().time
         self._fetchers: dict[int, ReplicaFetcher] = {}
         self._source: dict[HostedPartition, int] = {}  # of those that are followed
         self._running = False
@@ -104,7 +106,11 @@ class Replication:
     def image_changed(self, old: MetadataImage, new: MetadataImage, *, settings_changed: bool) -> None:
         """After the partitions have taken it over."""
         if old.configs is not new.configs:
-            self.throttle.image_changed()
+            now = self.loop_time()
+            self.throttle.image_changed(now)
+            self.leader_throttle.image_changed(now)
+        for fetcher in self._fetchers.values():
+            fetcher.throttle_changed()
         if settings_changed:
             self.max_lag_ms = self._node.settings.int("replica.lag.time.max.ms")
             self.limits = FetchLimits.of(self._node.settings)

@@ -27,7 +27,7 @@ ROWS = (
     node("follower.replication.throttled.rate", LONG, LONG_MAX, at_least(0), mode=CLUSTER_WIDE, internal=True,
          doc="Bytes a second for the replicas that a topic's follower.replication.throttled.replicas names."),
     node("leader.replication.throttled.rate", LONG, LONG_MAX, at_least(0), mode=CLUSTER_WIDE, internal=True,
-         effective=False, doc="Accepted for compatibility; a move is throttled where it is filled."),
+         doc="Bytes a second for the replicas that a topic's leader.replication.throttled.replicas names."),
     node("log.verify.interval.ms", LONG, 86_400_000, at_least(1), internal=True,
          doc="Our own: how often every log is read, slowly, and its CRCs are checked."),
     node("log.initial.task.delay.ms", LONG, 30_000, at_least(0), internal=True, effective=False,
