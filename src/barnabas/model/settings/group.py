@@ -6,8 +6,8 @@ from barnabas.model.settings.valid import at_least, offset_reset, one_of
 # fmt: off
 ROWS = (
     group("consumer.assignment.interval.ms", INT, 1_000, at_least(0),
-          synonyms=("group.consumer.assignment.interval.ms",), effective=False,
-          doc="Accepted for compatibility; an assignment is computed as soon as it is needed."),
+          synonyms=("group.consumer.assignment.interval.ms",),
+          doc="The least time between two assignments of this consumer group."),
     group("consumer.heartbeat.interval.ms", INT, 5_000, at_least(1), synonyms=("group.consumer.heartbeat.interval.ms",),
           doc="How often members of this consumer group report."),
     group("consumer.session.timeout.ms", INT, 45_000, at_least(1), synonyms=("group.consumer.session.timeout.ms",),

@@ -13,8 +13,9 @@ CONSUMER_ASSIGNORS = {
 
 # fmt: off
 ROWS = (
-    node("group.consumer.assignment.interval.ms", INT, 1_000, at_least(0), mode=CLUSTER_WIDE, effective=False,
-         doc="Accepted for compatibility; an assignment is computed as soon as it is needed."),
+    node("group.consumer.assignment.interval.ms", INT, 1_000, at_least(0), mode=CLUSTER_WIDE,
+         doc="The least time between two assignments of a consumer-protocol group: members that come meanwhile share "
+             "one."),
     node("group.consumer.assignors", LIST, ("uniform", "range"), list_of(*CONSUMER_ASSIGNORS, empty=False),
          doc="The server-side assignors of the consumer protocol; the first is the default."),
     node("group.consumer.heartbeat.interval.ms", INT, 5_000, at_least(1),

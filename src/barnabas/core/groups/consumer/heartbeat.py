@@ -29,7 +29,7 @@ from barnabas.core.groups.consumer.member import (
 )
 from barnabas.core.groups.consumer.reconcile import owns_only, reconcile
 from barnabas.core.groups.consumer.subscriptions import bump_epoch, compile_regex, update_regexes
-from barnabas.core.groups.consumer.target import update_target
+from barnabas.core.groups.consumer.target import assignment_delay_ms, update_target
 from barnabas.core.groups.consumer.validate import check_request
 from barnabas.core.groups.effects import RequestInfo
 from barnabas.core.groups.migration.upgrade import check_upgrade, upgrade
@@ -80,6 +80,10 @@ def _beat(world: "World", request: Any, info: RequestInfo, token: object) -> Non
 
 
 def _interval_ms(world: "World", group: ConsumerGroup, member: ConsumerMember) -> int:
+    delay_ms = assignment_delay_ms(world, group)
+    if delay_ms:  # it comes back when the assignment may be made; whoever comes first has it made
+        soon_ms = max(delay_ms + 1, world.config.waiting_heartbeat_min_ms)
+        return min(soon_ms, world.config.consumer_heartbeat_interval_ms(group.group_id))
     if member.place.state == MemberState.UNRELEASED_PARTITIONS:
         return world.config.waiting_heartbeat_interval_ms(group.group_id, len(group.members))
     return world.config.consumer_heartbeat_interval_ms(group.group_id)

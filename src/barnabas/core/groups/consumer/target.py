@@ -26,9 +26,19 @@ def preferred_assignor(world: "World", group: ConsumerGroup) -> str:
     return allowed[0]
 
 
-def update_target(world: "World", group: ConsumerGroup) -> None:
-    """Bring the target to the group's epoch; nothing happens when it is already there."""
+def assignment_delay_ms(world: "World", group: ConsumerGroup) -> int:
+    """How long the group's next assignment has to wait (KIP-1263); 0 when it may be made, or is not needed."""
     if group.epoch <= group.target_epoch:
+        return 0
+    last_ms = group.target_facts.timestamp_ms
+    if last_ms <= 0 or last_ms > world.now_ms:  # the first one, or a clock that was ahead when it was made
+        return 0
+    return max(0, last_ms + world.config.consumer_assignment_interval_ms(group.group_id) - world.now_ms)
+
+
+def update_target(world: "World", group: ConsumerGroup) -> None:
+    """Bring the target to the group's epoch; nothing happens when it is there, or the last one is too recent."""
+    if group.epoch <= group.target_epoch or assignment_delay_ms(world, group):
         return
     counts: dict[bytes, int] = {}
     ids: dict[str, bytes] = {}

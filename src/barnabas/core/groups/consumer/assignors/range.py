@@ -7,23 +7,21 @@ outlives a restart), then by member id.
 
 from collections.abc import Mapping
 
+from barnabas.core.groups.consumer.assignors.pools import pools_of
 from barnabas.core.groups.consumer.assignors.spec import Assignment, MemberSpec
 
 
 def assign_range(members: Mapping[str, MemberSpec], counts: Mapping[bytes, int]) -> Assignment:
     order = sorted(members, key=lambda member_id: _rank(member_id, members[member_id]))
     result: dict[str, dict[bytes, frozenset[int]]] = {member_id: {} for member_id in members}
-    for topic_id, count in counts.items():
-        readers = [member_id for member_id in order if topic_id in members[member_id].topics]
-        if not readers:
-            continue
-        share, extra = divmod(count, len(readers))
-        start = 0
-        for place, member_id in enumerate(readers):
-            end = start + share + (1 if place < extra else 0)
-            if end > start:
-                result[member_id][topic_id] = frozenset(range(start, end))
-            start = end
+    for pool in pools_of(order, members, counts):
+        for topic_id in pool.topics:
+            share, extra = divmod(counts[topic_id], len(pool.readers))
+            start = 0
+            for place in pool.readers if share else pool.readers[:extra]:
+                end = start + share + (1 if extra > 0 else 0)
+                result[order[place]][topic_id] = frozenset(range(start, end))
+                start, extra = end, extra - 1
     return result
 
 
