@@ -1,7 +1,7 @@
 """KIP-1263: two assignments of a group lie `group.consumer.assignment.interval.ms` apart."""
 
 from barnabas.core.groups import GroupConfig
-from tests.unit.groups.stage import Bench, ConsumerClient, FakeTopics, settle
+from tests.unit.groups.stage import Bench, ClassicClient, ConsumerClient, FakeTopics, settle
 
 
 def bench_with(interval_ms: int, **overrides: int) -> Bench:
@@ -55,3 +55,21 @@ def test_a_clock_that_was_ahead_delays_nothing() -> None:
     two = ConsumerClient(bench, "two")
     two.join()
     assert targets(bench) == 2
+
+
+def test_a_classic_member_does_not_rejoin_while_the_assignment_has_to_wait() -> None:
+    bench = bench_with(1_000)
+    new = ConsumerClient(bench, "new")
+    new.join()
+    old = ClassicClient(bench).start()
+    assert old.joined().error_code == 0
+    assert bench.answers[old.sync()].error_code == 0, "it has nothing yet, and is not sent round in circles"
+    assert old.heartbeat() == 0
+    bench.advance(1_000)
+    assert old.heartbeat() == 27
+    for _ in range(3):
+        new.confirm()
+        old.rejoin()
+        assert old.joined().error_code == 0
+        old.sync()
+    assert len(new.names) == 4

@@ -15,6 +15,7 @@ from barnabas.core.groups.consumer.departure import arm, arm_session, put_out
 from barnabas.core.groups.consumer.group import ConsumerGroup
 from barnabas.core.groups.consumer.heartbeat import step, take_facts, take_over
 from barnabas.core.groups.consumer.member import ConsumerMember, MemberState
+from barnabas.core.groups.consumer.target import assignment_delay_ms
 from barnabas.core.groups.embedded import CONSUMER_PROTOCOL_TYPE, read_subscription
 from barnabas.core.groups.migration.downgrade import assignment_bytes, downgrade_if_possible
 from barnabas.core.groups.records.consumer_group import ClassicFacet, ConsumerMemberValue
@@ -117,7 +118,7 @@ def sync_as_guest(world: "World", group: ConsumerGroup, request: Any, token: obj
     wrong_name = request.protocol_name is not None and request.protocol_name != facet.protocols[0][0]
     if wrong_type or wrong_name:
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "not the protocol of this member's join")
-    if group.epoch > member.epoch and member.place.state != MemberState.UNREVOKED_PARTITIONS:
+    if _is_behind(world, group, member) and member.place.state != MemberState.UNREVOKED_PARTITIONS:
         _expect_join(world, group, member)
         raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS, "the group has moved to another epoch")
     world.timers.cancel(("sync", group.group_id, member.member_id))
@@ -136,13 +137,21 @@ def heartbeat_as_guest(world: "World", group: ConsumerGroup, request: Any, token
     arm_session(world, group, member)
     code = ErrorCode.NONE
     if (
-        member.epoch < group.epoch
+        _is_behind(world, group, member)
         or member.place.state == MemberState.UNREVOKED_PARTITIONS
         or (member.place.state == MemberState.UNRELEASED_PARTITIONS and not _still_waits(group, member))
     ):
         _expect_join(world, group, member)
         code = ErrorCode.REBALANCE_IN_PROGRESS
     world.reply(token, {"error_code": int(code)}, after_commit=False)
+
+
+def _is_behind(world: "World", group: ConsumerGroup, member: ConsumerMember) -> bool:
+    """There is an assignment it has not seen, or one to be made now. One that has to wait (KIP-1263) is no reason to
+    rejoin: the member would join and synchronise over and over meanwhile."""
+    if member.epoch < group.target_epoch:
+        return True
+    return member.epoch < group.epoch and not assignment_delay_ms(world, group)
 
 
 def _still_waits(group: ConsumerGroup, member: ConsumerMember) -> bool:
