@@ -15,10 +15,10 @@ import pytest
 from barnabas.model.errors import KafkaError
 from barnabas.wire import codec
 from barnabas.wire.apis import PRODUCE
-from barnabas.wire.batch import iter_batches, read_header
+from barnabas.wire.batch import HEADER_BYTES, iter_batches, read_header
 from barnabas.wire.codec import ProtocolError
 from barnabas.wire.compression import Codec, compress, decompress
-from barnabas.wire.deep import deep_check, recompress
+from barnabas.wire.deep import Rules, prepare, run
 from barnabas.wire.frames import next_frame
 from barnabas.wire.headers import read_request_header, request_header
 from barnabas.wire.produce import parse_produce
@@ -76,11 +76,16 @@ def records(rng: random.Random) -> list[tuple[Callable[[bytes], Any], bytes]]:
     def look(data: bytes) -> None:
         assert all(type(record.offset) is int for record in iter_records(data))
 
+    def opened(data: bytes, rules: Rules) -> None:
+        header = read_header(data)
+        if len(data) >= header.size >= HEADER_BYTES:  # validate_for_produce has seen to that
+            run(prepare(memoryview(data), header, rules, 0))
+
     seeds = [bytes(random_batch(rng)) for _ in range(200)]
     return (
         [(look, seed) for seed in seeds]
-        + [(lambda data: deep_check(data, True), seed) for seed in seeds]
-        + [(lambda data: recompress(data, Codec.NONE), seed) for seed in seeds]
+        + [(lambda data: opened(data, Rules(1 << 20, keys_required=True)), seed) for seed in seeds]
+        + [(lambda data: opened(data, Rules(1 << 20, codec=Codec.NONE)), seed) for seed in seeds]
     )
 
 

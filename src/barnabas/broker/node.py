@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker import identity
+from barnabas.broker.batch_preparation import BatchPreparation
 from barnabas.broker.clock import Clock
 from barnabas.broker.controller import ControllerDriver
 from barnabas.broker.dispatch import Dispatcher
@@ -49,6 +50,7 @@ from barnabas.core.cluster.items import NewTopic
 from barnabas.core.cluster.records import Endpoint
 from barnabas.core.raft.effects import RoleChange
 from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.model.limits import OPENED_AT_ONCE_MAX
 from barnabas.model.settings import ConfigSource, ResourceType, Settings
 from barnabas.model.settings.unkept import refuse_access_control
 from barnabas.storage.directory import DataDirectory
@@ -175,6 +177,7 @@ class Node:
         self.image = MetadataImage()
         self.disk_space = DiskSpace(self)
         self.read_threads = ground.threads(_READ_THREADS, "read")
+        self.batch_preparation = BatchPreparation(ground.threads(OPENED_AT_ONCE_MAX, "records"))
         self.flusher = Flusher(self.fail, ground.threads(FLUSH_THREADS, "flush"))
         self.replication = Replication(self)
         self.partitions = PartitionTable(
@@ -367,6 +370,7 @@ class Node:
         self.flusher.close()
         self.quorum_thread.shutdown(wait=True)
         self.read_threads.shutdown(wait=True)
+        self.batch_preparation.close()
         clean = clean and self.failure is None
         if clean:
             if self.ground.writes_status:

@@ -17,12 +17,14 @@ from barnabas.core.partition.producers import Marker
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.storage.disk import StorageFatal
 from barnabas.wire import batch as batches
+from barnabas.wire.deep import Stored
 from barnabas.wire.markers import build_marker
 from barnabas.wire.records import Record, build_batch
 from barnabas.wire.validate import validate_for_produce
 
 __all__ = ["Appended", "HostedPartition", "Waiter"]
 
+LOOKED_AT_ONCE_MAX = 2_000  # records; about a millisecond
 _BEGINS_AT_ZERO_SINCE = 12  # of Produce: each transaction of KIP-890 has its own epoch, so its sequences begin anew
 
 
@@ -36,9 +38,19 @@ class HostedPartition(RoledReplica):
     __slots__ = ()
 
     def append(
-        self, view: memoryview, start: int, end: int, now_ms: int, version: int, transactional: bool = False
+        self,
+        view: memoryview,
+        start: int,
+        end: int,
+        now_ms: int,
+        version: int,
+        transactional: bool = False,
+        *,
+        looked_at: Stored | None = None,
+        look_max: int = LOOKED_AT_ONCE_MAX,
     ) -> Appended:
-        """Append the one batch in view[start:end], in place; raises KafkaError when it may not be.
+        """Append the one batch in view[start:end], in place; raises KafkaError when it may not be, and leaves it as it
+        came then. Raises TakesLong when more than `look_max` records have to be looked at: `looked_at` is the result.
 
         `transactional`: the request names a transactional id. A batch of a transaction without one is refused
         (CVE-2018-17196), whatever its producer id says.
@@ -48,26 +60,35 @@ class HostedPartition(RoledReplica):
         end = start + header.batch_length + batches.LENGTH_OVERHEAD_BYTES
         if header.attributes & batches.TRANSACTIONAL_BIT and not transactional:
             raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "a transaction without its id")
-        if config.needs_look_inside:
-            view, start, end, header = config.prepare(view, start, end, header, now_ms)
-        elif header.max_timestamp - now_ms > config.timestamp_after_max_ms:
-            config.check_timestamps(view[start:end], now_ms)
+        newest = header.max_timestamp
+        stored = header
+        if config.is_special or newest - now_ms > config.trusted_ahead_ms or newest < header.base_timestamp:
+            if looked_at is None:
+                looked_at = config.prepared(view[start:end], header, now_ms, look_max)
+            stored = looked_at.header
         log = self.log
         at_zero = transactional and version >= _BEGINS_AT_ZERO_SINCE
         if header.producer_id >= 0 and (duplicate := self.producers.check(header, now_ms, begins_at_zero=at_zero)):
             return Appended(duplicate.base_offset, duplicate.last_offset + 1, duplicate.timestamp)
         base_offset = log.log_end_offset
         last_offset = base_offset + header.last_offset_delta
-        batches.stamp(view, start, base_offset, header.batch_length, self.leader_epoch)
         try:
-            self._write(view[start:end], header, base_offset, last_offset)
+            if stored is header:
+                batches.stamp(view, start, base_offset, header.batch_length, self.leader_epoch)
+                self._write(view[start:end], header, base_offset, last_offset)
+            else:
+                assert looked_at is not None
+                changed = stored._replace(base_offset=base_offset, leader_epoch=self.leader_epoch)
+                data = batches.with_header(view[start:end], changed, looked_at.records)
+                self._write(data, stored, base_offset, last_offset)
+                end = start + len(data)
         except KafkaError:
-            batches.stamp(view, start, 0, header.batch_length, -1)  # as it came: whoever asked may try once more
+            batches.write_header(view, start, header)  # as it came: whoever asked may try once more
             raise
         if header.producer_id >= 0:
-            self.producers.appended(header, base_offset, now_ms)
+            self.producers.appended(stored, base_offset, now_ms)
         self._written(last_offset + 1, end - start)
-        return Appended(base_offset, last_offset + 1, header.max_timestamp if config.log_append_time else -1)
+        return Appended(base_offset, last_offset + 1, stored.max_timestamp if config.log_append_time else -1)
 
     def append_records(
         self,

@@ -1,32 +1,32 @@
 """What a topic's settings mean for one batch on its way in.
 
-An ordinary topic (CreateTime, `compression.type=producer`, not compacted) takes a batch as it is: one comparison of
-its newest timestamp and no look inside. Everything else goes through `prepare`, which may rewrite the batch.
+An ordinary topic (CreateTime, `compression.type=producer`, not compacted) takes a batch as it is: the timestamps of its
+header are compared with the clock and with each other, and no record is looked at. Everything else goes through
+`prepared` (wire/deep.py), which may give another batch. Small ones are done at once; what may take longer raises
+TakesLong, and broker/batch_preparation.py does it beside other work.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from barnabas.model.errors import ErrorCode, RefusedBatch
 from barnabas.storage.config import LogConfig
-from barnabas.wire import batch as batches
 from barnabas.wire.batch import BatchHeader
 from barnabas.wire.compression import Codec
-from barnabas.wire.deep import deep_check, recompress
-from barnabas.wire.errors import ProtocolError
-from barnabas.wire.records import iter_records
+from barnabas.wire.deep import OpensToMore, Rules, Stored, prepare, run
 
 _NO_LIMIT_MS = (1 << 63) - 1
-_REJECTED = "One or more records have been rejected"
+_TRUSTED_AHEAD_MAX_MS = 3_600_000  # the default of message.timestamp.after.max.ms; a segment is kept this much longer
+_OPENED_AT_ONCE_MAX_BYTES = 256 * 1024  # decompressed at once: a millisecond with gzip
+_RECODED_AT_ONCE_MAX_BYTES = 16 * 1024  # compressed at once: a few milliseconds at the highest level of zstd
 
 
-class InvalidRecords(RefusedBatch):
-    """Some records of a batch are refused, and with them the batch."""
+class TakesLong(Exception):
+    """The records of this batch have to be looked at, and there may be many of them."""
 
-    def __init__(self, code: ErrorCode, message: str, record_errors: list[tuple[int, str]]) -> None:
-        super().__init__(code, message)
-        self.record_errors = record_errors
+    def __init__(self, header: BatchHeader) -> None:
+        super().__init__()
+        self.header = header
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,50 +43,51 @@ class PartitionConfig:
     min_insync_replicas: int
     flushes: bool = field(init=False)  # does anybody want to count records between fsyncs?
     flush_every_write: bool = field(init=False)
-    needs_look_inside: bool = field(init=False)
+    is_special: bool = field(init=False)  # its batches are not all taken as they come
+    trusted_ahead_ms: int = field(init=False)  # a header whose newest timestamp is later than that is not believed
+    rules: Rules = field(init=False)
 
     def __post_init__(self) -> None:
         special = self.log_append_time or self.keys_required or self.codec is not None
-        object.__setattr__(self, "needs_look_inside", special or self.timestamp_before_max_ms < _NO_LIMIT_MS)
+        object.__setattr__(self, "is_special", special or self.timestamp_before_max_ms < _NO_LIMIT_MS)
+        object.__setattr__(self, "trusted_ahead_ms", min(self.timestamp_after_max_ms, _TRUSTED_AHEAD_MAX_MS))
+        object.__setattr__(self, "rules", self._make_rules())
         object.__setattr__(self, "flushes", self.flush_messages < _NO_LIMIT_MS)
         object.__setattr__(self, "flush_every_write", self.flush_messages <= 1)
 
-    def prepare(
-        self, view: memoryview, start: int, end: int, header: BatchHeader, now_ms: int
-    ) -> tuple[memoryview, int, int, BatchHeader]:
-        """Check the records inside and rewrite the batch where the topic asks for it."""
-        if self.keys_required:
-            self._require_keys(view[start:end])
-        if not self.log_append_time and (
-            header.max_timestamp - now_ms > self.timestamp_after_max_ms or self.timestamp_before_max_ms < _NO_LIMIT_MS
-        ):
-            self.check_timestamps(view[start:end], now_ms)
-        if self.codec is not None and header.codec is not self.codec:
-            data = recompress(view[start:end], self.codec, self.codec_level)
-            view, start, end = memoryview(data), 0, len(data)
-        if self.log_append_time:
-            batches.stamp_log_append_time(view, start, now_ms)
-        return view, start, end, batches.read_header(view, start)
+    def _make_rules(self) -> Rules:
+        return Rules(
+            max_message_bytes=self.max_message_bytes,
+            keys_required=self.keys_required,
+            timestamp_before_max_ms=self.timestamp_before_max_ms,
+            timestamp_after_max_ms=self.timestamp_after_max_ms,
+            log_append_time=self.log_append_time,
+            codec=self.codec,
+            codec_level=self.codec_level,
+        )
 
-    def _require_keys(self, batch: memoryview) -> None:
-        found = deep_check(batch, require_keys=True)
-        if found.without_key:
-            reason = "Compacted topic cannot accept message without key in topic partition."
-            raise InvalidRecords(ErrorCode.INVALID_RECORD, _REJECTED, [(index, reason) for index in found.without_key])
-
-    def check_timestamps(self, batch: memoryview, now_ms: int) -> None:
-        """Refuse the batch and name every record that is too old or too far ahead."""
-        earliest, latest = now_ms - self.timestamp_before_max_ms, now_ms + self.timestamp_after_max_ms
+    def prepared(self, batch: memoryview, header: BatchHeader, now_ms: int, records_max: int) -> Stored:
+        """The batch as it is to be stored; `records_max` records are looked at here and now, for more TakesLong."""
+        if self._takes_as_it_is(header, now_ms):
+            return Stored(header, None)
+        recodes = self.codec not in (None, header.codec)
+        at_once_max = _RECODED_AT_ONCE_MAX_BYTES if recodes else _OPENED_AT_ONCE_MAX_BYTES
+        looks = self.keys_required or not self.log_append_time
+        if looks and header.record_count > records_max:
+            raise TakesLong(header)
+        if len(batch) > at_once_max and (recodes or (looks and header.codec is not Codec.NONE)):
+            raise TakesLong(header)
         try:
-            wrong = [
-                (index, f"Timestamp {record.timestamp} is not between {earliest} and {latest}")
-                for index, record in enumerate(iter_records(batch))
-                if record.timestamp != -1 and not earliest <= record.timestamp <= latest
-            ]
-        except ProtocolError as error:
-            raise RefusedBatch(ErrorCode.INVALID_RECORD, str(error)) from None
-        if wrong:
-            raise InvalidRecords(ErrorCode.INVALID_TIMESTAMP, _REJECTED, wrong)
+            return run(prepare(batch, header, self.rules, now_ms, open_max=at_once_max))
+        except OpensToMore:
+            raise TakesLong(header) from None
+
+    def _takes_as_it_is(self, header: BatchHeader, now_ms: int) -> bool:
+        return (
+            not (self.log_append_time or self.keys_required or self.timestamp_before_max_ms < _NO_LIMIT_MS)
+            and self.codec in (None, header.codec)
+            and header.base_timestamp <= header.max_timestamp <= now_ms + self.trusted_ahead_ms
+        )
 
 
 def partition_config(get: Callable[[str], Any]) -> PartitionConfig:

@@ -159,3 +159,12 @@ class KafkaError(Exception):
 
 class RefusedBatch(KafkaError):
     """A batch that a partition looked at and refused: the answer then names where the partition's log begins."""
+
+
+class InvalidRecords(RefusedBatch):
+    """Some records of a batch are refused, and with them the batch. `record_errors` names the first of them: index in
+    the batch and reason (KIP-467)."""
+
+    def __init__(self, code: ErrorCode, message: str, record_errors: list[tuple[int, str]]) -> None:
+        super().__init__(code, message)
+        self.record_errors = record_errors

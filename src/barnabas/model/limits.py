@@ -15,6 +15,12 @@ DECOMPRESS_MAX_RATIO = 64  # text of activity compresses 5-20 times; past 64 it 
 DECOMPRESS_SMALL_BYTES = 16 * 1024 * 1024  # below this no ratio is refused: a run of equal records shrinks 1,000 times
 DECOMPRESS_MAX_BYTES = 100 * 1024 * 1024  # a batch never opens to more than a request may carry
 
+# --- produced batches -----------------------------------------------------------------------------------------------
+RECORDS_PER_BATCH_MAX = 1_000_000  # librdkafka's own ceiling (batch.num.messages); a header may claim 2**31 in 70 bytes
+RECORD_ERRORS_LISTED_MAX = 1_000  # refused records named in one answer, 80 bytes each; Kafka names all of them
+PRODUCE_PARTITIONS_MAX = 15_000  # topics and partitions in one Produce; 1 MiB, Java's largest, has 14,000 batches
+OPENED_AT_ONCE_MAX = 2  # large batches opened at a time, each up to DECOMPRESS_MAX_BYTES; the others wait
+
 # --- connections ----------------------------------------------------------------------------------------------------
 CONNECTIONS_MAX = 10_000  # sockets of one node
 CONNECTIONS_PER_ADDRESS_MAX = 1_000  # one runaway client cannot take them all

@@ -2,7 +2,7 @@
 
 Decides nothing about a partition: it reads headers, checks the CRC-32C, and stamps in place what a broker may stamp.
 The CRC covers everything from `attributes` on, so base offset and leader epoch can be stamped without touching it; a
-log-append timestamp cannot, and is the one stamp that computes the CRC anew. Layout: Kafka's "Record Batch" (KIP-98).
+log-append timestamp cannot (deep.py computes the CRC anew). Layout: Kafka's "Record Batch" (KIP-98).
 """
 
 from collections.abc import Iterator
@@ -31,9 +31,6 @@ HEADER = Struct(">qiibIhiqqqhii")
 _OFFSET_AND_LENGTH = Struct(">qi")
 _STAMP = Struct(">qii")  # base offset, batch length, leader epoch
 _CRC = Struct(">I")
-_ATTRIBUTES = Struct(">h")
-_MAX_TIMESTAMP = Struct(">q")
-_MAX_TIMESTAMP_POSITION = 35
 
 Buffer = bytes | bytearray | memoryview
 
@@ -120,13 +117,17 @@ def stamp(
     _STAMP.pack_into(buffer, position, base_offset, batch_length, leader_epoch)
 
 
-def stamp_log_append_time(buffer: bytearray | memoryview, position: int, timestamp_ms: int) -> None:
-    """`message.timestamp.type=LogAppendTime`: set the bit and the time in place, and compute the CRC anew."""
-    view = memoryview(buffer)
-    attributes = _ATTRIBUTES.unpack_from(view, position + ATTRIBUTES_POSITION)[0]
-    _ATTRIBUTES.pack_into(view, position + ATTRIBUTES_POSITION, attributes | LOG_APPEND_TIME_BIT)
-    _MAX_TIMESTAMP.pack_into(view, position + _MAX_TIMESTAMP_POSITION, timestamp_ms)
-    write_crc(view, position)
+def write_header(buffer: bytearray | memoryview, position: int, header: BatchHeader) -> None:
+    """Write all fields as they are in `header`, the CRC included."""
+    HEADER.pack_into(buffer, position, *header)
+
+
+def with_header(batch: memoryview, header: BatchHeader, records: bytes | None) -> memoryview:
+    """The batch under another header: in place, or, with other `records`, in a buffer of its own."""
+    if records is None:
+        HEADER.pack_into(batch, 0, *header)
+        return batch
+    return memoryview(HEADER.pack(*header) + records)
 
 
 def write_crc(buffer: bytearray | memoryview, position: int = 0) -> None:

@@ -20,6 +20,13 @@ from barnabas.wire.errors import ProtocolError
 Buffer = bytes | bytearray | memoryview
 
 
+class OpensTooLarge(ProtocolError):
+    """The data opens to more than it may."""
+
+    def __init__(self, max_bytes: int) -> None:
+        super().__init__(f"opens to more than {max_bytes} bytes")
+
+
 class Codec(IntEnum):
     NONE = 0
     GZIP = 1
@@ -90,7 +97,7 @@ def _decompress_growing(into: Callable[[Buffer, bytearray], int], data: Buffer, 
             if _OUTPUT_FULL not in str(problem):
                 raise ProtocolError(f"cannot decompress: {problem}") from None
             if size >= max_bytes:
-                raise ProtocolError(f"opens to more than {max_bytes} bytes") from None
+                raise OpensTooLarge(max_bytes) from None
             size = min(max_bytes, size * _GROWTH)
         else:
             return bytes(memoryview(output)[:used])
@@ -138,7 +145,7 @@ def _decompress_snappy_block(block: memoryview, max_bytes: int) -> bytes:
     try:
         claimed = cramjam.snappy.decompress_raw_len(block)
         if claimed > max_bytes:
-            raise ProtocolError(f"opens to more than {max_bytes} bytes")
+            raise OpensTooLarge(max_bytes)
         if claimed > len(block) * _SNAPPY_MAX_RATIO:
             raise ProtocolError(f"snappy: {len(block)} bytes cannot open to {claimed}")
         output = bytearray(claimed)

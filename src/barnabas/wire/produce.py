@@ -1,29 +1,44 @@
 """Produce, versions 3-13, by hand: where each partition's records lie in the frame.
 
 The records are neither copied nor sliced: the parser gives their first byte and the byte after their last, and the
-broker works on the connection's buffer. The same limits hold as in the compiled readers. What versions added: 3
-transactional id, 9 flexible, 13 topic id in place of the name. The answer is produce_answer.py's.
+broker works on the connection's buffer. Refused is a request for more partitions than can be answered in one go. What
+versions added: 3 transactional id, 9 flexible, 13 topic id in place of the name. The answer is produce_answer.py's.
 """
 
 from struct import Struct
 from struct import error as StructError
 from typing import NamedTuple
 
-from barnabas.model.limits import ARRAY_MAX_ELEMENTS
+from barnabas.model.limits import PRODUCE_PARTITIONS_MAX
 from barnabas.wire.errors import ProtocolError
-from barnabas.wire.produce_answer import FIRST_FLEXIBLE, FIRST_WITH_TOPIC_ID, produce_success_frame
+from barnabas.wire.produce_answer import (
+    FIRST_FLEXIBLE,
+    FIRST_WITH_TOPIC_ID,
+    produce_success_answer,
+    produce_success_frame,
+)
 from barnabas.wire.varints import long_uvarint, skip_tags
 
-__all__ = ["ProduceRequest", "SingleProduce", "parse_produce", "parse_single", "produce_success_frame"]
+__all__ = [
+    "ProduceRequest",
+    "SingleProduce",
+    "Topics",
+    "parse_produce",
+    "parse_single",
+    "produce_success_answer",
+    "produce_success_frame",
+]
+
+
+Topics = list[tuple[str | None, bytes | None, list[tuple[int, int, int]]]]
+"""(name or None, topic id or None, partitions); partitions are (index, start, end), start -1 for null."""
 
 
 class ProduceRequest(NamedTuple):
-    """Topics are (name or None, topic id or None, partitions); partitions (index, start, end), start -1 for null."""
-
     transactional_id: str | None
     acks: int
     timeout_ms: int
-    topics: list[tuple[str | None, bytes | None, list[tuple[int, int, int]]]]
+    topics: Topics
 
 
 _FLEXIBLE_HEAD = Struct(">hiB").unpack_from  # acks, timeout, topics + 1
@@ -143,10 +158,10 @@ def _parse_flexible(data: bytes | bytearray | memoryview, p: int, by_id: bool) -
     p += 7
     if count > 127:
         count, p = long_uvarint(data, p, count)
-    if not 0 < count <= min(ARRAY_MAX_ELEMENTS, (end - p) // 3 + 1):
+    if not 0 < count <= min(PRODUCE_PARTITIONS_MAX, (end - p) // 3 + 1):
         raise ProtocolError(f"{count - 1} topics in {end - p} bytes")
     topics = []
-    left = ARRAY_MAX_ELEMENTS - count
+    left = PRODUCE_PARTITIONS_MAX - count
     while count > 1:
         count -= 1
         name = topic_id = None
@@ -220,10 +235,10 @@ def _parse_legacy(data: bytes | bytearray | memoryview, p: int) -> ProduceReques
         raise ProtocolError(f"a transactional id of {length} bytes")
     acks, timeout_ms, count = _LEGACY_HEAD(data, p)
     p += 10
-    left = ARRAY_MAX_ELEMENTS - count
+    left = PRODUCE_PARTITIONS_MAX - count
     if count < 0 or left < 0 or count > (end - p) // 6:
         raise ProtocolError(f"{count} topics in {end - p} bytes")
-    topics: list[tuple[str | None, bytes | None, list[tuple[int, int, int]]]] = []
+    topics: Topics = []
     for _ in range(count):
         length = _INT16(data, p)[0]
         p += 2

@@ -1,10 +1,14 @@
-"""The usual answer to Produce, versions 3-13, packed in one or two calls: one topic, one partition, no error.
+"""The usual answers to Produce, versions 3-13, without an error: for one partition packed in one or two calls, for
+several with one call each.
 
 What versions added: 5 log start offset, 8 errors of single records, 9 flexible, 10 the current leader as a tag, 13
-topic id in place of the name. Every other answer goes through `headers.encode_response_frame`.
+topic id in place of the name. An answer with an error goes through `headers.encode_response_frame`.
 """
 
+from collections.abc import Iterable
 from struct import Struct
+
+from barnabas.wire.varints import uvarint_bytes
 
 FIRST_FLEXIBLE = 9
 FIRST_WITH_TOPIC_ID = 13
@@ -107,3 +111,61 @@ def _other_success_frame(
         values += (0, -1)  # no record errors, no error message
     head = _LEGACY_NAMED.pack(10 + length + partition.size, correlation_id, 1, length)
     return head + name + partition.pack(*values, throttle_time_ms)
+
+
+_ITEM = {
+    **dict.fromkeys((3, 4), Struct(">ihqq")),
+    **dict.fromkeys((5, 6, 7), Struct(">ihqqq")),
+    8: Struct(">ihqqqih"),
+    **dict.fromkeys(range(FIRST_FLEXIBLE, 14), Struct(">ihqqqBBB")),
+}
+_NO_RECORD_ERRORS = {8: (0, -1), **dict.fromkeys(range(FIRST_FLEXIBLE, 14), (1, 0, 0))}  # no message, no tags
+_FIRST_WITH_LOG_START = 5
+_HEAD = Struct(">ii")
+_INT32 = Struct(">i")
+
+Item = tuple[int, int, int, int]
+"""Partition, base offset, log append time, log start offset."""
+
+
+def produce_success_answer(
+    version: int, correlation_id: int, topics: Iterable[tuple[str | None, bytes | None, list[Item]]]
+) -> bytes:
+    """The whole answer to a request of which every batch was appended."""
+    pack, rest = _ITEM[version].pack, _NO_RECORD_ERRORS.get(version, ())
+    flexible, with_start = version >= FIRST_FLEXIBLE, version >= _FIRST_WITH_LOG_START
+    body = bytearray()
+    count = 0
+    for name, topic_id, items in topics:
+        count += 1
+        if version >= FIRST_WITH_TOPIC_ID:
+            body += topic_id or bytes(16)
+        else:
+            text = (name or "").encode()
+            if flexible:
+                body += uvarint_bytes(len(text) + 1)
+            else:
+                body += len(text).to_bytes(2)
+            body += text
+        if flexible:
+            body += uvarint_bytes(len(items) + 1)
+        else:
+            body += _INT32.pack(len(items))
+        if with_start:
+            body += b"".join([pack(index, 0, base, time, start, *rest) for index, base, time, start in items])
+        else:
+            body += b"".join([pack(index, 0, base, time) for index, base, time, _ in items])
+        if flexible:
+            body.append(0)  # tags of the topic
+    head = bytearray(_HEAD.pack(0, correlation_id))
+    if flexible:
+        head.append(0)  # tags of the header
+        head += uvarint_bytes(count + 1)
+        tail = bytes(5)  # throttle time, tags of the response
+    else:
+        head += _INT32.pack(count)
+        tail = bytes(4)
+    head += body
+    head += tail
+    _INT32.pack_into(head, 0, len(head) - 4)
+    return bytes(head)

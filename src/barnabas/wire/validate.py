@@ -5,17 +5,24 @@ ProduceRequest (exactly one batch, magic 2, zstd only from version 7), the log (
 CRC), LogValidator (count against offsets, no control batch, a sequence with a producer id). Stricter where no client
 goes: a codec number that means nothing is UNSUPPORTED_COMPRESSION_TYPE (Kafka: an unknown server error), the
 log-append-time bit, which is the broker's to set, is INVALID_TIMESTAMP on every topic (Kafka clears it on CreateTime
-topics), and a few bytes after the batch are INVALID_RECORD (Kafka drops them). Kafka also opens each batch; deep.py
-does that, and only topics that ask for it pay.
+topics), the bit of a delete horizon, which is the cleaner's, INVALID_RECORD (Kafka takes it: tombstones go early), and
+a few bytes after the batch are INVALID_RECORD (Kafka drops them). Bits without a meaning are kept, as in Kafka.
+
+Kafka also opens each batch; deep.py does that, and only topics that ask for it pay. Of what the header says about its
+records, this is believed unseen: the timestamps, as long as they are no more than an hour ahead of the clock and in
+order (else deep.py looks and corrects them), and the count, as long as an uncompressed batch has the bytes for so many
+and a compressed one names no more than a million. A client that lies within these bounds spoils its own batch.
 """
 
 from crc32c import crc32c
 
 from barnabas.model.errors import ErrorCode, KafkaError, RefusedBatch
+from barnabas.model.limits import RECORDS_PER_BATCH_MAX
 from barnabas.wire.batch import (
     ATTRIBUTES_POSITION,
     CODEC_MASK,
     CONTROL_BIT,
+    DELETE_HORIZON_BIT,
     HEADER,
     HEADER_BYTES,
     LENGTH_OVERHEAD_BYTES,
@@ -27,9 +34,11 @@ from barnabas.wire.batch import (
 from barnabas.wire.compression import Codec
 
 FIRST_VERSION_WITH_ZSTD = 7
-_NOT_PLAIN = CONTROL_BIT | LOG_APPEND_TIME_BIT
+_NOT_PLAIN = CONTROL_BIT | LOG_APPEND_TIME_BIT | DELETE_HORIZON_BIT
 _STRAY_BYTES_MAX = 16  # behind the batch: less than it takes to see the magic of another one
 _ZSTD = int(Codec.ZSTD)  # a plain number: looking it up in the enumeration costs more than the comparison
+_COUNT_MAX = RECORDS_PER_BATCH_MAX
+_RECORD_MIN = 7  # bytes of the smallest record, see records.py
 _unpack = HEADER.unpack_from
 _new = tuple.__new__
 
@@ -67,8 +76,10 @@ def validate_for_produce(
     view = buffer if type(buffer) is memoryview else memoryview(buffer)
     if crc32c(view[start + ATTRIBUTES_POSITION : end]) != crc:
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"the batch's CRC is not {crc}")
-    if count <= 0 or count != last_delta + 1:
-        raise _refused(f"a batch of {count} records whose last offset delta is {last_delta}")
+    if not 0 < count <= _COUNT_MAX or count != last_delta + 1:
+        raise _wrong_count(count, last_delta)
+    if count * _RECORD_MIN > size and not attributes & CODEC_MASK:
+        raise _refused(f"{count} records in a batch of {size} bytes")
     if attributes and (attributes & _NOT_PLAIN or attributes & CODEC_MASK > _ZSTD):
         raise _wrong_attributes(attributes)
     if producer_id >= 0 and sequence < 0:
@@ -106,9 +117,18 @@ def _too_short(buffer: bytearray | memoryview, start: int, end: int) -> KafkaErr
     return _invalid("a partition's records hold no whole batch")
 
 
+def _wrong_count(count: int, last_delta: int) -> KafkaError:
+    """Every record takes an offset: a count of 2**31 in 70 bytes would use up as many, and make readers fail."""
+    if count > _COUNT_MAX:
+        return _refused(f"a batch of {count} records, at most {_COUNT_MAX} are taken")
+    return _refused(f"a batch of {count} records whose last offset delta is {last_delta}")
+
+
 def _wrong_attributes(attributes: int) -> KafkaError:
     if attributes & CONTROL_BIT:
         return _refused("clients do not write control records")
     if attributes & LOG_APPEND_TIME_BIT:
         return RefusedBatch(ErrorCode.INVALID_TIMESTAMP, "the log append time is the broker's to set")
+    if attributes & DELETE_HORIZON_BIT:
+        return _refused("the delete horizon is the cleaner's to set")
     return RefusedBatch(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"unknown compression codec {attributes & CODEC_MASK}")

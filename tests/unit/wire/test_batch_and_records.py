@@ -12,7 +12,6 @@ from barnabas.wire.batch import (
     iter_batches,
     read_header,
     stamp,
-    stamp_log_append_time,
     write_crc,
 )
 from barnabas.wire.codec import ProtocolError
@@ -101,17 +100,6 @@ def test_stamping_leaves_the_crc_alone() -> None:
     assert (header.base_offset, header.leader_epoch) == (5_000_000_000, 7)
     assert crc_matches(buffer, 6, header.size)
     assert [record.offset for record in iter_records(buffer[6:])] == [5_000_000_000, 5_000_000_001, 5_000_000_005]
-
-
-def test_stamping_the_log_append_time_renews_the_crc() -> None:
-    buffer = build_batch(SOME)
-    before = read_header(buffer).crc
-    stamp_log_append_time(buffer, 0, NOW + 1000)
-    header = read_header(buffer)
-    assert header.log_append_time and header.max_timestamp == NOW + 1000 and header.crc != before
-    assert crc_matches(buffer, 0, len(buffer))
-    assert {record.timestamp for record in iter_records(buffer)} == {NOW + 1000}
-    assert list(iter_records(buffer)) == list(iter_records(build_batch(SOME, log_append_time_ms=NOW + 1000)))
 
 
 def test_one_wrong_bit_is_seen_by_the_crc() -> None:

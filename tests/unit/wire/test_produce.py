@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.model.limits import ARRAY_MAX_ELEMENTS
+from barnabas.model.limits import PRODUCE_PARTITIONS_MAX
 from barnabas.wire import codec, produce
 from barnabas.wire.apis import PRODUCE
 from barnabas.wire.codec import ProtocolError
 from barnabas.wire.headers import encode_response_frame
-from barnabas.wire.produce import parse_produce, parse_single, produce_success_frame
+from barnabas.wire.produce import parse_produce, parse_single, produce_success_answer, produce_success_frame
 from barnabas.wire.varints import uvarint_bytes
 
 VERSIONS = range(3, 14)
@@ -72,7 +72,7 @@ def test_a_request_cut_anywhere_is_refused(version: int) -> None:
             parse_produce(data[:cut], 0, version)
 
 
-@pytest.mark.parametrize("count", [0, ARRAY_MAX_ELEMENTS + 2, 2**31, 2**32 - 1])
+@pytest.mark.parametrize("count", [0, PRODUCE_PARTITIONS_MAX + 2, 2**31, 2**32 - 1])
 def test_counts_that_cannot_be_are_refused(count: int) -> None:
     head = b"\x00" + bytes(6)
     with pytest.raises(ProtocolError):
@@ -91,9 +91,9 @@ def test_counts_that_cannot_be_are_refused(count: int) -> None:
 def test_the_partitions_of_all_topics_count_together(version: int, monkeypatch: pytest.MonkeyPatch) -> None:
     topics = [{"name": "t", "partition_data": [{"index": index, "records": b"r"} for index in range(4)]}] * 2
     data = codec.encode_request(PRODUCE, version, {"topic_data": topics})
-    monkeypatch.setattr(produce, "ARRAY_MAX_ELEMENTS", 20)
+    monkeypatch.setattr(produce, "PRODUCE_PARTITIONS_MAX", 20)
     assert len(parse_produce(data, 0, version).topics) == 2
-    monkeypatch.setattr(produce, "ARRAY_MAX_ELEMENTS", 9)
+    monkeypatch.setattr(produce, "PRODUCE_PARTITIONS_MAX", 9)
     with pytest.raises(ProtocolError, match="partitions"):
         parse_produce(data, 0, version)
 
@@ -151,3 +151,28 @@ def test_the_quick_reader_leaves_the_rest_to_the_full_one(version: int) -> None:
         body = codec.encode_request(0, version, {"acks": 1, "timeout_ms": 5, **change})
         assert parse_single(body, 0, version) is None
         parse_produce(body, 0, version)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_quick_answer_for_several_partitions_is_the_codecs_answer(version: int) -> None:
+    rng = random.Random(version)
+    for counts in ([], [0], [1], [2, 1], [200, 3, 0]):
+        topics = [
+            (
+                "x" * rng.choice((1, 126, 127, 249)),
+                rng.randbytes(16),
+                [(i, rng.randrange(1 << 60), rng.choice((-1, 1 << 40)), rng.randrange(99)) for i in range(count)],
+            )
+            for count in counts
+        ]
+        names = ("index", "base_offset", "log_append_time_ms", "log_start_offset")
+        responses = [
+            {
+                "name": name,
+                "topic_id": topic_id,
+                "partition_responses": [dict(zip(names, i, strict=True)) for i in items],
+            }
+            for name, topic_id, items in topics
+        ]
+        expected = encode_response_frame(PRODUCE, version, 77, {"responses": responses})
+        assert produce_success_answer(version, 77, topics) == expected

@@ -4,6 +4,9 @@ The usual request (one partition, nothing to wait for) takes a short way: parse,
 else (several partitions, errors, an ack that waits for an fsync or for replicas) takes the general one. With acks=0
 there is no answer; an error then closes the connection, so that the client notices and looks for the leader again.
 
+A batch whose records have to be looked at (wire/deep.py) may take long, and so may a request for thousands of
+partitions. Both go on in a coroutine, on a copy of what is left of the frame, with other connections served in between.
+
 The first batch of a transaction in a partition is checked with the coordinator first: clients of the old generation
 must have named the partition, for newer ones (v12 on) it is added here (KIP-890). Later batches find it open.
 """
@@ -14,13 +17,13 @@ import logging
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.api.leadership import leader_partition
+from barnabas.broker.api.produce_appends import ACK_ALL, Appends, Found, Refused
 from barnabas.broker.api.produce_transactions import News, enlist, new_to_transaction
 from barnabas.broker.clock import wall_ms
 from barnabas.broker.connection import Reply
 from barnabas.broker.partition import Appended, HostedPartition
-from barnabas.broker.partition_config import InvalidRecords
-from barnabas.model.errors import ErrorCode, KafkaError, RefusedBatch
+from barnabas.broker.partition_config import TakesLong
+from barnabas.model.errors import ErrorCode, InvalidRecords, KafkaError
 from barnabas.model.ids import INTERNAL_TOPICS, TopicPartition
 from barnabas.wire.errors import ProtocolError
 from barnabas.wire.headers import encode_response_frame
@@ -29,6 +32,7 @@ from barnabas.wire.produce import (
     SingleProduce,
     parse_produce,
     parse_single,
+    produce_success_answer,
     produce_success_frame,
 )
 
@@ -38,7 +42,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 API_KEY = 0
-NO_ACK, ACK_ALL = 0, -1
+NO_ACK = 0
+_BATCHES_A_STEP = 500  # of one request, appended before other connections are served: 5 ms
 _UNUSUAL = b""  # what the short way gives when the general one has to be taken
 
 
@@ -70,7 +75,7 @@ def _append_single(
         return _UNUSUAL
     try:
         appended = partition.append(frame, start, end, wall_ms(), version)
-    except KafkaError:
+    except (KafkaError, TakesLong):
         return _UNUSUAL
     if acks == NO_ACK:
         return None
@@ -93,7 +98,7 @@ async def _after_enlisting(
 ) -> Reply:
     refused = await enlist(node, request, news, version)
     reply = _handle(node, frame, request, version, correlation_id, refused)
-    return await reply if isinstance(reply, asyncio.Future) else reply
+    return await reply if isinstance(reply, Awaitable) else reply
 
 
 def _handle(
@@ -103,81 +108,64 @@ def _handle(
     version: int,
     correlation_id: int,
     refused: dict[TopicPartition, KafkaError] | None = None,
-) -> "Reply | asyncio.Future[Reply]":
-    results = [
-        _append(node, frame, request, version, name, topic_id, index, start, end, refused)
-        for name, topic_id, partitions in request.topics
-        for index, start, end in partitions
-    ]
+) -> "Reply | Awaitable[Reply]":
+    work = Appends(node, request, version, refused)
+    batches = work.batches
+    if len(batches) > _BATCHES_A_STEP:
+        work.expect_delay(frame)
+        return _go_on(work, memoryview(bytearray(frame)), 0, correlation_id)
+    for batch in batches:
+        try:
+            work.append(frame, batch)
+        except TakesLong:
+            work.expect_delay(frame)
+            start = batch[3]
+            return _go_on(work, memoryview(bytearray(frame[start:])), start, correlation_id)
+    return _answer_appended(work, correlation_id)
+
+
+async def _go_on(work: Appends, frame: memoryview, moved_by: int, correlation_id: int) -> Reply:
+    """What is left of the batches, in order. `frame` is ours, and its first `moved_by` bytes are not there."""
+    for number, (name, topic_id, index, start, end) in enumerate(work.batches[len(work.results) :], 1):
+        batch = (name, topic_id, index, start - moved_by if start >= 0 else start, end - moved_by)
+        try:
+            work.append(frame, batch)
+        except TakesLong as long:
+            await work.append_looked_at(frame, batch, long.header)
+        if number % _BATCHES_A_STEP == 0:
+            await asyncio.sleep(0)
+    await asyncio.sleep(0)  # to answer thousands takes a while too
+    reply = _answer_appended(work, correlation_id)
+    return await reply if isinstance(reply, asyncio.Future) else reply
+
+
+def _answer_appended(work: Appends, correlation_id: int) -> "Reply | asyncio.Future[Reply]":
+    request, results, version = work.request, work.results, work.version
     if request.acks == NO_ACK:
         _close_on_error(results)
         return None
-    waiting = [
-        (partition, appended.next_offset)
-        for partition, appended in (found for found in results if type(found) is tuple)
-        if partition.high_watermark < appended.next_offset
-    ]
-    if request.acks == ACK_ALL and waiting:
+    if request.acks == ACK_ALL and (waiting := _not_committed(results)):
         return _answer_when_committed(request, results, waiting, version, correlation_id)
     return _answer(request, results, version, correlation_id)
 
 
-class _Refused:
-    """A batch that was not appended, and where the log begins if the partition got to see it."""
-
-    __slots__ = ("error", "log_start_offset")
-
-    def __init__(self, error: KafkaError, log_start_offset: int) -> None:
-        # Where it was raised is of no use here, and would keep what was opened there (a bomb's bytes) in a cycle.
-        error.__traceback__ = error.__context__ = None
-        self.error = error
-        self.log_start_offset = log_start_offset
-
-
-Found = tuple[HostedPartition, Appended] | _Refused
-
-
-def _append(
-    node: "Node",
-    frame: memoryview,
-    request: ProduceRequest,
-    version: int,
-    name: str | None,
-    topic_id: bytes | None,
-    index: int,
-    start: int,
-    end: int,
-    refused: dict[TopicPartition, KafkaError] | None,
-) -> Found:
-    partition = None
-    try:
-        if name is None:
-            name = node.image.topic_names.get(topic_id or b"")
-            if name is None:
-                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
-        partition = node.partitions.get(name, index)
-        if partition is None:
-            partition = leader_partition(node, name, index)
-        if request.acks not in (-1, 0, 1):
-            raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
-        if start < 0:
-            raise KafkaError(ErrorCode.INVALID_RECORD, "no records")
-        if name in INTERNAL_TOPICS and not node.may_write_internal:
-            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name} is written by the node itself")
-        if refused and partition.id in refused:
-            raise refused[partition.id]
-        if request.acks == ACK_ALL and partition.under_min_isr:
-            raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS, f"too few replicas of {partition.id} are in sync")
-        transactional = request.transactional_id is not None
-        return partition, partition.append(frame, start, end, wall_ms(), version, transactional)
-    except RefusedBatch as error:
-        return _Refused(error, partition.log.log_start_offset if partition is not None else -1)
-    except KafkaError as error:
-        return _Refused(error, -1)
+def _not_committed(results: list[Found]) -> list[tuple[int, HostedPartition, int]]:
+    """Which of the results have to wait (by number), for which partition's high watermark to reach what."""
+    return [
+        (number, found[0], found[1].next_offset)
+        for number, found in enumerate(results)
+        if type(found) is tuple and found[0].high_watermark < found[1].next_offset
+    ]
 
 
 def _answer(request: ProduceRequest, results: list[Found], version: int, correlation_id: int) -> bytes:
     found = iter(results)
+    if all(type(result) is tuple for result in results):
+        topics = [
+            (name, topic_id, [_appended_item(index, next(found)) for index, _, _ in partitions])
+            for name, topic_id, partitions in request.topics
+        ]
+        return produce_success_answer(version, correlation_id, topics)
     body = {
         "responses": [
             {
@@ -191,8 +179,14 @@ def _answer(request: ProduceRequest, results: list[Found], version: int, correla
     return encode_response_frame(API_KEY, version, correlation_id, body)
 
 
+def _appended_item(index: int, found: Found) -> tuple[int, int, int, int]:
+    assert not isinstance(found, Refused)
+    partition, appended = found
+    return index, appended.base_offset, appended.log_append_time_ms, partition.log.log_start_offset
+
+
 def _item(index: int, found: Found) -> dict[str, Any]:
-    if isinstance(found, _Refused):
+    if isinstance(found, Refused):
         error = found.error
         records = error.record_errors if isinstance(error, InvalidRecords) else []
         return {
@@ -219,7 +213,7 @@ def _item(index: int, found: Found) -> dict[str, Any]:
 def _answer_when_committed(
     request: ProduceRequest,
     results: list[Found],
-    waiting: list[tuple[HostedPartition, int]],
+    waiting: list[tuple[int, HostedPartition, int]],
     version: int,
     correlation_id: int,
 ) -> "asyncio.Future[Reply]":
@@ -235,17 +229,17 @@ def _answer_when_committed(
             _mark_late(results)
         future.set_result(_answer(request, results, version, correlation_id))
 
-    def committed(partition: HostedPartition, code: ErrorCode) -> None:
+    def committed(number: int, code: ErrorCode) -> None:
         nonlocal left
         left -= 1
         if code is not ErrorCode.NONE:
-            _mark(results, partition, code)
+            results[number] = Refused(KafkaError(code, "the leader has changed"), -1)
         if not left:
             finish()
 
     timer = loop.call_later(max(request.timeout_ms, 0) / 1000, finish, True)
-    for partition, offset in waiting:
-        partition.when_committed(offset, functools.partial(committed, partition))
+    for number, partition, offset in waiting:
+        partition.when_committed(offset, functools.partial(committed, number))
     return future
 
 
@@ -298,23 +292,16 @@ class _Waiting:
     def _refuse(self, code: ErrorCode, why: str) -> None:
         acks, timeout_ms, name, topic_id, index, start, end = self._single
         request = ProduceRequest(None, acks, timeout_ms, [(name, topic_id, [(index, start, end)])])
-        refused: list[Found] = [_Refused(KafkaError(code, why), -1)]
+        refused: list[Found] = [Refused(KafkaError(code, why), -1)]
         self.future.set_result(_answer(request, refused, self._version, self._correlation_id))
 
 
-def _mark(results: list[Found], partition: HostedPartition, code: ErrorCode) -> None:
-    for i, found in enumerate(results):
-        if type(found) is tuple and found[0] is partition:
-            results[i] = _Refused(KafkaError(code, "the leader has changed"), -1)
-
-
 def _mark_late(results: list[Found]) -> None:
-    for i, found in enumerate(results):
-        if type(found) is tuple and found[0].high_watermark < found[1].next_offset:
-            results[i] = _Refused(KafkaError(ErrorCode.REQUEST_TIMED_OUT, "not committed in time"), -1)
+    for number, _, _ in _not_committed(results):
+        results[number] = Refused(KafkaError(ErrorCode.REQUEST_TIMED_OUT, "not committed in time"), -1)
 
 
 def _close_on_error(results: list[Found]) -> None:
     for found in results:
-        if isinstance(found, _Refused):
+        if isinstance(found, Refused):
             raise ProtocolError(f"a produce with acks=0 failed: {found.error.code.name}: {found.error.message}")

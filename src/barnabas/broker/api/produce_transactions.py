@@ -12,7 +12,7 @@ from barnabas.broker.api.transaction_verification import Verification, begin, ov
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import TopicPartition
 from barnabas.wire.batch import HEADER_BYTES, read_header
-from barnabas.wire.produce import ProduceRequest
+from barnabas.wire.produce import ProduceRequest, Topics
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
@@ -33,8 +33,15 @@ News = dict[TopicPartition, Verification]
 
 
 def new_to_transaction(node: "Node", frame: memoryview, request: ProduceRequest, version: int) -> News:
-    news: News = {}
-    for name, topic_id, partitions in request.topics:
+    return transactions_of(node, frame, request.topics, version, only_new=True)
+
+
+def transactions_of(
+    node: "Node", frame: memoryview, topics: Topics, version: int, *, only_new: bool = False
+) -> dict[TopicPartition, Verification]:
+    """The transactions that the batches belong to, as they stand in their partitions."""
+    found: dict[TopicPartition, Verification] = {}
+    for name, topic_id, partitions in topics:
         topic = name if name is not None else node.image.topic_names.get(topic_id or b"")
         if topic is None:
             continue
@@ -45,9 +52,9 @@ def new_to_transaction(node: "Node", frame: memoryview, request: ProduceRequest,
             header = read_header(frame, start)
             producer = (header.producer_id, header.producer_epoch)
             known = _producers(partition) if header.is_transactional else None
-            if known is not None and not known.has_open_transaction(*producer):
-                news[partition.id] = begin(partition, producer, epoch_rises=version >= ADDS_PARTITIONS_SINCE)
-    return news
+            if known is not None and not (only_new and known.has_open_transaction(*producer)):
+                found[partition.id] = begin(partition, producer, epoch_rises=version >= ADDS_PARTITIONS_SINCE)
+    return found
 
 
 def _producers(partition: "HostedPartition") -> "Producers | None":

@@ -1,0 +1,142 @@
+"""The batches of one Produce request on their way into their partitions, and what became of each."""
+
+from typing import TYPE_CHECKING
+
+from barnabas.broker.api.leadership import leader_partition
+from barnabas.broker.api.produce_transactions import News, transactions_of
+from barnabas.broker.api.transaction_verification import overtaken
+from barnabas.broker.clock import wall_ms
+from barnabas.broker.partition import LOOKED_AT_ONCE_MAX, Appended, HostedPartition
+from barnabas.model.errors import ErrorCode, InvalidRecords, KafkaError, RefusedBatch
+from barnabas.model.ids import INTERNAL_TOPICS, TopicPartition
+from barnabas.model.limits import RECORD_ERRORS_LISTED_MAX
+from barnabas.wire.batch import BatchHeader
+from barnabas.wire.deep import Stored
+from barnabas.wire.produce import ProduceRequest
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+ACK_ALL = -1
+
+
+class Refused:
+    """A batch that was not appended, and where the log begins if the partition got to see it."""
+
+    __slots__ = ("error", "log_start_offset")
+
+    def __init__(self, error: KafkaError, log_start_offset: int) -> None:
+        # Where it was raised is of no use here, and would keep what was opened there (a bomb's bytes) in a cycle.
+        error.__traceback__ = error.__context__ = None
+        self.error = error
+        self.log_start_offset = log_start_offset
+
+
+Found = tuple[HostedPartition, Appended] | Refused
+Batch = tuple[str | None, bytes | None, int, int, int]  # topic by name or id, partition, first byte, byte after it
+
+
+class Appends:
+    """The batches of one request on their way into their partitions, and what became of each."""
+
+    __slots__ = (
+        "_errors_left",
+        "_look_max",
+        "_node",
+        "_noted",
+        "_refused",
+        "batches",
+        "request",
+        "results",
+        "version",
+    )
+
+    def __init__(
+        self, node: "Node", request: ProduceRequest, version: int, refused: dict[TopicPartition, KafkaError] | None
+    ) -> None:
+        self._node, self._refused = node, refused
+        self.request, self.version = request, version
+        self.batches: list[Batch] = [
+            (name, topic_id, index, start, end)
+            for name, topic_id, partitions in request.topics
+            for index, start, end in partitions
+        ]
+        self.results: list[Found] = []
+        self._look_max = LOOKED_AT_ONCE_MAX // (len(self.batches) or 1)
+        self._errors_left = RECORD_ERRORS_LISTED_MAX
+        self._noted: News = {}
+
+    def expect_delay(self, frame: memoryview) -> None:
+        """What is left will be appended later. A batch whose transaction ends meanwhile must not come behind its
+        marker, whether the coordinator was asked about it or found no need to be."""
+        if self.request.transactional_id is not None:
+            left = [
+                (name, topic_id, [(index, start, end)])
+                for name, topic_id, index, start, end in self.batches[len(self.results) :]
+            ]
+            self._noted = transactions_of(self._node, frame, left, self.version)
+
+    def append(self, frame: memoryview, batch: Batch, looked_at: Stored | None = None) -> None:
+        """Raises TakesLong, with nothing done, when the records have to be looked at first."""
+        partition = None
+        try:
+            partition = self._partition(batch)
+            _, _, _, start, end = batch
+            transactional = self.request.transactional_id is not None
+            appended = partition.append(
+                frame,
+                start,
+                end,
+                wall_ms(),
+                self.version,
+                transactional,
+                looked_at=looked_at,
+                look_max=self._look_max,
+            )
+            self.results.append((partition, appended))
+        except KafkaError as error:
+            self._refuse(error, partition)
+
+    async def append_looked_at(self, frame: memoryview, batch: Batch, header: BatchHeader) -> None:
+        """The same after a look at the records; what was true before may not be any more, and is checked again."""
+        partition = None
+        try:
+            partition = self._partition(batch)
+            _, _, _, start, end = batch
+            looked_at = await self._node.batch_preparation.prepare(partition.config, frame[start:end], header)
+        except KafkaError as error:
+            self._refuse(error, partition)
+        else:
+            self.append(frame, batch, looked_at)
+
+    def _refuse(self, error: KafkaError, partition: HostedPartition | None) -> None:
+        if isinstance(error, InvalidRecords):
+            del error.record_errors[self._errors_left :]
+            self._errors_left -= len(error.record_errors)
+        judged = partition is not None and isinstance(error, RefusedBatch)
+        self.results.append(Refused(error, partition.log.log_start_offset if judged and partition else -1))
+
+    def _partition(self, batch: Batch) -> HostedPartition:
+        """Where the batch goes; raises KafkaError when it may not go there."""
+        node, request = self._node, self.request
+        name, topic_id, index, start, _ = batch
+        if name is None:
+            name = node.image.topic_names.get(topic_id or b"")
+            if name is None:
+                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
+        partition = node.partitions.get(name, index)
+        if partition is None:
+            partition = leader_partition(node, name, index)
+        if request.acks not in (-1, 0, 1):
+            raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
+        if start < 0:
+            raise KafkaError(ErrorCode.INVALID_RECORD, "no records")
+        if name in INTERNAL_TOPICS and not node.may_write_internal:
+            raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name} is written by the node itself")
+        if self._refused and partition.id in self._refused:
+            raise self._refused[partition.id]
+        if (noted := self._noted.get(partition.id)) and (error := overtaken(partition, noted)):
+            raise error
+        if request.acks == ACK_ALL and partition.under_min_isr:
+            raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS, f"too few replicas of {partition.id} are in sync")
+        return partition
