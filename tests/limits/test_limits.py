@@ -98,6 +98,39 @@ def test_a_claimed_length_alone_allocates_nothing(node: BarnabasNode) -> None:
             client.close()
 
 
+def test_half_sent_requests_share_a_budget(make_node: Callable[..., BarnabasNode]) -> None:
+    """Ten clients send sixty of a hundred MiB and stop: most wait for room, and a good client does not notice."""
+    node = make_node({"queued.max.request.bytes": str(64 * MIB)})
+    assert answers(node)
+    before = node.rss_bytes()
+    header = struct.pack(">i", 100 * MIB) + struct.pack(">hhih", PRODUCE, 8, 1, -1)
+    clients = [WireClient(node.bootstrap) for _ in range(10)]
+    worst = 0
+    try:
+        for client in clients:
+            client.socket.sendall(header)
+            client.socket.setblocking(False)
+        left = [60 * MIB] * len(clients)
+        end = time.monotonic() + 6
+        while time.monotonic() < end and any(left):
+            for number, client in enumerate(clients):
+                with contextlib.suppress(BlockingIOError, ConnectionError):
+                    left[number] -= client.socket.send(bytes(min(left[number], MIB)))
+            worst = max(worst, node.rss_bytes() - before)
+        assert answers(node)
+        assert worst < (64 + 200 + 40) * MIB, "more than the budget, and one request whose buffer grows"
+        with WireClient(node.bootstrap, 60) as good:
+            create_topic(good, "large", max_message_bytes=str(20 * MIB))
+            value = bytes(12 * MIB)
+            answer = good.call(PRODUCE, 8, produce_body("large", batch([value])))
+            assert answer["responses"][0]["partition_responses"][0]["error_code"] == 0
+        assert "queued.max.request.bytes" in node.tail(), "who sends nothing more makes room for who does"
+    finally:
+        for client in clients:
+            client.close()
+    assert answers(node)
+
+
 def test_connections_of_one_address(make_node: Callable[..., BarnabasNode]) -> None:
     node = make_node({"max.connections.per.ip": "5"})
     time.sleep(0.2)  # the one that waited for the start is gone

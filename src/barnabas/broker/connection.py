@@ -55,6 +55,9 @@ class Connection(asyncio.BufferedProtocol):
         self._kept = memoryview(b"")  # a buffer of our own, only while a frame is incomplete or held up
         self._kept_bytes = 0
         self._frame_bytes = 0  # what the first kept frame needs
+        self._memory = listener.request_memory
+        self._starved = False  # there is no memory for the rest of the frame
+        self.frame_begun = 0.0
         self._out: list[Piece] = []  # answers made in this callback
         self._slots: deque[_Slot] = deque()  # answers that wait, oldest first
         self._task: asyncio.Task[Reply] | None = None  # the coroutine that holds up the next request
@@ -89,7 +92,9 @@ class Connection(asyncio.BufferedProtocol):
             if slot.future is not None:
                 slot.future.cancel()  # a parked fetch leaves its partitions
         self._slots.clear()
-        self._kept, self._kept_bytes = memoryview(b""), 0
+        self._kept_bytes = 0
+        self._set_buffer(memoryview(b""))
+        self._memory.gone(self)
         if self._task is not None:
             self._task.cancel()
         self._listener.forget(self)
@@ -162,10 +167,18 @@ class Connection(asyncio.BufferedProtocol):
         """Copy what cannot be handled yet into a buffer of our own."""
         have = len(rest)
         if len(self._kept) < have:
-            self._kept = memoryview(bytearray(have))
+            self._set_buffer(memoryview(bytearray(have)))
         self._kept[:have] = rest
         self._kept_bytes = have
-        self._make_room()
+        self.frame_begun = self.last_active
+        self._memory.begun(self)
+        if not self.closed:
+            self._make_room()
+
+    def _set_buffer(self, buffer: memoryview) -> None:
+        change = len(buffer) - len(self._kept)
+        self._kept = buffer
+        self._memory.changed(change)
 
     def _make_room(self) -> None:
         """Room for the first kept frame, grown by doubling so that a claimed size alone allocates little."""
@@ -173,9 +186,20 @@ class Connection(asyncio.BufferedProtocol):
         self._frame_bytes = max(4 + _FRAME_SIZE.unpack_from(self._kept)[0], have) if have >= 4 else 4
         wanted = min(self._frame_bytes, max(have * 2, limits.KEPT_FIRST_BYTES))
         if len(self._kept) < wanted:
+            if not self._memory.may_grow(self, wanted - len(self._kept)):
+                self._starved = True
+                self._pause()
+                return
             grown = memoryview(bytearray(wanted))
             grown[:have] = self._kept[:have]
-            self._kept = grown
+            self._set_buffer(grown)
+
+    def grow(self) -> None:
+        """There is room for the rest of the frame now."""
+        if self._starved and not self.closed:
+            self._starved = False
+            self._make_room()
+            self._resume_if_room()
 
     def _handle_kept(self) -> None:
         have = self._kept_bytes
@@ -187,12 +211,26 @@ class Connection(asyncio.BufferedProtocol):
             self._kept[:left] = bytes(self._kept[used:have])
         self._kept_bytes = left
         if left:
+            if used:
+                self.frame_begun = self.last_active
             self._make_room()
+        else:
+            self._memory.ended(self)
 
     def release_buffer(self) -> None:
-        """Called for a connection that has been quiet for a while."""
-        if not self._kept_bytes:
-            self._kept = memoryview(b"")
+        """Called for a connection that has been quiet for a while, or when memory is short."""
+        if not self._kept_bytes or self.closed:
+            self._kept_bytes = 0
+            self._set_buffer(memoryview(b""))
+
+    @property
+    def held_bytes(self) -> int:
+        return len(self._kept)
+
+    @property
+    def waits_for_answer(self) -> bool:
+        """What it holds are requests that wait behind another one."""
+        return self._task is not None
 
     # --- answers --------------------------------------------------------------------------------------------------
 
@@ -287,6 +325,7 @@ class Connection(asyncio.BufferedProtocol):
             not self._reading
             and not self.closed
             and self._task is None
+            and not self._starved
             and len(self._slots) <= limits.CONNECTION_WAITING_REPLIES_MAX
             and self._writer.queued_bytes <= limits.CONNECTION_QUEUED_MAX_BYTES // 2
         ):
@@ -294,8 +333,9 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.resume_reading()
 
     @property
-    def queued_bytes(self) -> int:
-        return self._writer.queued_bytes
+    def queued_memory(self) -> int:
+        """Bytes of answers in memory that wait for the client to read; slices of files take none."""
+        return self._writer.queued_memory
 
     @property
     def waiting(self) -> bool:

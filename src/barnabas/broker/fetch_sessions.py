@@ -10,7 +10,8 @@
 
 An unknown id is FETCH_SESSION_ID_NOT_FOUND, another epoch INVALID_FETCH_SESSION_EPOCH: the client begins anew. The
 number of sessions is bounded; the one unused for longest gives way once it has been idle for a while, and a client
-without a session is served all the same.
+without a session is served all the same. The partitions of all sessions together are bounded too: the largest gives
+way.
 """
 
 import random
@@ -91,7 +92,9 @@ class FetchPlan:
 
 
 class FetchSessions:
-    def __init__(self, slots: int, idle_ms: int, rng: random.Random) -> None:
+    def __init__(self, slots: int, idle_ms: int, rng: random.Random, partitions_max: int) -> None:
+        self._partitions_max = partitions_max  # of all sessions together
+        self.partitions = 0
         self._slots = slots
         self._idle_ms = idle_ms
         self._rng = rng
@@ -105,13 +108,14 @@ class FetchSessions:
         by_id = version >= 13
         epoch: int = request.session_epoch
         if epoch in (_FINAL_EPOCH, _INITIAL_EPOCH):
-            self._sessions.pop(request.session_id, None)
+            self._drop(request.session_id)
             # Twice the same partition is one, as in Kafka's map of them: it would be read and sent twice.
             wanted = list({_key(item, by_id): item for item in _named(request)}.values())
             fits = epoch == _INITIAL_EPOCH and len(wanted) <= FETCH_SESSION_PARTITIONS_MAX
-            session = self._open(by_id, now_ms) if fits else None
+            session = self._open(by_id, now_ms) if fits and self._have_room(len(wanted)) else None
             if session is not None:
                 session.wanted.update((_key(item, by_id), item) for item in wanted)
+                self.partitions += len(session.wanted)
             return FetchPlan(wanted, session, incremental=False)
         return self._go_on(request, by_id, now_ms)
 
@@ -123,6 +127,7 @@ class FetchSessions:
             raise KafkaError(ErrorCode.INVALID_FETCH_SESSION_EPOCH)
         if session.by_id != by_id:
             raise KafkaError(ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
+        before = len(session.wanted)
         for topic in request.topics:
             name: str | bytes = topic.topic_id if by_id else topic.topic
             for asked in topic.partitions:
@@ -135,20 +140,37 @@ class FetchSessions:
             name = topic.topic_id if by_id else topic.topic
             for index in topic.partitions:
                 session.wanted.pop((name, index), None)
-        if len(session.wanted) > FETCH_SESSION_PARTITIONS_MAX:
-            del self._sessions[session.id]
+        self.partitions += len(session.wanted) - before
+        self._have_room(0)
+        if len(session.wanted) > FETCH_SESSION_PARTITIONS_MAX or session.id not in self._sessions:
+            self._drop(session.id)
             raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, "too many partitions for a session")
         session.epoch = 1 if session.epoch == _EPOCH_MAX else session.epoch + 1
         session.last_used_ms = now_ms
         self._sessions.move_to_end(session.id)
         return FetchPlan(list(session.wanted.values()), session, incremental=True)
 
+    def _drop(self, session_id: int) -> None:
+        session = self._sessions.pop(session_id, None)
+        if session is not None:
+            self.partitions -= len(session.wanted)
+
+    def _have_room(self, count: int) -> bool:
+        """For so many partitions more. Of all sessions the largest pays: who has named most is the one that fills them,
+        and its client just begins a new one."""
+        while self.partitions + count > self._partitions_max and self._sessions:
+            largest = max(self._sessions.values(), key=lambda session: len(session.wanted))
+            if len(largest.wanted) < count:
+                return False
+            self._drop(largest.id)
+        return self.partitions + count <= self._partitions_max
+
     def _open(self, by_id: bool, now_ms: int) -> Session | None:
         if len(self._sessions) >= self._slots:
             oldest = next(iter(self._sessions.values()), None)
             if oldest is None or now_ms - oldest.last_used_ms < self._idle_ms:
                 return None
-            del self._sessions[oldest.id]
+            self._drop(oldest.id)
         session_id = self._rng.randrange(1, _EPOCH_MAX)
         while session_id in self._sessions:
             session_id = self._rng.randrange(1, _EPOCH_MAX)

@@ -14,7 +14,7 @@ from barnabas.broker.connection import Reply
 from barnabas.broker.fetch_answer import pack
 from barnabas.broker.fetch_sessions import Wanted
 from barnabas.broker.follower_reader import read_slot
-from barnabas.broker.follower_sessions import FollowerSession, Slot
+from barnabas.broker.follower_sessions import NO_SESSION, FollowerSession, Slot
 from barnabas.broker.reader import PartitionRead
 from barnabas.model.errors import KafkaError
 from barnabas.wire.fetch import fetch_response_pieces
@@ -40,13 +40,17 @@ def handle(
     sessions = node.replication.sessions
     now_ms = node.clock.steady_ms()
     try:
-        session = sessions.take(request, version >= _BY_ID_SINCE, replica_id, broker_epoch, now_ms)
+        registered = replica_id in node.image.brokers  # for any other number a client makes up nothing is kept
+        session = sessions.take(request, version >= _BY_ID_SINCE, replica_id, broker_epoch, now_ms, may_keep=registered)
     except KafkaError as error:
         return fetch_response_pieces(version, correlation_id, (), error_code=int(error.code))[0]
     fetch = _FollowerFetch(node, session, request, version, correlation_id)
     found = fetch.look()
     if found >= request.min_bytes or fetch.urgent or request.max_wait_ms <= 0:
-        return fetch.answer()
+        reply = fetch.answer()
+        if session.id == NO_SESSION:
+            session.close()  # its partitions would remember it
+        return reply
     return fetch.park(request.max_wait_ms)
 
 

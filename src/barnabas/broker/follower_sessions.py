@@ -21,6 +21,7 @@ from typing import Any, Protocol
 from barnabas.broker.fetch_sessions import Wanted
 from barnabas.broker.partition import HostedPartition
 from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.model.limits import FOLLOWER_SESSION_PARTITIONS_MAX
 
 _FINAL_EPOCH, _INITIAL_EPOCH = -1, 0
 _EPOCH_MAX = 0x7FFFFFFF
@@ -126,7 +127,7 @@ class FollowerSession:
 
 
 class FollowerSessions:
-    """One for each broker that fetches from this one; the brokers of a cluster are few, so none is ever evicted."""
+    """One for each registered broker that fetches from this one; those are few, so none is ever evicted."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
@@ -136,7 +137,9 @@ class FollowerSessions:
     def __iter__(self) -> Iterator[FollowerSession]:
         return iter(self._by_replica.values())
 
-    def take(self, request: Any, by_id: bool, replica_id: int, broker_epoch: int, now_ms: int) -> FollowerSession:
+    def take(
+        self, request: Any, by_id: bool, replica_id: int, broker_epoch: int, now_ms: int, *, may_keep: bool = True
+    ) -> FollowerSession:
         """The session this fetch belongs to, with what it names taken over. Raises KafkaError when it has none."""
         epoch: int = request.session_epoch
         known = self._by_replica.get(replica_id)
@@ -144,7 +147,7 @@ class FollowerSessions:
             if known is not None:
                 del self._by_replica[replica_id]
                 known.close()
-            keep = epoch == _INITIAL_EPOCH
+            keep = epoch == _INITIAL_EPOCH and may_keep
             session = FollowerSession(replica_id, self._rng.randrange(1, _EPOCH_MAX) if keep else NO_SESSION, now_ms)
             if keep:
                 self._by_replica[replica_id] = session
@@ -159,8 +162,14 @@ class FollowerSessions:
                 session.parked.finish()
         session.broker_epoch = broker_epoch
         self._behind(session)
-        self.heard[replica_id] = session.last_fetch_ms = now_ms
+        session.last_fetch_ms = now_ms
+        if may_keep:
+            self.heard[replica_id] = now_ms
         session.name(request, by_id)
+        if len(session.slots) > FOLLOWER_SESSION_PARTITIONS_MAX:
+            self._by_replica.pop(replica_id, None)
+            session.close()
+            raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, "too many partitions for a session")
         return session
 
     def _behind(self, session: FollowerSession) -> None:

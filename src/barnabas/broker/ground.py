@@ -5,6 +5,7 @@ The real ones are here. The simulator gives a node ground of its own making, and
 """
 
 import asyncio
+import os
 import random
 import socket
 from collections.abc import Callable
@@ -42,6 +43,14 @@ class Ground:
             return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         except OSError:
             return ""
+
+    def memory_bytes(self) -> int:
+        """Of the machine, or of the container this process may use."""
+        whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        try:
+            return min(whole, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+        except (OSError, ValueError):  # no control group, or one without a limit ("max")
+            return whole
 
     async def connect(self, make: Callable[[], asyncio.BaseProtocol], host: str, port: int) -> asyncio.BaseTransport:
         """To another node; OSError when it cannot be reached."""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from barnabas.broker.connection import Connection
+from barnabas.broker.network.request_memory import RequestMemory
 from barnabas.model import limits
 
 if TYPE_CHECKING:
@@ -32,11 +33,13 @@ class Listener:
         *,
         request_max_bytes: int,
         idle_ms: int,
+        request_memory_bytes: int = limits.REQUEST_MEMORY_MIN_BYTES,
         listen: Callable[[str, int], socket.socket] | None = None,
     ) -> None:
         self.dispatcher = dispatcher
         self._listen = listen or listening_socket
         self.request_max_bytes = request_max_bytes
+        self.request_memory = RequestMemory(request_memory_bytes)
         self.receive_buffer = memoryview(bytearray(limits.RECEIVE_BUFFER_BYTES))
         self.loop_time: Callable[[], float] = asyncio.get_running_loop().time
         self.connections: dict[Connection, None] = {}  # in the order they came
@@ -106,7 +109,7 @@ class Listener:
         queued = 0
         for connection in list(self.connections):
             quiet = now - connection.last_active
-            queued += connection.queued_bytes
+            queued += connection.queued_memory
             if quiet > _SWEEP_SECONDS:
                 connection.release_buffer()
             if 0 < self._idle_seconds < quiet and not connection.waiting and not connection.watched:
@@ -118,9 +121,9 @@ class Listener:
     def _relieve(self, queued: int) -> None:
         """Over all connections together too much waits for clients that do not read: end the worst of them."""
         while queued > limits.NODE_QUEUED_MAX_BYTES and self.connections:
-            worst = max(self.connections, key=lambda connection: connection.queued_bytes)
-            queued -= worst.queued_bytes
-            log.warning("connection from %s closed: %d bytes wait for it", worst.client_host, worst.queued_bytes)
+            worst = max(self.connections, key=lambda connection: connection.queued_memory)
+            queued -= worst.queued_memory
+            log.warning("connection from %s closed: %d bytes wait for it", worst.client_host, worst.queued_memory)
             worst.abort()
             self.forget(worst)
 
@@ -136,6 +139,7 @@ class Listener:
             connection.close()
 
     async def close(self) -> None:
+        self.request_memory.close()
         if self._sweep_timer is not None:
             self._sweep_timer.cancel()
         for bound in self._sockets:

@@ -31,6 +31,8 @@ from barnabas.broker.listener import Listener
 from barnabas.broker.metadata_log import MetadataLog
 from barnabas.broker.metrics.health import STATUS_FILE, Health
 from barnabas.broker.metrics.loop_watchdog import Hold, LoopHolds, LoopWatchdog
+from barnabas.broker.network.memory_budget import memory_budget
+from barnabas.broker.parked_fetch import ParkedPartitions
 from barnabas.broker.partitions import PartitionTable
 from barnabas.broker.peers import Peers
 from barnabas.broker.producer_ids import ProducerIds
@@ -157,11 +159,14 @@ class Node:
         self.health.changed()
 
     def _make_listener(self, plan: membership.Plan) -> None:
+        self.memory = memory_budget(self.settings, self.ground.memory_bytes())
+        log.info("%s", self.memory.told())
         self.dispatcher = Dispatcher(self)
         self.listener = Listener(
             self.dispatcher,
             request_max_bytes=self.settings.int("socket.request.max.bytes"),
             idle_ms=self.settings.int("connections.max.idle.ms"),
+            request_memory_bytes=self.memory.requests_bytes,
             listen=self.ground.listen,
         )
         self._limit_connections()
@@ -198,8 +203,12 @@ class Node:
         self.may_write_internal = False
         self.producer_ids = ProducerIds(self._producer_id_block)
         self.fetch_sessions = FetchSessions(
-            self.settings.int("max.incremental.fetch.session.cache.slots"), 120_000, ground.random()
+            self.settings.int("max.incremental.fetch.session.cache.slots"),
+            120_000,
+            ground.random(),
+            self.memory.session_partitions,
         )
+        self.parked_partitions = ParkedPartitions(self.memory.parked_partitions)
         self.fetch_max_bytes = self.settings.int("fetch.max.bytes")
 
     def _make_quorum(self, plan: membership.Plan) -> None:

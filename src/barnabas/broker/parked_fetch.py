@@ -12,6 +12,20 @@ from barnabas.broker.connection import Reply
 from barnabas.broker.partition import HostedPartition
 
 
+class ParkedPartitions:
+    """How many partitions the waiting fetches of all consumers have named: each is some memory."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.count = 0
+
+    def have_room(self, more: int) -> bool:
+        return self.count + more <= self.most
+
+    def add(self, count: int) -> None:
+        self.count += count
+
+
 class ParkedFetch:
     __slots__ = ("_answer", "_loop", "_missing_bytes", "_partitions", "_stable", "_timer", "_woken", "future")
 

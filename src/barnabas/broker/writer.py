@@ -116,6 +116,11 @@ class SocketWriter:
             self.close()
             self._on_drained()
 
+    @property
+    def queued_memory(self) -> int:
+        """Of `queued_bytes` those that are not in files."""
+        return sum(len(piece) for piece in self._queue if not isinstance(piece, Slice))
+
     def _own_socket(self) -> socket.socket:
         if self._socket is None:
             self._socket = socket.socket(fileno=os.dup(self._fd))
@@ -141,6 +146,10 @@ class TransportWriter:
 
     @property
     def queued_bytes(self) -> int:
+        return self._transport.get_write_buffer_size()
+
+    @property
+    def queued_memory(self) -> int:
         return self._transport.get_write_buffer_size()
 
     def write(self, pieces: Sequence[Piece]) -> None:

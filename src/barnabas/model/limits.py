@@ -28,11 +28,18 @@ CONNECTION_QUEUED_MAX_BYTES = 64 * 1024 * 1024  # answers waiting for a client t
 NODE_QUEUED_MAX_BYTES = 512 * 1024 * 1024  # the same over all connections
 CONNECTION_WAITING_REPLIES_MAX = 1_000  # requests of one connection that wait for their answer; clients send five
 KEPT_FIRST_BYTES = 64 * 1024  # room made for a frame before its bytes come; more only as they do (slow dribble)
+REQUEST_STALLED_SECONDS = 5.0  # a half-sent frame without news, while others wait for the memory it holds
+REQUEST_FRAME_SECONDS = 30.0  # the same for the whole frame; Kafka's clients give a request up after 30 s
+REQUEST_MEMORY_SHARE = 8  # half-sent requests may take an eighth of the machine's memory ...
+REQUEST_MEMORY_MIN_BYTES = 128 * 1024 * 1024  # ... but no less than this: one request of 100 MiB must fit
+REQUEST_MEMORY_MAX_BYTES = 1024 * 1024 * 1024  # ... and no more: it is no cache
+SESSION_PARTITION_BYTES = 400  # what one partition of a fetch session or of a waiting fetch weighs
 RECEIVE_BUFFER_BYTES = 1024 * 1024  # shared by all connections of a node
 
 PEER_ANSWER_MAX_BYTES = 256 * 1024 * 1024  # an answer of another node: a fetch, one batch of a whole request at most
 
 FETCH_SESSION_PARTITIONS_MAX = 50_000  # partitions remembered for one fetch session; a larger fetch has no session
+FOLLOWER_SESSION_PARTITIONS_MAX = 100_000  # partitions a follower names; twice what a node may have
 PRODUCERS_PER_PARTITION_MAX = 50_000  # producer ids a partition remembers, 0.5 to 1 KB each; the idle give way
 PRODUCERS_PER_NODE_MAX = 500_000  # the same over all partitions: one producer may write to all of them
 PRODUCER_IDLE_BEFORE_DROP_MS = 5 * 60_000  # clients repeat a batch for two minutes by default (delivery.timeout.ms)

@@ -62,6 +62,9 @@ class SimGround(Ground):
     def hostname(self) -> str:
         return self._computer.host
 
+    def memory_bytes(self) -> int:
+        return 4 << 30
+
     def boot_id(self) -> str:
         return f"boot {self._computer.power_losses}"
 

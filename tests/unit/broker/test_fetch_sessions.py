@@ -31,8 +31,8 @@ def request(
     )
 
 
-def sessions(slots: int = 10) -> FetchSessions:
-    return FetchSessions(slots, idle_ms=1000, rng=random.Random(7))
+def sessions(slots: int = 10, partitions_max: int = 1_000) -> FetchSessions:
+    return FetchSessions(slots, idle_ms=1000, rng=random.Random(7), partitions_max=partitions_max)
 
 
 def code(cache: FetchSessions, asked: Any, version: int = 12) -> ErrorCode:
@@ -94,3 +94,27 @@ def test_a_fetch_of_too_many_partitions_has_no_session(monkeypatch: pytest.Monke
     opened = cache.plan(request(0, 0, {"a": [partition(0), partition(1)]}), 12, 0)
     assert code(cache, request(opened.session_id, 1, {"a": [partition(2)]})) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
     assert len(cache) == 0
+
+
+def test_of_too_many_partitions_together_the_largest_session_pays() -> None:
+    cache = sessions(partitions_max=100)
+    small = cache.plan(request(0, 0, {"a": [partition(i) for i in range(10)]}), 12, 0)
+    large = cache.plan(request(0, 0, {"b": [partition(i) for i in range(60)]}), 12, 0)
+    assert cache.partitions == 70
+    other = cache.plan(request(0, 0, {"c": [partition(i) for i in range(50)]}), 12, 0)
+    assert other.session_id and cache.partitions == 60
+    assert code(cache, request(large.session_id, 1, {})) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert cache.plan(request(0, 0, {"d": [partition(i) for i in range(90)]}), 12, 0).session_id == 0
+    cache.plan(request(small.session_id, 1, {"a": [partition(i) for i in range(45)]}), 12, 0)
+    assert cache.partitions == 95
+    assert code(cache, request(small.session_id, 2, {"e": [partition(i) for i in range(40)]})) is (
+        ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    )
+    assert cache.partitions == 50
+
+
+def test_a_partition_named_twice_is_one() -> None:
+    cache = sessions()
+    assert [
+        w.index for w in cache.plan(request(0, -1, {"a": [partition(0), partition(1), partition(0)]}), 12, 0).wanted
+    ] == [0, 1]

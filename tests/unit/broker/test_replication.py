@@ -507,3 +507,32 @@ def test_a_consumer_is_sent_to_a_replica_in_its_rack(tmp_path: Path) -> None:
             cluster.drop()
 
     run(test)
+
+
+def test_nothing_is_kept_for_a_replica_that_nobody_registered(tmp_path: Path) -> None:
+    async def test() -> None:
+        cluster = Cluster(tmp_path)
+        await cluster.start()
+        try:
+            await create(cluster)
+            node = await leader_of(cluster)
+            asked = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1 << 20}
+            topics = [{"topic_id": node.image.topics["t"].id, "partitions": [asked]}]
+            sessions = node.replication.sessions
+            for number in range(1000, 1020):
+                state = {"replica_id": number, "replica_epoch": -1}
+                body = {"max_wait_ms": 100, "min_bytes": 1, "max_bytes": 1 << 20, "session_epoch": 0}
+                answer = await ask(node, FETCH, 15, body | {"replica_state": state, "topics": topics})
+                assert answer.session_id == 0
+            assert {session.replica_id for session in sessions} | sessions.heard.keys() <= node.image.brokers.keys()
+            await until(lambda: len(node.partitions.hosted("t", 0).listeners) == 2)  # type: ignore[union-attr]
+            follower = cluster.others(node)[0]
+            for _ in range(5):
+                state = {"replica_id": follower.node_id, "replica_epoch": follower.broker_epoch}
+                body = {"max_wait_ms": 0, "min_bytes": 1, "max_bytes": 1 << 20, "session_epoch": -1}
+                await ask(node, FETCH, 15, body | {"replica_state": state, "topics": topics})
+            await until(lambda: len(node.partitions.hosted("t", 0).listeners) == 2)  # type: ignore[union-attr]
+        finally:
+            cluster.drop()
+
+    run(test)

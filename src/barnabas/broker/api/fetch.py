@@ -69,13 +69,19 @@ class _Fetch:
         news = any(
             read.partition is not None and read.partition.high_watermark != read.high_watermark for read in reads
         )
-        if found >= min_bytes or urgent or news or max_wait_ms <= 0:
+        full = not self.node.parked_partitions.have_room(len(reads))
+        if found >= min_bytes or urgent or news or max_wait_ms <= 0 or full:
             return await self._answer_when_ready(reads)
         return await self.park(reads, min_bytes - found, max_wait_ms)
 
     def park(self, reads: list[PartitionRead], missing: int, max_wait_ms: int) -> "asyncio.Future[Reply]":
         partitions = {read.partition for read in reads if read.partition is not None}
-        return ParkedFetch(partitions, missing, max_wait_ms, self.reader.read_committed, self.answer_again).future
+        committed = self.reader.read_committed
+        parked = ParkedFetch(partitions, missing, max_wait_ms, committed, self.answer_again).future
+        parked_partitions, count = self.node.parked_partitions, len(reads)
+        parked_partitions.add(count)
+        parked.add_done_callback(lambda _: parked_partitions.add(-count))
+        return parked
 
     def answer(self, reads: list[PartitionRead]) -> "Reply | asyncio.Future[Reply]":
         for read in reads:
@@ -132,4 +138,6 @@ def _handle(node: "Node", request: Any, version: int, correlation_id: int) -> "R
     reads, found, urgent = read_all(node, plan.wanted, max_bytes, reader)
     if found >= request.min_bytes or urgent or request.max_wait_ms <= 0 or not reads:
         return fetch.answer(reads)
+    if not node.parked_partitions.have_room(len(reads)):
+        return fetch.answer(reads)  # nothing to read, but nobody has to be remembered either
     return fetch.park(reads, request.min_bytes - found, request.max_wait_ms)
