@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from tests.kafka.table import TestClass
+from tests.kafka.table import KafkaClass
 from tests.kafka.verdict import Verdict
 from tests.support.paths import ROOT
 
@@ -13,14 +13,14 @@ PAGE = ROOT / "docs" / "compatibility.md"
 BEGIN, END = "<!-- kafka-tests: begin -->", "<!-- kafka-tests: end -->"
 
 
-def write_page(verdicts: Sequence[Verdict], table: Sequence[TestClass]) -> None:
+def write_page(verdicts: Sequence[Verdict], table: Sequence[KafkaClass]) -> None:
     text = PAGE.read_text()
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     PAGE.write_text(f"{before}{BEGIN}\n{made(verdicts, table)}{END}{after}")
 
 
-def made(verdicts: Sequence[Verdict], table: Sequence[TestClass]) -> str:
+def made(verdicts: Sequence[Verdict], table: Sequence[KafkaClass]) -> str:
     total: Counter[str] = Counter()
     rows = []
     for verdict in sorted(verdicts, key=lambda each: each.test_class.simple_name):

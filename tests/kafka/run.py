@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 from tests.kafka.page import write_page
-from tests.kafka.table import TestClass, read_table
+from tests.kafka.table import KafkaClass, read_table
 from tests.kafka.verdict import Verdict, judge, read_runs
 from tests.support.paths import ROOT
 
@@ -31,7 +31,7 @@ CLASS_TIMEOUT_SECONDS = 1800
 JAVA = ("java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
-def run_class(test_class: TestClass, methods: str = ".*", *, whole: bool = True) -> Verdict:
+def run_class(test_class: KafkaClass, methods: str = ".*", *, whole: bool = True) -> Verdict:
     results, log = (RESULTS / f"{test_class.simple_name}{suffix}" for suffix in (".jsonl", ".log"))
     results.unlink(missing_ok=True)
     data = Path(tempfile.mkdtemp(prefix="barnabas-kafka-tests-"))
@@ -68,24 +68,24 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def chosen(arguments: argparse.Namespace) -> list[tuple[TestClass, str]]:
+def chosen(arguments: argparse.Namespace) -> list[tuple[KafkaClass, str]]:
     """Classes with the pattern of their methods."""
     table = [row for row in read_table() if not row.not_run]
     if arguments.name:
         found = [row for row in table if arguments.name in (row.name, row.simple_name)]
         if not found:
             sys.exit(f"{arguments.name} is not in tests/kafka/classes.toml, or is not run")
-        return [(row, arguments.methods) for row in found]
+        return [(row, arguments.methods or row.methods) for row in found]
     if arguments.short:
         return [(row, "|".join(row.short)) for row in table if row.short]
-    return [(row, ".*") for row in table]
+    return [(row, row.methods) for row in table]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--short", action="store_true", help="only the slice of `make test`")
     parser.add_argument("name", nargs="?", help="one class")
-    parser.add_argument("methods", nargs="?", default=".*", help="a regular expression over its methods")
+    parser.add_argument("methods", nargs="?", help="a regular expression over its methods")
     arguments = parser.parse_args()
     if not (CLASSES / ".complete").exists():
         sys.exit("kafka-tests: run tools/setup_tests.sh first")
@@ -94,7 +94,7 @@ def main() -> int:
     verdicts: list[Verdict] = []
     for number, (test_class, methods) in enumerate(work, 1):
         began = time.monotonic()
-        verdict = run_class(test_class, methods, whole=methods == ".*")
+        verdict = run_class(test_class, methods, whole=methods == test_class.methods)
         verdicts.append(verdict)
         counts = ", ".join(f"{count} {state}" for state, count in sorted(verdict.counts.items()))
         seconds = time.monotonic() - began

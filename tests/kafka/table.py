@@ -11,27 +11,41 @@ TABLE = Path(__file__).with_name("classes.toml")
 
 
 @dataclass(frozen=True)
-class TestClass:
-    """`fails`: patterns over the names of methods, each with the reason. `not_run`: why none of it is run."""
+class KafkaClass:
+    """`fails` and `skips`: patterns over the names of methods, each with the reason; those of `skips` are not run.
+    `not_run`: why nothing of the class is run."""
 
     name: str
     not_run: str = ""
     short: tuple[str, ...] = ()  # methods of the short slice in `make test`
     fails: dict[str, str] = field(default_factory=dict)
+    skips: dict[str, str] = field(default_factory=dict)
 
     @property
     def simple_name(self) -> str:
         return self.name.rpartition(".")[2]
 
+    @property
+    def methods(self) -> str:
+        """All that are run, as a regular expression that Java understands."""
+        left_out = "|".join(pattern.replace("*", ".*") for pattern in self.skips)
+        return f"(?!(?:{left_out})$).*" if left_out else ".*"
+
     def expected_failure(self, method: str) -> str | None:
         return next((why for pattern, why in self.fails.items() if fnmatch.fnmatchcase(method, pattern)), None)
 
 
-def read_table(path: Path = TABLE) -> list[TestClass]:
+def read_table(path: Path = TABLE) -> list[KafkaClass]:
     with path.open("rb") as file:
         rows = tomllib.load(file)
     return [
-        TestClass(f"{package}.{name}", row.get("not_run", ""), tuple(row.get("short", ())), dict(row.get("fails", {})))
+        KafkaClass(
+            f"{package}.{name}",
+            row.get("not_run", ""),
+            tuple(row.get("short", ())),
+            dict(row.get("fails", {})),
+            dict(row.get("skips", {})),
+        )
         for package, classes in rows.items()
         for name, row in classes.items()
     ]

@@ -8,11 +8,11 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.kafka.table import TestClass
+from tests.kafka.table import KafkaClass
 
 
 @dataclass(frozen=True)
-class TestRun:
+class Outcome:
     """One run of one test: Kafka runs most of them with the controller in the same process and in one of its own."""
 
     method: str
@@ -25,8 +25,8 @@ class TestRun:
 
 @dataclass(frozen=True)
 class Verdict:
-    test_class: TestClass
-    runs: list[TestRun]
+    test_class: KafkaClass
+    runs: list[Outcome]
     problems: list[str]
 
     @property
@@ -37,16 +37,17 @@ class Verdict:
     def skips(self) -> list[str]:
         """Why tests were skipped, without the name of the exception that said so."""
         reasons = (run.reason for run in self.runs if run.state == "skipped")
-        return sorted({re.sub(r"^\S*TestAbortedException: (Assumption failed: )?", "", reason) for reason in reasons})
+        said = {re.sub(r"^\S*TestAbortedException: (Assumption failed: )?", "", reason) for reason in reasons}
+        return sorted(said | {f"{pattern}: {why}" for pattern, why in self.test_class.skips.items()})
 
 
-def read_runs(path: Path) -> list[TestRun]:
+def read_runs(path: Path) -> list[Outcome]:
     if not path.exists():
         return []
-    return [TestRun(**json.loads(line)) for line in path.read_text().splitlines() if line.strip()]
+    return [Outcome(**json.loads(line)) for line in path.read_text().splitlines() if line.strip()]
 
 
-def judge(test_class: TestClass, runs: list[TestRun], exit_code: int, *, whole: bool = True) -> Verdict:
+def judge(test_class: KafkaClass, runs: list[Outcome], exit_code: int, *, whole: bool = True) -> Verdict:
     """`whole`: every method ran, so an expected failure that did not happen is a row to be removed."""
     problems = []
     if exit_code != 0:

@@ -1,0 +1,44 @@
+"""The runner of Apache Kafka's own tests: what counts as expected, and what fails the run."""
+
+from __future__ import annotations
+
+import re
+
+from tests.kafka.page import made
+from tests.kafka.table import KafkaClass, read_table
+from tests.kafka.verdict import Outcome, judge
+
+CLASS = KafkaClass("a.b.SomeTest", fails={"testQuota*": "quotas are not served"}, skips={"testTier*": "no tiers"})
+
+
+def run(method: str, state: str, reason: str = "") -> Outcome:
+    return Outcome(method, f"{method} [1]", state, 1.0, reason, "")
+
+
+def test_what_is_expected_is_no_problem() -> None:
+    runs = [run("testA", "passed"), run("testQuotaB", "failed", "x"), run("testC", "skipped", "inside")]
+    verdict = judge(CLASS, runs, 0)
+    assert verdict.problems == []
+    page = made([verdict], [CLASS, KafkaClass("a.OtherTest", not_run="share groups are not served")])
+    assert "| SomeTest | 1 | 1 | 1 | quotas are not served; inside; testTier*: no tiers |" in page
+    assert "| OtherTest | share groups are not served |" in page
+
+
+def test_what_is_not_expected_fails_the_run() -> None:
+    (problem,) = judge(CLASS, [run("testA", "failed", "boom"), run("testQuotaB", "failed")], 0).problems
+    assert "testA" in problem and "boom" in problem
+    (problem,) = judge(CLASS, [run("testQuotaB", "passed")], 0).problems
+    assert "remove the row" in problem
+    assert judge(CLASS, [run("testQuotaB", "passed")], 0, whole=False).problems == []
+    assert len(judge(CLASS, [], 1, whole=False).problems) == 2  # a JVM that died, and no test
+
+
+def test_skipped_methods_are_left_out() -> None:
+    assert re.fullmatch(CLASS.methods, "testA") and not re.fullmatch(CLASS.methods, "testTiers")
+
+
+def test_the_table_is_readable_and_the_slice_short() -> None:
+    table = read_table()
+    assert len({row.simple_name for row in table}) == len(table) > 80
+    assert all(not row.short or not row.not_run for row in table)
+    assert 5 <= sum(len(row.short) for row in table) <= 40
