@@ -292,8 +292,32 @@ def test_the_controllers_have_a_listener_of_their_own(tmp_path: Path) -> None:
         assert await create(cluster.nodes[3], "t", 2, 2) == 0
         assert sorted(cluster.nodes[3].image.brokers) == [2, 3] and not cluster.nodes[1].endpoints
         beat = {"broker_id": 3, "broker_epoch": 1, "current_metadata_offset": 1, "want_fence": True}
+        assert cluster.nodes[1].bootstrap == f"127.0.0.1:{quorum[1]}"  # what `up -q` prints
+        controllers = {"include_cluster_authorized_operations": False, "endpoint_type": 2}
+        for number, code in ((2, 114), (3, 114)):  # MISMATCHED_ENDPOINT_TYPE: a listener of brokers
+            assert (await ask(cluster.nodes[number], apis.DESCRIBE_CLUSTER, 1, controllers)).error_code == code
         with pytest.raises(asyncio.IncompleteReadError):  # the connection is closed
             await ask(cluster.nodes[2], apis.BROKER_HEARTBEAT, 1, beat | {"want_shut_down": False})
+        cluster.drop()
+
+    run(story)
+
+
+def test_a_topic_made_for_a_client_has_the_brokers_partitions(tmp_path: Path) -> None:
+    """The controller is another process, whose num.partitions counts where none was set for the broker."""
+
+    async def story() -> None:
+        cluster = Cluster(tmp_path, count=3)
+        voters = f"1@127.0.0.1:{cluster.ports[1]}"
+        for number in cluster.ports:
+            cluster.more[number] = {"controller.quorum.voters": voters, "process.roles": "broker"}
+        cluster.more[1] |= {"process.roles": "controller", "num.partitions": "5"}
+        cluster.more[2] |= {"num.partitions": "3", "default.replication.factor": "2"}
+        await cluster.start()
+        for number, partitions, replicas in ((2, 3, 2), (3, 5, 2)):
+            body = {"topics": [{"name": f"of-{number}"}], "allow_auto_topic_creation": True}
+            (topic,) = (await ask(cluster.nodes[number], apis.METADATA, 9, body)).topics
+            assert (len(topic.partitions), len(topic.partitions[0].replica_nodes)) == (partitions, replicas)
         cluster.drop()
 
     run(story)
