@@ -31,7 +31,7 @@ CLASS_TIMEOUT_SECONDS = 1800
 JAVA = ("java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
-def run_class(test_class: KafkaClass, methods: str = ".*", *, whole: bool = True) -> Verdict:
+def run_class(test_class: KafkaClass, methods: str, *, whole: bool, quick: bool) -> Verdict:
     results, log = (RESULTS / f"{test_class.simple_name}{suffix}" for suffix in (".jsonl", ".log"))
     results.unlink(missing_ok=True)
     data = Path(tempfile.mkdtemp(prefix="barnabas-kafka-tests-"))
@@ -41,6 +41,7 @@ def run_class(test_class: KafkaClass, methods: str = ".*", *, whole: bool = True
         f"-Dbarnabas.data={data}",
         f"-Dbarnabas.results={results}",
         f"-Dlog4j2.configurationFile={LOG4J}",
+        f"-Dbarnabas.one.kind={str(quick).lower()}",
         "-cp",
         f"{CLASSES}:{LIBS}/*",
         "barnabas.RunTests",
@@ -84,6 +85,7 @@ def chosen(arguments: argparse.Namespace) -> list[tuple[KafkaClass, str]]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--short", action="store_true", help="only the slice of `make test`")
+    parser.add_argument("--quick", action="store_true", help="every class, but only one kind of cluster for each test")
     parser.add_argument("name", nargs="?", help="one class")
     parser.add_argument("methods", nargs="?", help="a regular expression over its methods")
     arguments = parser.parse_args()
@@ -94,7 +96,8 @@ def main() -> int:
     verdicts: list[Verdict] = []
     for number, (test_class, methods) in enumerate(work, 1):
         began = time.monotonic()
-        verdict = run_class(test_class, methods, whole=methods == test_class.methods)
+        whole = methods == test_class.methods
+        verdict = run_class(test_class, methods, whole=whole, quick=arguments.quick or arguments.short)
         verdicts.append(verdict)
         counts = ", ".join(f"{count} {state}" for state, count in sorted(verdict.counts.items()))
         seconds = time.monotonic() - began

@@ -7,12 +7,14 @@ import org.junit.jupiter.api.extension.AfterTestExecutionCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
 import org.junit.jupiter.api.extension.Extension;
 import org.junit.jupiter.api.extension.TestTemplateInvocationContext;
+import org.opentest4j.TestAbortedException;
 
 /**
  * Stands in front of Kafka's class of the same name on the class path: `ClusterTestExtensions` makes one for each run of a `@ClusterTest`, and what
  * it starts here is a cluster of Barnabas nodes.
  */
 public class RaftClusterInvocationContext implements TestTemplateInvocationContext {
+    private static final boolean ONE_KIND = Boolean.getBoolean("barnabas.one.kind");
     private final String name;
     private final ClusterConfig config;
     private final boolean combined;
@@ -34,6 +36,9 @@ public class RaftClusterInvocationContext implements TestTemplateInvocationConte
         BarnabasCluster cluster = new BarnabasCluster(config, combined);
         return List.of(
             (BeforeEachCallback) context -> {
+                if (ONE_KIND && !combined && config.clusterTypes().size() > 1) {
+                    throw new TestAbortedException("the quick run starts one kind of cluster for each test");
+                }
                 cluster.format();
                 if (config.isAutoStart()) cluster.start();
             },
