@@ -218,6 +218,7 @@ def test_the_cluster_in_the_eyes_of_the_tools(
     assert "UNSUPPORTED" in versions or "Fetch(1): 4 to 18" in versions
     assert "Cluster ID: " in java.run(tools.CLUSTER, "cluster-id", "--bootstrap-server", bootstrap).out
     assert "metadata.version" in run(tools.FEATURES, "describe")
+    assert "can be upgraded" in run(tools.FEATURES, "upgrade", "--release-version", "4.3", "--dry-run")
     status = run(tools.QUORUM, "describe", "--status")
     assert "LeaderId:" in status
     assert "CurrentVoters:" in status

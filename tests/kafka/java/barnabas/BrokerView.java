@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
+import kafka.network.SocketServer;
 import kafka.server.KafkaBroker;
 import kafka.server.KafkaConfig;
 import org.apache.kafka.clients.admin.Admin;
@@ -20,6 +21,7 @@ import org.apache.kafka.common.requests.MetadataResponse.PartitionMetadata;
 import org.apache.kafka.metadata.BrokerState;
 import org.apache.kafka.metadata.LeaderAndIsr;
 import org.apache.kafka.metadata.MetadataCache;
+import org.mockito.Mockito;
 import org.opentest4j.TestAbortedException;
 
 /**
@@ -68,6 +70,11 @@ final class BrokerView implements InvocationHandler {
             case "startup":
                 cluster.startBroker(id);
                 return null;
+            case "socketServer": // a class, and asked for its port only
+                return Mockito.mock(SocketServer.class, call -> {
+                    if (call.getMethod().getName().equals("boundPort")) return port;
+                    throw new TestAbortedException("uses the inside of a broker: socketServer." + call.getMethod().getName());
+                });
             case "metadataCache":
                 return view(MetadataCache.class, this::cached);
             case "hashCode":

@@ -19,6 +19,7 @@ import org.junit.platform.launcher.TestExecutionListener;
 import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
+import org.opentest4j.TestAbortedException;
 
 /**
  * Runs the `@ClusterTest`s of one class, and writes a line of JSON for each run of each: RunTests CLASS [PATTERN-OF-METHODS].
@@ -74,12 +75,21 @@ public final class RunTests implements TestExecutionListener {
         if (test.isContainer() && thrown.isEmpty()) return;
         StringWriter trace = new StringWriter();
         thrown.ifPresent(error -> error.printStackTrace(new PrintWriter(trace)));
+        Optional<Throwable> aborted = thrown.flatMap(RunTests::aborted);
         String state = switch (result.getStatus()) {
             case SUCCESSFUL -> "passed";
             case ABORTED -> "skipped";
-            case FAILED -> "failed";
+            case FAILED -> aborted.isPresent() ? "skipped" : "failed";
         };
-        write(test, state, thrown.map(Throwable::toString).orElse(""), trace.toString());
+        write(test, state, aborted.or(() -> thrown).map(Throwable::toString).orElse(""), trace.toString());
+    }
+
+    /** Kafka's helpers that try again catch also what should end the test, and throw it as the cause of something else. */
+    private static Optional<Throwable> aborted(Throwable error) {
+        for (Throwable each = error; each != null; each = each.getCause()) {
+            if (each instanceof TestAbortedException) return Optional.of(each);
+        }
+        return Optional.empty();
     }
 
     private void write(TestIdentifier test, String state, String reason, String trace) {
