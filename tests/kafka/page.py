@@ -26,6 +26,9 @@ def made(verdicts: Sequence[Verdict], table: Sequence[KafkaClass]) -> str:
     for verdict in sorted(verdicts, key=lambda each: each.test_class.simple_name):
         total.update(verdict.counts)
         counts = verdict.counts
+        if not verdict.runs:
+            rows.append(f"| {verdict.test_class.simple_name} | | | | no result is recorded |")
+            continue
         rows.append(
             f"| {verdict.test_class.simple_name} | {counts['passed']} | {counts['failed'] or ''}"
             f" | {counts['skipped'] or ''} | {reasons(verdict)} |"

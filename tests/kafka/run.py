@@ -32,7 +32,8 @@ JAVA = ("java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
 def run_class(test_class: KafkaClass, methods: str, *, whole: bool, quick: bool) -> Verdict:
-    results, log = (RESULTS / f"{test_class.simple_name}{suffix}" for suffix in (".jsonl", ".log"))
+    name = test_class.simple_name + ("" if whole else ".part")
+    results, log = (RESULTS / f"{name}{suffix}" for suffix in (".jsonl", ".log"))
     results.unlink(missing_ok=True)
     data = Path(tempfile.mkdtemp(prefix="barnabas-kafka-tests-"))
     command = [
@@ -82,6 +83,12 @@ def chosen(arguments: argparse.Namespace) -> list[tuple[KafkaClass, str]]:
     return [(row, row.methods) for row in table]
 
 
+def recorded() -> list[Verdict]:
+    """The last results of every class that was ever run whole on this machine."""
+    rows = [row for row in read_table() if not row.not_run]
+    return [judge(row, read_runs(RESULTS / f"{row.simple_name}.jsonl"), 0) for row in rows]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--short", action="store_true", help="only the slice of `make test`")
@@ -104,8 +111,8 @@ def main() -> int:
         print(f"kafka-tests {number}/{len(work)} {test_class.simple_name}: {counts} ({seconds:.0f} s)", flush=True)
         for problem in verdict.problems:
             print(f"    {problem}", flush=True)
-    if not arguments.short and not arguments.name:
-        write_page(verdicts, read_table())
+    if not arguments.short:
+        write_page(recorded(), read_table())
     failed = sum(1 for verdict in verdicts if verdict.problems)
     print(f"kafka-tests: {len(verdicts)} classes, {failed} not as expected")
     return 1 if failed else 0
