@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from barnabas.cli import human
+from barnabas.cli.cluster_health import DEGRADED, HEALTHY, UNAVAILABLE, Problem, exit_code, problems
 from barnabas.cli.cluster_kill import kill_test
 from barnabas.cli.failure import Failure, usage
 from barnabas.cli.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, Yes, confirm
@@ -28,6 +30,7 @@ Throttle = Annotated[
     typer.Option("--throttle", metavar="RATE", help="At most so many bytes a second and node: 50MB, 200KB."),
 ]
 _SHOWN = 20
+HEALTH_WORDS = {HEALTHY: "healthy", DEGRADED: "degraded", UNAVAILABLE: "unavailable"}
 
 
 @app.command("status")
@@ -38,26 +41,32 @@ def status(
 ) -> None:
     """Show nodes, leaders, the quorum, and what is not safe.
 
+    Exit code 0: healthy. 3: degraded, everything is served but a further failure may not be survived. 4: a partition
+    or the quorum has no leader.
+
     \b
     Example:
       barnabas cluster status
       barnabas cluster status --watch
       barnabas cluster status --json | jq '.partitions[] | select(.leader < 0)'
     """
+    from dataclasses import asdict
+
     from barnabas.cli.cluster_view import view
     from barnabas.cli.wire_client import Cluster
 
     with Cluster(bootstrap) as cluster:
         while True:
             found = view(cluster)
+            listed = problems(found)
             if as_json:
-                emit_json(found)
+                emit_json({"health": HEALTH_WORDS[exit_code(listed)], "problems": listed, **asdict(found)})
             else:
                 if watch:
-                    say("\x1b[2J\x1b[H" + time.strftime("%H:%M:%S"))
-                _show(found)
+                    say(("\x1b[2J\x1b[H" if sys.stdout.isatty() else "\n") + time.strftime("%H:%M:%S"))
+                _show(found, listed)
             if not watch:
-                return
+                raise typer.Exit(exit_code(listed))
             time.sleep(1.0)
 
 
@@ -67,7 +76,7 @@ def _topics(found: View) -> str:
     return f"{told}; {human.plural(internal, 'partition')} of internal topics" if internal else told
 
 
-def _show(found: View) -> None:
+def _show(found: View, listed: list[Problem]) -> None:
     up = sum(broker.up for broker in found.brokers)
     quorum = f"node {found.quorum_leader} leads, epoch {found.quorum_epoch}, voters {', '.join(map(str, found.voters))}"
     facts(
@@ -76,9 +85,12 @@ def _show(found: View) -> None:
             ("nodes", f"{up} of {len(found.brokers)} up"),
             ("quorum", quorum if found.quorum_leader >= 0 else "no leader is known now"),
             ("topics", _topics(found)),
-            ("health", _health(found)),
+            ("health", _health(listed)),
         ]
     )
+    for problem in listed:
+        say(paint(f"  {problem.text}", "red" if problem.severity == UNAVAILABLE else "yellow"))
+        say(paint(f"  → {problem.way_out}", "dim"))
     say()
     columns = (
         Column("node", True, style="bold"), Column("address", flexible=True), Column("rack"), Column("state"),
@@ -95,11 +107,11 @@ def _show(found: View) -> None:
                 say(f"  and {len(partitions) - _SHOWN} more")
 
 
-def _health(found: View) -> str:
-    missing, under = len(found.without_leader), len(found.under_replicated)
-    if missing:
-        return f"{human.plural(missing, 'partition')} without a leader, {under} under-replicated"
-    return f"{human.plural(under, 'partition')} under-replicated" if under else "every partition is fully replicated"
+def _health(listed: list[Problem]) -> str:
+    code = exit_code(listed)
+    if code == HEALTHY:
+        return paint("healthy", "green") + ": every partition is fully replicated"
+    return paint(HEALTH_WORDS[code], "red" if code == UNAVAILABLE else "yellow")
 
 
 def _row(broker: Broker) -> list[str]:

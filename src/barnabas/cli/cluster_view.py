@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from barnabas.cli.failure import Failure
 from barnabas.cli.wire_client import Cluster, refused
 from barnabas.model.ids import METADATA_TOPIC
 from barnabas.wire.apis import DESCRIBE_CLUSTER, DESCRIBE_LOG_DIRS, DESCRIBE_QUORUM, METADATA
@@ -48,6 +49,15 @@ class Broker:
     behind: int | None = None  # records of the metadata log
 
 
+@dataclass(frozen=True, slots=True)
+class LogDirectory:
+    broker_id: int
+    path: str
+    total_bytes: int  # of its disk; -1 where the node does not tell
+    usable_bytes: int
+    failed: bool = False
+
+
 @dataclass(slots=True)
 class View:
     cluster_id: str
@@ -57,6 +67,7 @@ class View:
     quorum_leader: int = -1
     quorum_epoch: int = -1
     voters: list[int] = field(default_factory=list)
+    disks: list[LogDirectory] = field(default_factory=list)
 
     @property
     def under_replicated(self) -> list[Partition]:
@@ -100,6 +111,7 @@ def view(cluster: Cluster) -> View:
         if partition.leader in brokers:
             brokers[partition.leader].leads += 1
     _quorum(cluster, found, brokers)
+    _probe(cluster, found)
     return found
 
 
@@ -124,6 +136,29 @@ def _quorum(cluster: Cluster, found: View, brokers: dict[int, Broker]) -> None:
                 found.brokers.append(broker)
             broker.role = "leader" if each.replica_id == quorum.leader_id else role
             broker.behind = end - each.log_end_offset if each.log_end_offset >= 0 else None
+
+
+def _probe(cluster: Cluster, found: View) -> None:
+    """A connection to each broker, and its disk. A quorum without a majority cannot fence anybody, so a broker that
+    died then is listed as up until somebody tries."""
+    for broker in found.brokers:
+        if not broker.up or not broker.port:
+            continue
+        try:
+            folders = cluster.ask(broker.id, DESCRIBE_LOG_DIRS, {"topics": []}).results
+        except (Failure, KeyError):
+            broker.up = False
+            continue
+        found.disks += [
+            LogDirectory(
+                broker.id,
+                each.log_dir,
+                getattr(each, "total_bytes", -1),
+                getattr(each, "usable_bytes", -1),
+                bool(each.error_code),
+            )
+            for each in folders
+        ]
 
 
 def _fetches(voter: Any, now_ms: int) -> bool:

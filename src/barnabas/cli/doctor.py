@@ -7,6 +7,7 @@ Each line is ok, warn or fail, with the way out. Exit code 1 when something fail
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -33,7 +34,7 @@ def doctor(
     ] = False,
     data: Annotated[
         str | None,
-        typer.Option("--data", "-d", metavar="DIR", help="The data folder to look at; usually that of `up`."),
+        typer.Option("--data", "-d", metavar="DIR", help="The data folder to look at; else the folders of the nodes."),
     ] = None,
     as_json: AsJson = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
@@ -48,16 +49,16 @@ def doctor(
       barnabas doctor -b events.example.org:9092 --write
       barnabas doctor --data /var/lib/barnabas --json
     """
-    from pathlib import Path
+    from itertools import chain
 
     from barnabas.cli import checks_health, checks_node, checks_system
     from barnabas.cli.up_settings import default_data
 
-    folder = Path(data).expanduser() if data is not None else default_data()
+    folders = [Path(data).expanduser()] if data is not None else _local_folders(bootstrap) or [default_data()]
     sections = [
         ("node", checks_node.checks(bootstrap, write=write)),
-        ("health", checks_health.checks(folder)),
-        ("system", checks_system.checks(folder)),
+        ("health", chain.from_iterable(map(checks_health.checks, folders))),
+        ("system", checks_system.checks(folders[0])),
     ]
     found: dict[str, list[Check]] = {}
     for name, checks in sections:
@@ -72,6 +73,21 @@ def doctor(
         emit_json(found)
     if any(check.status == "fail" for checks in found.values() for check in checks):
         raise typer.Exit(FAILED)
+
+
+def _local_folders(bootstrap: str) -> list[Path]:
+    """The data folders of the cluster's nodes, as the nodes say it themselves, as far as they are on this machine."""
+    from barnabas.cli.failure import Failure
+    from barnabas.cli.wire_client import Cluster, NoAnswer
+    from barnabas.client.errors import BarnabasError
+    from barnabas.wire.apis import DESCRIBE_LOG_DIRS
+
+    try:
+        with Cluster(bootstrap) as cluster:
+            told = [cluster.ask(node, DESCRIBE_LOG_DIRS, {"topics": []}).results for node in sorted(cluster.brokers)]
+    except (BarnabasError, Failure, NoAnswer):
+        return []  # what is wrong is the first section's to say
+    return [Path(each.log_dir) for results in told for each in results if (Path(each.log_dir) / ".lock").exists()]
 
 
 def _show(check: Check) -> None:
