@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from barnabas.broker.clock import wall_ms
 from barnabas.broker.context import RequestContext
+from barnabas.broker.coordinator.batches import batches_of
 from barnabas.broker.coordinator.failures import ShardFailures
 from barnabas.broker.partition import HostedPartition
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -309,10 +310,10 @@ class Coordinators(ABC, Generic[M]):
         if self._hosted.get(index) is not hosted:  # dropped: another one speaks for this partition now
             hosted.fail(ErrorCode.NOT_COORDINATOR)
             return False
+        transaction = getattr(effects, "transaction", None)
         try:
-            hosted.appended_to = hosted.partition.append_records(
-                effects.records, wall_ms(), getattr(effects, "transaction", None)
-            )
+            for part in batches_of(effects.records, hosted.partition.config.max_message_bytes):
+                hosted.appended_to = hosted.partition.append_records(part, wall_ms(), transaction)
         except KafkaError as error:
             if error.code is not ErrorCode.NOT_LEADER_OR_FOLLOWER:
                 log.error("%s could not be written: %s", hosted.partition.id, error.message)

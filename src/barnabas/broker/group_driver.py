@@ -20,6 +20,7 @@ from barnabas.wire.records import iter_records
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.core.groups.budget import MetadataBudget
     from barnabas.core.groups.config import GroupConfig
     from barnabas.core.groups.shard import GroupShard
 
@@ -30,11 +31,18 @@ class GroupDriver(Coordinators["GroupShard"]):
     def __init__(self, node: "Node", config: Callable[[], "GroupConfig"]) -> None:
         super().__init__(node)
         self._config = config
+        self._budget: MetadataBudget | None = None
 
     def _make(self, partition: HostedPartition) -> "GroupShard":
+        from barnabas.core.groups.budget import MetadataBudget
         from barnabas.core.groups.shard import GroupShard
 
-        return GroupShard(self._config(), self._node.topics_view, self._node.ground.random())
+        if self._budget is None:
+            self._budget = MetadataBudget(self._metadata_bytes)
+        return GroupShard(self._config(), self._node.topics_view, self._node.ground.random(), self._budget)
+
+    def _metadata_bytes(self) -> int:
+        return sum(hosted.machine.metadata_bytes() for hosted in self._hosted.values())
 
     def ask(self, group_id: str, request: Any, context: RequestContext) -> "Answer | Token":
         """One request about one group: its answer, or a future of it. Raises KafkaError when it is not ours."""

@@ -50,6 +50,9 @@ DESCRIBED_PRODUCERS_MAX = 200_000  # producers in one DescribeProducers answer, 
 GROUP_NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60_000  # a member whose first JoinGroup hangs longer is gone (Kafka's number)
 GROUP_PENDING_MEMBERS_MAX = 10_000  # ids handed out in one group that have not come back (KIP-394)
 GROUP_TEXT_MAX_BYTES = 32_767  # ids and names: what a 16-bit length in a record of `__consumer_offsets` can carry
+GROUP_RECORD_MAX_BYTES = 1_000_000  # one record of a group: it must fit a batch of `__consumer_offsets` (1 MiB)
+GROUP_MEMBER_METADATA_MAX_BYTES = 4_000_000  # what a member says of itself, all its protocols; one of them is written
+GROUP_METADATA_NODE_MAX_BYTES = 256 * 1024 * 1024  # what members say of themselves and were assigned, over all groups
 GROUP_REGEX_MAX_CHARS = 4_096  # a subscription's pattern; RE2 keeps its running time linear, this its program
 GROUP_REGEX_MAX_BYTES = 8 << 20  # memory of one compiled pattern (RE2's own default)
 

@@ -17,6 +17,7 @@ from barnabas.core.groups.offsets.commit import commit_offsets
 from barnabas.core.groups.offsets.delete import delete_offsets
 from barnabas.core.groups.offsets.fetch import handle_offset_fetch
 from barnabas.core.groups.offsets.transactional import commit_in_transaction
+from barnabas.core.groups.sizes import check_join
 from barnabas.core.groups.world import World, require_group_id
 from barnabas.model.errors import ErrorCode, KafkaError
 
@@ -29,6 +30,7 @@ def _join(world: World, request: Any, info: RequestInfo, token: object) -> None:
     join = Join.read(request, info, token)
     check_session_timeout(world, join)
     group = world.groups.get(join.group_id)
+    check_join(world, group if isinstance(group, ClassicGroup) else None, join.member_id, join.protocols)
     if isinstance(group, ConsumerGroup):
         if group.members:
             join_as_guest(world, group, join)

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from barnabas.core.groups import admin
+from barnabas.core.groups.budget import MetadataBudget
 from barnabas.core.groups.classic.group import ClassicGroup
 from barnabas.core.groups.classic.load import load_classic
 from barnabas.core.groups.config import GroupConfig
@@ -34,14 +35,22 @@ from barnabas.core.groups.parked import abort_waiting
 from barnabas.core.groups.refusals import refusal
 from barnabas.core.groups.replay import replay_record
 from barnabas.core.groups.requests import HANDLERS
+from barnabas.core.groups.sizes import group_bytes
 from barnabas.core.groups.topics import TopicsView
 from barnabas.core.groups.world import World
 from barnabas.model.errors import ErrorCode, KafkaError
 
 
 class GroupShard:
-    def __init__(self, config: GroupConfig, topics: TopicsView, rng: random.Random) -> None:
-        self._world = World(config, topics, rng)
+    def __init__(
+        self, config: GroupConfig, topics: TopicsView, rng: random.Random, budget: MetadataBudget | None = None
+    ) -> None:
+        """`budget` is the node's, for what members say of themselves; without it there is no such limit."""
+        self._world = World(config, topics, rng, budget=budget)
+
+    def metadata_bytes(self) -> int:
+        """What the members of this shard's groups keep in memory of what they said, roughly."""
+        return sum(map(group_bytes, self._world.groups.values()))
 
     def handle(self, request: Any, context: RequestInfo, now_ms: int, token: object) -> Effects:
         world = self._begin(now_ms)

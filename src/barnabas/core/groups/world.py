@@ -9,6 +9,7 @@ import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from barnabas.core.groups.budget import MetadataBudget
 from barnabas.core.groups.config import GroupConfig
 from barnabas.core.groups.effects import Effects, Reply
 from barnabas.core.groups.offsets.pending import PendingOffsets
@@ -38,6 +39,7 @@ class World:
     records: list[tuple[bytes, bytes | None]] = field(default_factory=list)
     replies: list[Reply] = field(default_factory=list)
     pending: PendingOffsets = field(default_factory=PendingOffsets)
+    budget: MetadataBudget | None = None  # of the node, shared by its shards
     transaction: tuple[int, int] | None = None  # whose records this step writes, when it is a transaction's
 
     def write(self, key: RecordKey, value: bytes | None) -> None:

@@ -7,7 +7,14 @@ from typing import Any
 
 from barnabas.core.groups.classic.answers import sync_answer, sync_refusal
 from barnabas.core.groups.classic.group import ClassicGroup, ClassicState
-from barnabas.core.groups.classic.rebalance import heard_from, spread_assignment, synced
+from barnabas.core.groups.classic.rebalance import (
+    heard_from,
+    prepare,
+    refuse_parked_syncs,
+    spread_assignment,
+    synced,
+)
+from barnabas.core.groups.sizes import fits_record
 from barnabas.core.groups.world import World
 from barnabas.model.errors import ErrorCode, KafkaError
 
@@ -33,4 +40,14 @@ def sync_classic(world: World, group: ClassicGroup, request: Any, token: object)
         world.reply(member.sync_token, sync_refusal(ErrorCode.REBALANCE_IN_PROGRESS), after_commit=False)
     member.sync_token = token
     if member.member_id == group.leader_id:
-        spread_assignment(world, group, {part.member_id: bytes(part.assignment) for part in request.assignments})
+        assignments = {part.member_id: bytes(part.assignment) for part in request.assignments}
+        if not fits_record(group, assignments) or not _is_admitted(world, assignments):
+            # As in Kafka, when the record cannot be written: nobody is assigned anything, and the group tries again.
+            refuse_parked_syncs(world, group, ErrorCode.UNKNOWN_SERVER_ERROR)
+            prepare(world, group)
+            return
+        spread_assignment(world, group, assignments)
+
+
+def _is_admitted(world: World, assignments: dict[str, bytes]) -> bool:
+    return world.budget is None or world.budget.admits(sum(map(len, assignments.values())), world.now_ms)

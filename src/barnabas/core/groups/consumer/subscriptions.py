@@ -13,7 +13,7 @@ from barnabas.core.groups.consumer.group import ConsumerGroup
 from barnabas.core.groups.records.consumer_group import ConsumerGroupValue, RegexValue
 from barnabas.core.groups.records.keys import Kind, RecordKey
 from barnabas.model.errors import ErrorCode, KafkaError
-from barnabas.model.limits import GROUP_REGEX_MAX_BYTES, GROUP_REGEX_MAX_CHARS
+from barnabas.model.limits import GROUP_RECORD_MAX_BYTES, GROUP_REGEX_MAX_BYTES, GROUP_REGEX_MAX_CHARS
 
 if TYPE_CHECKING:
     from barnabas.core.groups.world import World
@@ -63,7 +63,10 @@ def refresh_regexes(world: "World", group: ConsumerGroup) -> None:
 
 def _remember(world: "World", group: ConsumerGroup, text: str, value: RegexValue) -> None:
     group.regexes[text] = value
-    world.write(RecordKey(Kind.CONSUMER_REGEX, group.group_id, text), value.encode())
+    encoded = value.encode()
+    if len(encoded) > GROUP_RECORD_MAX_BYTES:  # names of thousands of topics: they are looked up again at loading
+        encoded = RegexValue((), -1, value.timestamp_ms).encode()
+    world.write(RecordKey(Kind.CONSUMER_REGEX, group.group_id, text), encoded)
 
 
 def metadata_hash(world: "World", group: ConsumerGroup) -> int:

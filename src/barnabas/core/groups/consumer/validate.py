@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from barnabas.core.groups.consumer.member import JOINING_EPOCH, STATIC_LEAVING_EPOCH
+from barnabas.core.groups.sizes import check_heartbeat
 from barnabas.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ def check_request(world: "World", request: Any, version: int) -> None:
     for problem in (_identity_problem(request, version), _joining_problem(request, version)):
         if problem is not None:
             raise KafkaError(ErrorCode.INVALID_REQUEST, problem)
+    check_heartbeat(world, request)
     assignor = request.server_assignor
     allowed = world.config.group_consumer_assignors
     if assignor is not None and assignor not in allowed:
