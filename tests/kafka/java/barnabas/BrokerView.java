@@ -18,6 +18,7 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.requests.MetadataResponse;
 import org.apache.kafka.common.requests.MetadataResponse.PartitionMetadata;
+import org.apache.kafka.coordinator.group.GroupCoordinator;
 import org.apache.kafka.metadata.BrokerState;
 import org.apache.kafka.metadata.LeaderAndIsr;
 import org.apache.kafka.metadata.MetadataCache;
@@ -70,6 +71,11 @@ final class BrokerView implements InvocationHandler {
             case "startup":
                 cluster.startBroker(id);
                 return null;
+            case "groupCoordinator": // Kafka's helper makes __consumer_offsets by hand, with the settings that the coordinator names
+                return view(GroupCoordinator.class, (coordinator, called, values) -> {
+                    if (called.getName().equals("groupMetadataTopicConfigs")) return offsetsTopicSettings();
+                    throw new TestAbortedException("uses the inside of a broker: groupCoordinator." + called.getName());
+                });
             case "socketServer": // a class, and asked for its port only
                 return Mockito.mock(SocketServer.class, call -> {
                     if (call.getMethod().getName().equals("boundPort")) return port;
@@ -86,6 +92,14 @@ final class BrokerView implements InvocationHandler {
             default:
                 throw new TestAbortedException("uses the inside of a broker: " + method.getName());
         }
+    }
+
+    private static Properties offsetsTopicSettings() {
+        Properties found = new Properties();
+        found.put("cleanup.policy", "compact");
+        found.put("compression.type", "producer");
+        found.put("segment.bytes", "104857600");
+        return found;
     }
 
     /** As the node was given it, and what was changed since. */
