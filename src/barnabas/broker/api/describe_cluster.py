@@ -61,7 +61,8 @@ def _controllers(node: "Node") -> dict[str, Any]:
 
 def _refusal(endpoint_type: int) -> dict[str, Any]:
     if endpoint_type == CONTROLLERS:
-        code, message = ErrorCode.MISMATCHED_ENDPOINT_TYPE, "this listener is the brokers', not the controllers'"
+        code = ErrorCode.MISMATCHED_ENDPOINT_TYPE
+        message = "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER"
     else:
         code, message = ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"unknown endpoint type {endpoint_type}"
     return {
