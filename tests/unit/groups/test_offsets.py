@@ -184,3 +184,23 @@ def test_groups_are_deleted_when_nobody_is_in_them() -> None:
     for version, code in ((5, 0), (6, 69)):
         (group,) = bench.call("describe", {"groups": ["g"]}, version).groups
         assert (group.error_code, group.group_state) == (code, "Dead")
+
+
+def test_very_many_offsets_expire_a_step_at_a_time() -> None:
+    """A million of them in one step would hold the node for seconds."""
+    bench = Bench(FakeTopics(alpha=50))
+    for number in range(300):
+        assert set(commit(bench, f"g{number}", {("alpha", part): 1 for part in range(50)})) == {0}
+    before = len(bench.log)
+    bench.now_ms += 8 * 24 * 3_600_000
+    steps = []
+    while bench.shard.groups:
+        deadline = bench.shard.next_deadline_ms()
+        assert deadline is not None
+        bench.now_ms = max(bench.now_ms, deadline)
+        written = len(bench.log)
+        bench.take(bench.shard.tick(bench.now_ms))
+        steps.append(len(bench.log) - written)
+    assert len(steps) >= 7
+    assert max(steps) < 2_200
+    assert len(bench.log) - before == 300 * 51, "a tombstone for each offset and each group"

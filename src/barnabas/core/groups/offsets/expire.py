@@ -18,6 +18,7 @@ from barnabas.core.groups.world import Group, World
 from barnabas.model.ids import ZERO_UUID
 
 _CHECK_KEY = ("expiry",)
+_STEP_OFFSETS = 2_000  # looked at in one step, about 10 ms
 
 
 def arm_expiry(world: World) -> None:
@@ -26,18 +27,49 @@ def arm_expiry(world: World) -> None:
 
 
 def check_expiry(world: World) -> None:
-    for group_id, group in list(world.groups.items()):
-        for topic, partition, kept in world.offsets.of_group(group_id):
-            if _is_expired(world, group, topic, kept):
-                forget(world, group_id, topic, partition)
+    _look_through(world, [(group_id, None) for group_id in reversed(world.groups)])
+
+
+def _look_through(world: World, left: list[tuple[str, str | None]]) -> None:
+    """Look at groups (topic None) and topics of groups from the end of the list, as many as one step may take.
+
+    A million offsets take seconds: the rest waits for a timer that is due at once, and requests are served in between.
+    """
+    looked = 0
+    while left and looked < _STEP_OFFSETS:
+        group_id, topic = left.pop()
+        group = world.groups.get(group_id)
+        if group is None:
+            continue  # gone since the first step
+        if topic is not None:
+            looked += _expire(world, group, topic)
+            if left and left[-1][0] == group_id:
+                continue
+        elif topics := world.offsets.topics_of(group_id):
+            left.extend((group_id, name) for name in reversed(topics))
+            continue
+        looked += 1
         if group.is_empty and not group.has_guests and not world.has_offsets(group_id):
             group.bury(world)
-    arm_expiry(world)
+    if left:
+        world.timers.set(_CHECK_KEY, world.now_ms + 1, partial(_look_through, world, left))
+    else:
+        arm_expiry(world)
 
 
-def _is_expired(world: World, group: Group, topic: str, kept: CommittedOffset) -> bool:
-    if group.is_subscribed_to(topic):
-        return False
+def _expire(world: World, group: Group, topic: str) -> int:
+    """Forget the offsets of one topic that have expired; gives how many were looked at."""
+    numbers = world.offsets.partitions_of(group.group_id, topic)
+    if not group.is_subscribed_to(topic):
+        for number in numbers:
+            kept = world.offsets.get(group.group_id, topic, number)
+            if kept is not None and _is_expired(world, group, kept):
+                forget(world, group.group_id, topic, number)
+    return len(numbers)
+
+
+def _is_expired(world: World, group: Group, kept: CommittedOffset) -> bool:
+    """Of a topic that no member is known to read."""
     since_ms = kept.commit_timestamp_ms
     if isinstance(group, ClassicGroup) and group.protocol_type is not None:
         if group.is_empty:
