@@ -18,6 +18,7 @@ from barnabas.model.settings import (
     Setting,
     Settings,
     UpdateMode,
+    listener_setting,
     parse_value,
 )
 
@@ -60,7 +61,7 @@ def check_configs(resource_type: int, resource_name: str, configs: Mapping[str, 
         case ResourceType.TOPIC:
             _check_topic(configs, settings)
         case ResourceType.BROKER:
-            _check_broker(resource_name, configs)
+            _check_broker(resource_name, configs, settings)
         case ResourceType.GROUP:
             _check_group(configs, settings)
         case ResourceType.CLIENT_METRICS:
@@ -79,19 +80,49 @@ def _check_topic(configs: Mapping[str, str], settings: Settings) -> None:
         raise KafkaError(ErrorCode.INVALID_CONFIG, "remote.storage.enable=true: there is no tiered storage here")
 
 
-def _check_broker(resource_name: str, configs: Mapping[str, str]) -> None:
-    for name, value in configs.items():
-        setting = NODE_SETTINGS.get(name)
-        if setting is None:
-            continue
-        if setting.update_mode is UpdateMode.READ_ONLY:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{name} is read at start and cannot change while running")
-        if setting.update_mode is UpdateMode.PER_NODE and not resource_name:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"{name} is set for one broker, not for all: name the broker")
+def _check_broker(resource_name: str, configs: Mapping[str, str], settings: Settings) -> None:
+    """The words are Kafka's: its tools print them, and its tests compare them."""
+    rows = {name: row for name in configs if (row := NODE_SETTINGS.get(name) or listener_setting(name)) is not None}
+    modes = {name: row.update_mode for name, row in rows.items()}
+    _refuse("Cannot update these configs dynamically", [n for n in modes if modes[n] is UpdateMode.READ_ONLY])
+    if not resource_name:
+        per_node = [name for name in modes if modes[name] is UpdateMode.PER_NODE]
+        _refuse("Cannot update these configs at default cluster level", per_node)
+    _refuse(
+        "These security configs can be dynamically updated only per-listener using the listener prefix",
+        [name for name in configs if name in _PER_LISTENER],
+    )
+    for name, row in rows.items():
         try:
-            parse_value(setting, value)
+            parse_value(row, configs[name])
         except KafkaError as error:
             raise KafkaError(ErrorCode.INVALID_REQUEST, error.message) from None
+    threads, buffer = (int(configs.get(name) or settings.int(name)) for name in (_CLEANERS, _CLEANER_BUFFER))
+    if (_CLEANERS in configs or _CLEANER_BUFFER in configs) and buffer // max(threads, 1) <= _CLEANER_BUFFER_LEAST:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{_CLEANER_BUFFER} must be at least 1MB per cleaner thread.")
+
+
+_CLEANERS, _CLEANER_BUFFER, _CLEANER_BUFFER_LEAST = "log.cleaner.threads", "log.cleaner.dedupe.buffer.size", 1024 * 1024
+# Kafka's reconfigurable settings of TLS: a broker may change them while it runs, for one listener at a time.
+_PER_LISTENER = frozenset(
+    {
+        "ssl.keystore.type",
+        "ssl.keystore.location",
+        "ssl.keystore.password",
+        "ssl.key.password",
+        "ssl.truststore.type",
+        "ssl.truststore.location",
+        "ssl.truststore.password",
+        "ssl.keystore.certificate.chain",
+        "ssl.keystore.key",
+        "ssl.truststore.certificates",
+    }
+)
+
+
+def _refuse(words: str, names: list[str]) -> None:
+    if names:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{words}: [{', '.join(names)}]")
 
 
 def _check_group(configs: Mapping[str, str], settings: Settings) -> None:
