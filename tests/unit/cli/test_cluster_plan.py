@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 
 import pytest
@@ -57,6 +58,52 @@ def test_replicas_stay_on_different_racks() -> None:
         assert len({racks[each] for each in replicas}) == 2
 
 
+def test_a_new_node_gets_its_share_of_the_topic_with_data_too() -> None:
+    """42 empty partitions of an internal topic are no substitute for the only topic that is used."""
+    brokers = [broker(number) for number in (1, 2, 3, 4)]
+    rotated = [(1, 2, 3), (2, 3, 1), (3, 1, 2)]
+    partitions = [Partition("__consumer_offsets", i, 1, rotated[i % 3], rotated[i % 3]) for i in range(50)]
+    partitions += [Partition("orders", i, 1, rotated[i % 3], rotated[i % 3]) for i in range(6)]
+    sizes = {("orders", index, node): 1 << 30 for index in range(6) for node in (1, 2, 3)}
+    placed = after(partitions, plan(brokers, partitions, sizes))
+    for name in ("orders", "__consumer_offsets"):
+        of_topic = [replicas for each, replicas in zip(partitions, placed, strict=True) if each.topic == name]
+        for count in (Counter(n for replicas in of_topic for n in replicas), Counter(r[0] for r in of_topic)):
+            assert len(count) == 4 and max(count.values()) - min(count.values()) <= 1, (name, count)
+    leads = Counter(replicas[0] for replicas in placed)
+    assert max(leads.values()) - min(leads.values()) <= 1, leads
+
+
+def test_partitions_of_different_size_are_spread_by_bytes() -> None:
+    partitions = parts((1,), (1,), (2,), (2,))
+    sizes = {("t", 0, 1): 9 << 30, ("t", 1, 1): 8 << 30, ("t", 2, 2): 1 << 30, ("t", 3, 2): 2 << 30}
+    moves = plan([broker(1), broker(2)], partitions, sizes)
+    held: Counter[int] = Counter()
+    for each, replicas in zip(partitions, after(partitions, moves), strict=True):
+        held[replicas[0]] += sizes["t", each.index, each.replicas[0]]
+    assert abs(held[1] - held[2]) <= 2 << 30 and len(moves) == 2
+
+
+def test_leadership_is_passed_on_where_two_nodes_share_no_partition() -> None:
+    partitions = parts((1, 2), (1, 2), (1, 2), (1, 2), (2, 3), (2, 3), (3, 2))
+    placed = after(partitions, plan([broker(1), broker(2), broker(3)], partitions, {}))
+    leads = Counter(replicas[0] for replicas in placed)
+    assert max(leads.values()) - min(leads.values()) <= 1, leads
+
+
+def test_ten_thousand_partitions_are_planned_in_seconds() -> None:
+    partitions = [
+        Partition(f"t{i % 100}", i // 100, 1, ids, ids)
+        for i in range(10_000)
+        for ids in [(1 + i % 3, 1 + (i + 1) % 3, 1 + (i + 2) % 3)]
+    ]
+    begun = time.process_time()
+    placed = after(partitions, plan([broker(number) for number in (1, 2, 3, 4)], partitions, {}))
+    assert time.process_time() - begun < 20
+    load = Counter(each for replicas in placed for each in replicas)
+    assert max(load.values()) - min(load.values()) <= 1
+
+
 @st.composite
 def clusters(draw: st.DrawFn) -> tuple[list[Broker], list[Partition]]:
     count = draw(st.integers(2, 6))
@@ -64,7 +111,9 @@ def clusters(draw: st.DrawFn) -> tuple[list[Broker], list[Partition]]:
     brokers = [broker(i + 1, racks[i % len(racks)]) for i in range(count)]
     factor = draw(st.integers(1, count - 1))
     chosen = st.permutations(range(1, count + 1)).map(lambda ids: tuple(ids[:factor]))
-    return brokers, parts(*draw(st.lists(chosen, min_size=1, max_size=30)))
+    placed = draw(st.lists(chosen, min_size=1, max_size=30))
+    topics = draw(st.integers(1, 4))
+    return brokers, [Partition(f"t{i % topics}", i // topics, each[0], each, each) for i, each in enumerate(placed)]
 
 
 @given(clusters(), st.booleans())
