@@ -196,6 +196,6 @@ class Replica(ABC):
         if len(self.image.replicas) > 1 and not self.deleted:
             self._around.damaged(self, str(damaged.damage))
 
-    def close(self) -> None:
+    def close(self, *, sync: bool = True) -> None:
         if self.is_open:
-            self.log.close()
+            self.log.close(sync=sync)

@@ -31,6 +31,10 @@ from barnabas.storage.log import Log
 log = logging.getLogger(__name__)
 
 _RECOVERY_THREADS = 4
+_CLOSING_THREADS = 4
+# From so many logs on, a clean stop flushes the file system once: each log would need about five fsyncs, 4 ms together.
+# With fewer of them it is left alone, because it also flushes what others have written to the same disk.
+_SYNC_TOGETHER_FROM = 32
 _FOLDERS_AT_ONCE = 32  # renamed before others get their turn; one takes 0.05 to 0.5 ms
 
 OnLeadership = Callable[[HostedPartition, bool], None]
@@ -309,10 +313,26 @@ class PartitionTable:
         return self.checkpoints.collect_cleaned(partition)
 
     def close(self) -> None:
+        """All that the logs hold is on disk when this returns; whoever calls it may say that the stop was clean."""
         self._folders_to_remove.clear()
-        for partition in self.open_ones():
-            partition.close()
+        opened = list(self.open_ones())
+        with self._make_threads(_CLOSING_THREADS, "flush") as threads:
+            if len(opened) < _SYNC_TOGETHER_FROM or not self._data.can_sync_all():
+                list(threads.map(HostedPartition.close, opened))
+            else:
+                list(threads.map(_close_unflushed, opened))
+                self._data.sync_all()
+                list(threads.map(_unlink_removed, opened))
         self.collect_checkpoint()()
         write = self.collect_watermarks()
         if write is not None:
             write()
+
+
+def _close_unflushed(partition: HostedPartition) -> None:
+    partition.close(sync=False)
+
+
+def _unlink_removed(partition: HostedPartition) -> None:
+    if partition.log.doomed:
+        partition.log.unlink_removed()

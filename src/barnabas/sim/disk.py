@@ -265,7 +265,10 @@ class SimDisk(Disk):
         if isinstance(found, Folder) and self._may_sync(path):
             found.sync()
 
-    def sync_filesystem(self, path: str) -> None:
+    def can_sync_filesystem(self) -> bool:
+        return True
+
+    def sync_filesystem(self, fd: int, path: str) -> None:
         if self._may_sync(path):
             _sync_all(self._platter.root)
 

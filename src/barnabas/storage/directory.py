@@ -95,6 +95,15 @@ class DataDirectory:
             self.disk.write_whole(str(self.path / CLEAN_SHUTDOWN), marker.encode())
         self._lock = None
 
+    def can_sync_all(self) -> bool:
+        return self.disk.can_sync_filesystem()
+
+    def sync_all(self) -> None:
+        """Everything written so far is on disk, whoever wrote it. The lock has been open for as long as the directory,
+        so a write that failed in that time is told, also when nobody asked about its file."""
+        assert self._lock is not None
+        self.disk.sync_filesystem(self._lock.fd, str(self.path))
+
     def _marked_epoch(self) -> int:
         try:
             found = json.loads(self.disk.read_whole(str(self.path / CLEAN_SHUTDOWN)) or b"{}")

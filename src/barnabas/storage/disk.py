@@ -16,6 +16,7 @@ import ctypes
 import errno
 import fcntl
 import os
+import re
 import shutil
 
 _libc = ctypes.CDLL(None, use_errno=True)  # Python has fsync and sync, but not the one between them
@@ -179,14 +180,18 @@ class Disk:
             finally:
                 os.close(fd)
 
-    def sync_filesystem(self, path: str) -> None:
-        """One flush for everything on the file system of this folder: for a node that closes thousands of logs."""
-        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            if _libc.syncfs(fd) != 0:
-                raise StorageFatal(path, f"syncfs failed: {os.strerror(ctypes.get_errno())}")
-        finally:
-            os.close(fd)
+    def can_sync_filesystem(self) -> bool:
+        """syncfs(2) tells of failed writes since Linux 5.8; an older one, or a system without it, is not relied on."""
+        release = re.match(r"(\d+)\.(\d+)", os.uname().release)
+        if release is None or os.uname().sysname != "Linux" or not hasattr(_libc, "syncfs"):
+            return False
+        return (int(release[1]), int(release[2])) >= (5, 8)
+
+    def sync_filesystem(self, fd: int, path: str) -> None:
+        """One flush for everything on the file system of this file: for a node that closes thousands of logs. Any write
+        there that failed since the file was opened is an error."""
+        if _libc.syncfs(fd) != 0:
+            raise StorageFatal(path, f"syncfs failed: {os.strerror(ctypes.get_errno())}")
 
     def read_whole(self, path: str) -> bytes | None:
         """The whole of a small file, None when there is none."""

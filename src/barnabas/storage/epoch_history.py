@@ -8,6 +8,7 @@ the last one is compared at each opening, and where it disagrees all of them are
 import logging
 from typing import TYPE_CHECKING
 
+from barnabas.storage import flushing
 from barnabas.storage.damage import Damaged
 from barnabas.storage.walk import scan
 from barnabas.wire.batch import HEADER_BYTES, read_header
@@ -26,7 +27,9 @@ def make_fit(log: "Log") -> None:
         return  # whoever reads there finds out
     if last is None or last == log.epochs.latest:
         return
-    logger.warning(
+    small = not log.epochs.on_disk and flushing.is_small(log)  # a clean stop writes none for such a log
+    logger.log(
+        logging.DEBUG if small else logging.WARNING,
         "%s: the history of its leaders ends with epoch %d, its records with %d: read from them anew",
         log.folder,
         log.epochs.latest,

@@ -14,7 +14,7 @@ UNDEFINED = -1
 
 
 class LeaderEpochs:
-    __slots__ = ("_disk", "_path", "dirty", "entries", "latest")
+    __slots__ = ("_disk", "_path", "dirty", "entries", "latest", "on_disk")
 
     def __init__(self, disk: Disk, path: str) -> None:
         self._disk = disk
@@ -22,9 +22,11 @@ class LeaderEpochs:
         self.entries: list[tuple[int, int]] = []  # (epoch, first offset), both ascending
         self.latest = UNDEFINED
         self.dirty = False
+        self.on_disk = False  # there is a file, right or wrong
 
     def load(self) -> None:
         """What the file says, up to the first entry that does not ascend."""
+        self.on_disk = True
         for fields in read_lines(self._disk, self._path) or ():
             try:
                 epoch, start_offset = (int(field) for field in fields)
@@ -40,6 +42,7 @@ class LeaderEpochs:
         if not self.dirty:
             return False
         self.dirty = False
+        self.on_disk = True
         try:
             write_lines(self._disk, self._path, (f"{epoch} {start}" for epoch, start in list(self.entries)), sync=sync)
         except Exception:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from barnabas.storage.log import Log
 
 
+SMALL_BYTES = 16 * 1024
+
+
 def flush(log: "Log") -> int:
     """Everything appended before the call is on disk when it returns; gives the offset up to which."""
     end_offset = log.log_end_offset
@@ -68,26 +71,39 @@ def take_snapshot(log: "Log") -> None:
         log.folder_dirty = True
 
 
+def is_small(log: "Log") -> bool:
+    """Whether an opening can as well read all of the log as the files beside it. Most partitions of a node with
+    thousands of them are like that, and to make these files for each is most of what a clean stop costs."""
+    return log.size_bytes <= SMALL_BYTES and len(log.segments) == 1 and not log.bases[0] and not log.log_start_offset
+
+
 def close(log: "Log", *, sync: bool) -> None:
     """Bring the folder to a state that a clean opening can trust."""
     if log.closed:
         return
     if log.failure is None:
-        take_snapshot(log)
+        take_snapshot(log)  # of a small log too: one with a damaged batch can be opened all the same
+        small = is_small(log)
         active = log.active_segment
-        if active.on_disk:
+        if active.on_disk and not (small and active.has_no_index_entry):
             active.write_indexes()
             log.unsynced_paths += [active.offset_index.path, active.time_index.path]
         if sync:
             log.recovery_point = flush(log)
         else:
-            log.epochs.write(sync=False)
+            if not (small and not log.epochs.on_disk):
+                log.epochs.write(sync=False)
             log.recovery_point = log.log_end_offset
     let_go(log)
     if sync:
-        for doomed in log.doomed:
-            doomed.segment.unlink()
-        log.doomed = []  # else the next opening removes them
+        unlink_removed(log)
+
+
+def unlink_removed(log: "Log") -> None:
+    """Of a closed log that is on disk; else the next opening would find them left over."""
+    for doomed in log.doomed:
+        doomed.segment.unlink()
+    log.doomed = []
 
 
 def delete(log: "Log") -> None:

@@ -276,8 +276,11 @@ class Log(LogState):
 
     def close(self, *, sync: bool = True) -> None:
         """The next opening may be a clean one. With sync=False the caller flushes the file system once for many logs
-        (`Disk.sync_filesystem`) before it says that it stopped cleanly."""
+        (`Disk.sync_filesystem`) before it says that it stopped cleanly, and then calls `unlink_removed`."""
         flushing.close(self, sync=sync)
+
+    def unlink_removed(self) -> None:
+        flushing.unlink_removed(self)
 
     def let_go(self) -> None:
         """Refuse appends and drop every descriptor; the folder stays as it is. Slices on their way still end well."""

@@ -148,6 +148,10 @@ class Segment:
         self.offset_index.write(create=sealed)
         self.time_index.write(create=sealed)
 
+    @property
+    def has_no_index_entry(self) -> bool:
+        return not len(self.offset_index) and not len(self.time_index)
+
     def cut(self, position: int) -> None:
         """End the file at this batch boundary."""
         if self.on_disk:

@@ -1,0 +1,102 @@
+"""A clean stop with many open partitions: one flush of the file system, and the marker only after it."""
+
+from pathlib import Path
+
+import pytest
+
+from barnabas.broker.ground import Ground
+from barnabas.broker.node import Node
+from barnabas.storage.disk import Disk, StorageFatal
+
+from .cluster import Cluster, run
+from .test_replication import batch, create, produce
+
+PARTITIONS = 60
+
+
+class Recording(Disk):
+    """Real files, and a list of every flush."""
+
+    def __init__(self) -> None:
+        self.flushed: list[str] = []
+        self.together = True
+        self.fails = False
+
+    def sync(self, fd: int, path: str) -> None:
+        self.flushed.append(path)
+        super().sync(fd, path)
+
+    def can_sync_filesystem(self) -> bool:
+        return self.together and super().can_sync_filesystem()
+
+    def sync_filesystem(self, fd: int, path: str) -> None:
+        self.flushed.append("everything")
+        if self.fails:
+            raise StorageFatal(path, "syncfs failed: Input/output error")
+        super().sync_filesystem(fd, path)
+
+
+class RecordingGround(Ground):
+    def __init__(self) -> None:
+        self.recording = self.disk = Recording()
+
+
+async def filled(tmp_path: Path, ground: RecordingGround) -> tuple[Cluster, Node]:
+    cluster = Cluster(tmp_path, 1)
+    cluster.grounds[1] = ground
+    await cluster.start()
+    await create(cluster, partitions=PARTITIONS)
+    node = await cluster.controller()
+    for index in range(PARTITIONS):
+        data = batch([b"value"] * (200 if index == 0 else 1), (7000 + index, 0, 0))  # the first one is not small
+        assert (await produce(node, data, index=index)).error_code == 0
+    ground.recording.flushed.clear()
+    return cluster, node
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_all_is_there_after_a_clean_stop(tmp_path: Path, together: bool, caplog: pytest.LogCaptureFixture) -> None:
+    async def test() -> None:
+        ground = RecordingGround()
+        ground.recording.together = together
+        cluster, _ = await filled(tmp_path, ground)
+        await cluster.stop()
+        flushed = ground.recording.flushed
+        segments = {path for path in flushed if path.endswith(".log") and "/t-" in path}
+        marker = [number for number, path in enumerate(flushed) if ".kafka_cleanshutdown" in path]
+        if together:
+            assert not segments and flushed.count("everything") == 1 and len(flushed) < 15, flushed
+            assert flushed.index("everything") < marker[0]
+        else:  # a system whose syncfs does not tell of failed writes: each log for itself
+            assert len(segments) == PARTITIONS and marker[0] > flushed.index(max(segments, key=flushed.index))
+        caplog.clear()
+        await cluster.start()
+        try:
+            node = await cluster.controller()
+            assert node.data.clean
+            for index in range(PARTITIONS):
+                partition = node.partitions.get("t", index)
+                assert partition is not None
+                assert partition.log.log_end_offset == (200 if index == 0 else 1)
+                assert [entry.producer_id for entry in partition.producers.entries()] == [7000 + index]
+                assert partition.log.report.quiet
+                assert [entry[1] for entry in partition.log.epochs.entries][:1] == [0]
+            assert not caplog.records
+        finally:
+            cluster.drop()
+
+    caplog.set_level("WARNING")
+    run(test)
+
+
+def test_without_the_flush_there_is_no_marker(tmp_path: Path) -> None:
+    async def test() -> None:
+        ground = RecordingGround()
+        _, node = await filled(tmp_path, ground)
+        ground.recording.fails = True
+        with pytest.raises(StorageFatal):
+            await node.stop()
+        assert not (tmp_path / "1" / ".kafka_cleanshutdown").exists()
+        node.data.close(clean=False)
+
+    run(test)
