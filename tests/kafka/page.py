@@ -37,7 +37,7 @@ def made(verdicts: Sequence[Verdict], table: Sequence[KafkaClass]) -> str:
     return "\n".join(
         [
             f"{total['passed']} pass, {total['failed']} fail, {total['skipped']} are skipped."
-            " A test counts once for each kind of cluster that it asks for.",
+            " A test counts once for each kind of cluster that it ran on (`--quick`: one).",
             "",
             "| class | pass | fail | skip | why not |",
             "|---|---|---|---|---|",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -22,7 +23,7 @@ from pathlib import Path
 
 from tests.kafka.page import write_page
 from tests.kafka.table import KafkaClass, read_table
-from tests.kafka.verdict import Verdict, judge, read_runs
+from tests.kafka.verdict import Outcome, Verdict, judge, read_runs
 from tests.support.paths import ROOT
 
 LIBS, CLASSES, RESULTS = (ROOT / ".kafka" / name for name in ("test-libs", "test-classes", "test-results"))
@@ -86,7 +87,12 @@ def chosen(arguments: argparse.Namespace) -> list[tuple[KafkaClass, str]]:
 def recorded() -> list[Verdict]:
     """The last results of every class that was ever run whole on this machine."""
     rows = [row for row in read_table() if not row.not_run]
-    return [judge(row, read_runs(RESULTS / f"{row.simple_name}.jsonl"), 0) for row in rows]
+    return [judge(row, _kept(row, read_runs(RESULTS / f"{row.simple_name}.jsonl")), 0) for row in rows]
+
+
+def _kept(row: KafkaClass, runs: list[Outcome]) -> list[Outcome]:
+    """Without the tests that are no longer run."""
+    return [run for run in runs if re.fullmatch(row.methods, run.method)]
 
 
 def main() -> int:
