@@ -19,11 +19,12 @@ from barnabas.wire.batch import HEADER_BYTES, iter_batches, read_header
 from barnabas.wire.codec import ProtocolError
 from barnabas.wire.compression import Codec, compress, decompress
 from barnabas.wire.deep import Rules, prepare, run
-from barnabas.wire.frames import next_frame
+from barnabas.wire.frames import frame_end
 from barnabas.wire.headers import read_request_header, request_header
 from barnabas.wire.produce import parse_produce
 from barnabas.wire.records import iter_records
 from barnabas.wire.validate import validate_for_produce
+from tests.fuzz.connections import received
 from tests.fuzz.inputs import random_batch, request_seeds, spoil
 
 TOTAL = int(os.environ.get("BARNABAS_FUZZ", "200000"))
@@ -57,10 +58,17 @@ def headers(rng: random.Random) -> list[tuple[Callable[[bytes], Any], bytes]]:
 
 def frames(rng: random.Random) -> list[tuple[Callable[[bytes], Any], bytes]]:
     def cut(data: bytes) -> None:
-        found = next_frame(bytearray(data), 0, len(data), 1 << 16)
-        assert found is None or 4 <= found[0] <= found[1] <= len(data)
+        behind = frame_end(bytearray(data), 0, len(data), 1 << 16)
+        assert behind == 0 or 12 <= behind <= (1 << 16) + 4
 
-    return [(cut, len(body).to_bytes(4) + body) for _, _, body in request_seeds(rng, each=1)]
+    def receive(data: bytes) -> None:
+        """The connection itself, with the bytes in pieces: what it handles lies whole within what came."""
+        handled = received(data, rng)
+        assert sum(4 + len(frame) for frame in handled) <= len(data)
+
+    frames = [len(body).to_bytes(4) + body for _, _, body in request_seeds(rng, each=1)]
+    runs = [b"".join(rng.choices(frames, k=rng.randrange(1, 5))) for _ in range(50)]
+    return [(cut, frame) for frame in frames] + [(receive, run) for run in runs]
 
 
 def batches(rng: random.Random) -> list[tuple[Callable[[bytes], Any], bytes]]:

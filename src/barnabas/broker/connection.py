@@ -16,20 +16,17 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from struct import Struct
 from typing import TYPE_CHECKING
 
 from barnabas.broker.writer import Piece, SocketWriter, TransportWriter
 from barnabas.model import limits
 from barnabas.wire.errors import ProtocolError
+from barnabas.wire.frames import LENGTH_BYTES, frame_end
 
 if TYPE_CHECKING:
     from barnabas.broker.listener import Listener
 
 log = logging.getLogger(__name__)
-
-_FRAME_SIZE = Struct(">i")
-_HEADER_MIN_BYTES = 8  # api key, api version, correlation id
 
 Reply = bytes | Sequence[Piece] | None
 """The bytes of a whole answer, or its pieces; None for a request that has no answer (acks=0)."""
@@ -50,6 +47,7 @@ class Connection(asyncio.BufferedProtocol):
     def __init__(self, listener: "Listener") -> None:
         self._listener = listener
         self._dispatch = listener.dispatcher.handle
+        self._loop_time = listener.loop_time
         self._shared = listener.receive_buffer
         self._request_max_bytes = listener.request_max_bytes
         self._kept = memoryview(b"")  # a buffer of our own, only while a frame is incomplete or held up
@@ -119,7 +117,7 @@ class Connection(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         if self.closed:
             return
-        self.last_active = self._listener.loop_time()
+        self.last_active = self._loop_time()
         self._inside = True
         try:
             if self._kept_bytes:
@@ -145,20 +143,16 @@ class Connection(asyncio.BufferedProtocol):
 
     def _handle_frames(self, view: memoryview, position: int, end: int) -> int:
         """Handle the whole frames in view[position:end]; gives the position after the last one handled."""
-        while end - position >= 4 and self._task is None:
-            size = _FRAME_SIZE.unpack_from(view, position)[0]
-            if size < _HEADER_MIN_BYTES or size > self._request_max_bytes:
-                self.refuse(f"a frame of {size} bytes (the limit is {self._request_max_bytes})")
-                return end
-            frame_end = position + 4 + size
-            if frame_end > end:
+        while self._task is None:
+            behind = frame_end(view, position, end, self._request_max_bytes)
+            if not behind or behind > end:
                 break
-            result = self._dispatch(self, view[position + 4 : frame_end])
+            result = self._dispatch(self, view[position + LENGTH_BYTES : behind])
             if type(result) is bytes and not self._slots:
                 self._out.append(result)
             elif result is not None:
                 self._take(result)
-            position = frame_end
+            position = behind
             if self.closed:
                 return end
         return position
@@ -183,7 +177,7 @@ class Connection(asyncio.BufferedProtocol):
     def _make_room(self) -> None:
         """Room for the first kept frame, grown by doubling so that a claimed size alone allocates little."""
         have = self._kept_bytes
-        self._frame_bytes = max(4 + _FRAME_SIZE.unpack_from(self._kept)[0], have) if have >= 4 else 4
+        self._frame_bytes = max(frame_end(self._kept, 0, have, self._request_max_bytes) or LENGTH_BYTES, have)
         wanted = min(self._frame_bytes, max(have * 2, limits.KEPT_FIRST_BYTES))
         if len(self._kept) < wanted:
             if not self._memory.may_grow(self, wanted - len(self._kept)):

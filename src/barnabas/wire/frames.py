@@ -1,7 +1,7 @@
-"""Cutting frames out of a connection's buffer: four bytes of length, then the message.
+"""Cutting frames out of what a connection has received: four bytes of length, then the message.
 
-Refuses a negative length and one over the limit before anything is allocated for it; Kafka's broker closes the
-connection then, and so does ours. A length of zero is left to the header parser, which refuses it as too short.
+Refuses, before anything is allocated, a length over the limit and one too short for the header of a request; Kafka's
+broker closes the connection then, and so does ours. broker/connection.py cuts every frame by `frame_end`.
 """
 
 from struct import Struct
@@ -9,20 +9,16 @@ from struct import Struct
 from barnabas.wire.errors import ProtocolError
 
 LENGTH_BYTES = 4
-_LENGTH = Struct(">i")
+HEADER_MIN_BYTES = 8  # api key, api version, correlation id
+_length_at = Struct(">i").unpack_from
 
 
-def next_frame(buffer: bytearray | memoryview, start: int, end: int, max_bytes: int) -> tuple[int, int] | None:
-    """(first byte, byte after the last) of the message whose length stands at `start`; None until it is all there."""
-    wanted = frame_bytes(buffer, start, end, max_bytes)
-    return None if start + wanted > end else (start + LENGTH_BYTES, start + wanted)
-
-
-def frame_bytes(buffer: bytearray | memoryview, start: int, end: int, max_bytes: int) -> int:
-    """Bytes of the frame at `start`, its length field included; four as long as the length itself is not there."""
+def frame_end(buffer: bytes | bytearray | memoryview, start: int, end: int, max_bytes: int) -> int:
+    """The byte after the frame whose length stands at `start`, whether or not it has arrived; 0 while the length itself
+    has not. The message begins LENGTH_BYTES behind `start`."""
     if end - start < LENGTH_BYTES:
-        return LENGTH_BYTES
-    length: int = _LENGTH.unpack_from(buffer, start)[0]
-    if length < 0 or length > max_bytes:
-        raise ProtocolError(f"a frame of {length} bytes, {max_bytes} are allowed")
-    return LENGTH_BYTES + length
+        return 0
+    length: int = _length_at(buffer, start)[0]
+    if HEADER_MIN_BYTES <= length <= max_bytes:
+        return start + LENGTH_BYTES + length
+    raise ProtocolError(f"a frame of {length} bytes (the limit is {max_bytes})")
