@@ -164,7 +164,8 @@ class Dispatcher:
         if self._is_forwarded(context.api_key, request):
             return await self._forwarded(frame, request, context)
         body = await self._body_of(request, context)
-        return _framed(await large_requests.encode(self._node.read_threads, body, context), context)
+        data = await large_requests.encode(self._node.read_threads, body, context, len(frame))
+        return _framed(data, context)
 
     def _is_forwarded(self, api_key: int, request: Any) -> bool:
         return api_key in FORWARDED and not self._node.controller.is_active and not _is_local(api_key, request)

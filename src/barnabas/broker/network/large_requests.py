@@ -91,25 +91,36 @@ async def handle(request: Any, context: RequestContext, answer: Callable[[Any], 
     return whole | {parts.answers: found}
 
 
-async def encode(threads: Executor, body: Body, context: RequestContext) -> bytes:
+async def encode(threads: Executor, body: Body, context: RequestContext, request_bytes: int = 0) -> bytes:
+    """In a thread when it is much: many items, or an answer to a request that was large."""
     if isinstance(body, bytes):
         return body
     many = sum(len(value) for value in body.values() if isinstance(value, list))
-    if many <= _THREAD_ITEMS:
+    if many <= _THREAD_ITEMS and request_bytes < LARGE_REQUEST_THREAD_BYTES:
         return encode_response(context.api_key, context.api_version, body)
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(threads, encode_response, context.api_key, context.api_version, body)
 
 
+class Turns:
+    """For work in nested loops: `await turns.next()` now and then lets others in when it is time."""
+
+    def __init__(self) -> None:
+        self._until = time.perf_counter() + _PART_SECONDS
+
+    async def next(self) -> None:
+        if time.perf_counter() > self._until:
+            await asyncio.sleep(0)
+            self._until = time.perf_counter() + _PART_SECONDS
+
+
 async def in_turns(items: Iterable[Item], work: Callable[[Item], Done]) -> list[Done]:
     """What `work` makes of each, with pauses in which the loop serves others."""
     found: list[Done] = []
-    until = time.perf_counter() + _PART_SECONDS
+    turns = Turns()
     for item in items:
         found.append(work(item))
-        if time.perf_counter() > until:
-            await asyncio.sleep(0)
-            until = time.perf_counter() + _PART_SECONDS
+        await turns.next()
     return found
 
 
@@ -133,6 +144,9 @@ def _pieces(items: list[Any], parts: Parts) -> Iterator[tuple[Any, bool]]:
         for each in getattr(item, parts.inner):
             inner[getattr(each, parts.inner_key) if parts.inner_key else each] = each
     for item, by_key in merged.values():
+        if len(by_key) == len(getattr(item, parts.inner)) <= _INNER_ITEMS:
+            yield item, False
+            continue
         inner_items = list(by_key.values())
         for at in range(0, max(len(inner_items), 1), _INNER_ITEMS):
             piece = msgspec.structs.replace(item, **{parts.inner: inner_items[at : at + _INNER_ITEMS]})

@@ -1,0 +1,165 @@
+"""For each served API the largest and most repetitive request its decoder accepts, against a real node: what it costs
+the node in CPU, memory and bytes sent has a ceiling relative to the request, no callback holds the loop, and a good
+client beside it is served.
+
+BARNABAS_AMPLIFY sets the size of a request in bytes; `make test` runs 128 KiB, `BARNABAS_AMPLIFY=1000000` all of it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+
+from barnabas.model.limits import LOOP_BUDGET_MS, REQUEST_ELEMENTS_MAX
+from barnabas.wire.apis import SERVED
+from tests.limits.amplified import GROUP, TOPIC, Case, cases, served_with_arrays
+from tests.support.members import until
+from tests.support.servers import BarnabasNode
+from tests.support.wire import API_VERSIONS, METADATA, WireClient, await_group_coordinator, create_topic
+
+pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("hostile")]
+SIZE = int(os.environ.get("BARNABAS_AMPLIFY", str(128 * 1024)))
+MIB = 1 << 20
+
+
+class Ceiling(NamedTuple):
+    """Of one request. CPU and memory beside what any request of this size costs to receive and decode."""
+
+    cpu_seconds_per_mib: float = 3.0
+    answer_per_byte: float = 12.0  # bytes sent for each received: an error text stands for a name of two letters
+    memory_per_byte: float = 150.0  # a decoded name is an object of 60 bytes, and an item of the answer a dict
+    hold_ms: int = 150  # what the watchdog may report; three times the budget, for a machine with other work
+
+
+# Where an API may cost more, and why.
+CEILINGS: dict[str, Ceiling] = {
+    # Read by a parser of its own, and records are judged by tests of their own.
+    "produce": Ceiling(cpu_seconds_per_mib=5.0, answer_per_byte=16.0, memory_per_byte=300.0, hold_ms=1_500),
+    "create_topics": Ceiling(hold_ms=400),  # a whole request is one decision of the controller
+    "create_partitions": Ceiling(hold_ms=400),
+    "delete_topics": Ceiling(hold_ms=400),
+    "elect_leaders": Ceiling(hold_ms=400),
+    "alter_partition_reassignments": Ceiling(hold_ms=400),
+    "describe_quorum": Ceiling(answer_per_byte=16.0, hold_ms=250),
+    "add_partitions_to_txn": Ceiling(hold_ms=400),  # one transaction is one decision of its coordinator
+    "offset_fetch": Ceiling(hold_ms=300),  # one group is asked whole
+}
+NOT_ASKED = {"unregister_broker", "remove_raft_voter"}  # nothing to repeat, and the node would be gone
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[BarnabasNode, bytes]]:
+    node = BarnabasNode(tmp_path_factory.mktemp("amplified"))
+    try:
+        node.start()
+        with WireClient(node.bootstrap) as client:
+            create_topic(client, TOPIC)
+            await_group_coordinator(client)
+            asked = [{"name": TOPIC, "topic_id": bytes(16)}]
+            body = {"topics": asked, "allow_auto_topic_creation": False, "include_topic_authorized_operations": False}
+            found = client.call(METADATA, 12, body)["topics"][0]["topic_id"]
+            for api in served_with_arrays():  # what is imported and compiled once is not the request's cost
+                for case in cases(api, 200, REQUEST_ELEMENTS_MAX, found) if api.name not in NOT_ASKED else ():
+                    ask(client.address, case)
+        time.sleep(3)  # what that held is written down
+        yield node, found
+        assert node.alive(), f"the node died\n{node.tail()}"
+        assert "Traceback" not in node.tail(100_000)
+    finally:
+        node.stop()
+
+
+def ask(address: tuple[str, int], case: Case) -> int:
+    """Bytes of the answer; 0 when the connection was closed instead."""
+    with socket.create_connection(address, 60) as client:
+        try:
+            client.sendall(case.frame)
+            head = client.recv(4, socket.MSG_WAITALL)
+            if len(head) < 4:
+                return 0
+            left = size = struct.unpack(">i", head)[0]
+            while left:
+                left -= len(client.recv(min(left, MIB)))
+        except ConnectionError:
+            return 0
+    return int(size)
+
+
+class GoodClient(threading.Thread):
+    """Asks for versions again and again and notes the longest it had to wait."""
+
+    def __init__(self, bootstrap: str) -> None:
+        super().__init__(daemon=True)
+        self.client = WireClient(bootstrap, 60)
+        self.waits: list[float] = []
+        self.done = threading.Event()
+
+    def run(self) -> None:
+        while not self.done.is_set():
+            began = time.perf_counter()
+            self.client.call(API_VERSIONS, 0, {})
+            self.waits.append(time.perf_counter() - began)
+            self.done.wait(0.005)
+
+
+def holds(node: BarnabasNode) -> dict[str, Any]:
+    return json.loads((node.data / "status.json").read_bytes())["loop"]["apis"]
+
+
+@pytest.mark.parametrize("name", [api.name for api in served_with_arrays() if api.name not in NOT_ASKED])
+def test_what_one_request_costs(name: str, target: tuple[BarnabasNode, bytes]) -> None:
+    node, topic_id = target
+    api = next(api for api in SERVED.values() if api.name == name)
+    ceiling = CEILINGS.get(name, Ceiling())
+    before_holds = holds(node).get(name, {"holds": 0, "worst_ms": 0})
+    good = GoodClient(node.bootstrap)
+    good.start()
+    worst = []
+    try:
+        for case in cases(api, SIZE, REQUEST_ELEMENTS_MAX, topic_id):
+            size = len(case.frame)
+            (_reset_peak(node), time.sleep(0.02))
+            cpu, memory = node.cpu_seconds(), node.rss_bytes()
+            answered = ask(good.client.address, case)
+            spent, grown = node.cpu_seconds() - cpu, _peak(node) - memory
+            worst.append(f"{case.name}: {spent:.2f} s of CPU, {answered} bytes answered, {grown / MIB:.0f} MiB")
+            assert spent <= 0.1 + ceiling.cpu_seconds_per_mib * size / MIB, worst[-1]
+            assert answered <= 65_536 + ceiling.answer_per_byte * size, worst[-1]
+            assert grown <= 16 * MIB + ceiling.memory_per_byte * size, worst[-1]
+    finally:
+        good.done.set()
+        good.join(60)
+    assert good.waits, "the good client was not served at all"
+    if max(good.waits) * 1000 > LOOP_BUDGET_MS:  # somebody waited: was it the loop, or the machine?
+        until(lambda: time.time() * 1000 - _written_ms(node) < 60_000, "the status is there", 10)
+        time.sleep(2.5)
+        after = holds(node).get(name, {"holds": 0, "worst_ms": 0})
+        if after["holds"] > before_holds["holds"]:
+            assert after["worst_ms"] <= max(ceiling.hold_ms, before_holds["worst_ms"]), (after, worst)
+
+
+def _written_ms(node: BarnabasNode) -> int:
+    return int(json.loads((node.data / "status.json").read_bytes())["written_ms"])
+
+
+def _reset_peak(node: BarnabasNode) -> None:
+    with open(f"/proc/{node.pid}/clear_refs", "w") as file:
+        file.write("5")
+
+
+def _peak(node: BarnabasNode) -> int:
+    with open(f"/proc/{node.pid}/status") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM"))
+
+
+def test_every_api_with_a_list_is_asked() -> None:
+    assert len(served_with_arrays()) >= 45
+    assert GROUP and {api.name for api in served_with_arrays()} >= CEILINGS.keys()
