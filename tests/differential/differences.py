@@ -69,9 +69,9 @@ DELIBERATE: list[Known] = [
         "a compressed batch is never opened for an ordinary produce, so only its reader finds it damaged",
     ),
     Known(
-        "fetch v13: what was written to produced",
-        "*.records(?).max_timestamp",
-        "a producer's own word for its newest record is taken; Kafka reads every record",
+        "describe_configs *: three resources, one twice, one unknown",
+        "results",
+        "a resource named twice is described once: a small request must not make a large answer",
     ),
     Known(
         "offset_fetch *: three groups",
