@@ -12,6 +12,10 @@ from barnabas.core.raft.log import EMPTY
 from barnabas.core.raft.messages import BatchSummary
 
 
+class CutThroughBatch(AssertionError):
+    """A log is cut between batches."""
+
+
 @dataclass(frozen=True)
 class Batch:
     base_offset: int
@@ -133,4 +137,5 @@ def _apply(batches: list[Batch], change: int | Batch) -> None:
 def _truncate(batches: list[Batch], end_offset: int) -> None:
     while batches and batches[-1].base_offset >= end_offset:
         batches.pop()
-    assert not batches or batches[-1].last_offset < end_offset, f"cut through a batch at {end_offset}"
+    if batches and batches[-1].last_offset >= end_offset:
+        raise CutThroughBatch(f"cut through a batch at {end_offset}")

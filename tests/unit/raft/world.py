@@ -27,7 +27,7 @@ from barnabas.core.raft.roles import Leader
 from barnabas.model.ids import ZERO_UUID
 from tests.unit.raft.bytes_between import answer_through_codec, through_codec
 from tests.unit.raft.faults import ALWAYS, FAULTS, add_voter, remove_voter
-from tests.unit.raft.ledger import Ledger, Violation
+from tests.unit.raft.ledger import ANSWERS, ONE_COMMITTED_VALUE, PROGRESS, Ledger, Violation
 from tests.unit.raft.member import Member, directory
 
 TIMEOUTS = {
@@ -180,7 +180,7 @@ class World:
         problem: str | None = "nothing happened"
         while problem:
             if self.now_ms >= end_ms:
-                raise Violation(f"after {quiet_ms} ms without faults: {problem}")
+                raise Violation(PROGRESS, f"after {quiet_ms} ms without faults: {problem}")
             self.run_until(self.now_ms + 50)
             problem = self._disagreement()
             if problem is None and not proposed:
@@ -195,7 +195,7 @@ class World:
         for member in self.members.values():
             waiting = len(member.node.role.parked) if isinstance(member.node.role, Leader) else 0
             if len(member.open) > waiting + 1:
-                raise Violation(f"{member.name} owes {len(member.open)} answers")
+                raise Violation(ANSWERS, f"{member.name} owes {len(member.open)} answers")
 
     def _disagreement(self) -> str | None:
         leaders = [member for member in self.members.values() if isinstance(member.node.role, Leader)]
@@ -241,7 +241,7 @@ class World:
         assert done.offset is not None
         batch = next((found for found in self.ledger.committed.values() if found.last_offset == done.offset), None)
         if batch is None or batch.values != done.token:
-            raise Violation(f"{member.name} answers {done}, committed is {batch}")
+            raise Violation(ONE_COMMITTED_VALUE, f"{member.name} answers {done}, committed is {batch}")
 
     def ask_admin(self, request: Request) -> None:
         leader = self.leader()
