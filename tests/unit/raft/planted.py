@@ -19,7 +19,6 @@ from barnabas.core.raft import (
     snapshots,
     voters,
 )
-
 from tests.unit.raft.ledger import (
     BELOW_HIGH_WATERMARK,
     COMMITTED_ON_MAJORITY,
@@ -31,8 +30,8 @@ from tests.unit.raft.ledger import (
     ONE_LEADER,
     ONE_VOTE,
     PROGRESS,
-    VOTERS_OF_THE_LOG,
     VOTE_ON_DISK,
+    VOTERS_OF_THE_LOG,
     WHOLE_BATCHES,
 )
 

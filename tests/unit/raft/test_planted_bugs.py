@@ -1,6 +1,7 @@
-"""The tests are tested: each planted bug is found by the worlds, by the invariant that it breaks; another exception is a
-failure of this test, for it says that the world fell over the bug instead of seeing what it does. The seed that found it first is tried first; when the
-world has changed since, others are (RAFT_BUG_SEEDS=3000 for as many; then write the new seed down in planted.py).
+"""The tests are tested: each planted bug is found by the worlds, by an invariant that it breaks. Any other exception
+fails the test: the world fell over the bug instead of seeing what it does. The seed that found it first is tried first;
+when the world has changed since, others are (RAFT_BUG_SEEDS=3000 for as many; then write the new seed down in
+planted.py).
 """
 
 import os
