@@ -39,7 +39,7 @@ bench: $(DEV_STAMP)  ## side by side with Apache Kafka; writes docs/performance.
 	@$(BIN)/python -m bench $(ARGS)
 
 sim: $(DEV_STAMP)  ## the simulated world: SEED=7 replays one seed, SEEDS=1000 runs many
-	@$(BIN)/barnabas sim $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),100) --workers $(or $(WORKERS),2))
+	@$(BIN)/barnabas sim $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),100) --workers $(or $(WORKERS),2)) $(ARGS)
 
 bugs: $(DEV_STAMP)  ## mistakes planted in the node's code: the simulated world finds each
 	@$(BIN)/pytest -n 2 tests/sim/test_planted_bugs.py $(ARGS)

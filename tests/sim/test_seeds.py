@@ -5,7 +5,8 @@ More: `make sim SEEDS=10000`, `barnabas sim --nodes 3 --seeds 10000 --workers 2`
 
 import pytest
 
-from barnabas.sim.run import run_seed
+from barnabas.sim.run import Verdict, run_seed
+from barnabas.sim.targeted import TARGETED
 
 ALONE = (*range(1, 28), 56, 177, 243)
 """Thirty seeds of one node; the last three found a fault of the node once, and stay."""
@@ -15,6 +16,9 @@ CLUSTERS = tuple(range(1, 71))
 bits) found faults once."""
 
 STRETCH = 5
+TARGETED_SEEDS = (1, 2, 3, 4, 25)
+"""Of each targeted scenario; they are those by which planted bugs are found, and others."""
+
 RUNS = [(1, ALONE[i : i + STRETCH]) for i in range(0, len(ALONE), STRETCH)] + [
     (3, CLUSTERS[i : i + STRETCH]) for i in range(0, len(CLUSTERS), STRETCH)
 ]
@@ -22,9 +26,17 @@ RUNS = [(1, ALONE[i : i + STRETCH]) for i in range(0, len(ALONE), STRETCH)] + [
 
 @pytest.mark.parametrize(("nodes", "seeds"), RUNS, ids=str)
 def test_seeds(nodes: int, seeds: tuple[int, ...]) -> None:
-    broken = [verdict for seed in seeds if not (verdict := run_seed(seed, nodes=nodes)).ok]
+    _all_hold([run_seed(seed, nodes=nodes) for seed in seeds], f"--nodes {nodes}")
+
+
+@pytest.mark.parametrize("name", TARGETED)
+def test_targeted_seeds(name: str) -> None:
+    _all_hold([run_seed(seed, targeted=name) for seed in TARGETED_SEEDS], f"--scenario {name}")
+
+
+def _all_hold(verdicts: list[Verdict], options: str) -> None:
+    broken = [verdict for verdict in verdicts if not verdict.ok]
     assert not broken, "\n".join(
-        f"barnabas sim --nodes {nodes} --seed {verdict.seed}\n  "
-        + "\n  ".join([*verdict.problems[:5], *verdict.story[-20:]])
+        f"barnabas sim {options} --seed {verdict.seed}\n  " + "\n  ".join([*verdict.problems[:5], *verdict.story[-20:]])
         for verdict in broken
     )

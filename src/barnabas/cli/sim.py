@@ -26,6 +26,10 @@ def sim(
     seeds: Annotated[int, typer.Option("--seeds", metavar="N", help="Run so many seeds.", min=1)] = 100,
     first: Annotated[int, typer.Option("--first", metavar="N", help="The first of them.", min=0)] = 1,
     nodes: Annotated[int, typer.Option("--nodes", metavar="N", help="Nodes of the simulated cluster.", min=1)] = 1,
+    scenario: Annotated[
+        str,
+        typer.Option("--scenario", metavar="NAME", help="A scenario that aims at one promise; 'list' names them."),
+    ] = "",
     workers: Annotated[int, typer.Option("--workers", "-w", metavar="N", help="Processes.", min=1)] = 1,
     bug: Annotated[
         str | None, typer.Option("--bug", metavar="NAME", help="Plant this bug, to see it found; 'list' names them.")
@@ -41,11 +45,19 @@ def sim(
       barnabas sim --seed 7
       barnabas sim --nodes 3 --seed 7
       barnabas sim --seeds 1000 --workers 2
+      barnabas sim --scenario pairs --seeds 50
       barnabas sim --bug fsync-skipped --seeds 50
     """
     from barnabas.sim.bugs import BUGS
     from barnabas.sim.many import run_seeds
+    from barnabas.sim.targeted import TARGETED
 
+    if scenario == "list":
+        for name in TARGETED:
+            say(name)
+        return
+    if scenario and scenario not in TARGETED:
+        raise usage(f"there is no scenario {scenario!r}", "See: barnabas sim --scenario list")
     if bug == "list":
         for planted in BUGS.values():
             say(f"{planted.name:24} {planted.story}")
@@ -56,14 +68,14 @@ def sim(
     tally = _Tally(len(chosen))
     failed: list[Verdict] = []
     with tally:
-        for verdict in run_seeds(chosen, min(workers, len(chosen)), bug, nodes):
+        for verdict in run_seeds(chosen, min(workers, len(chosen)), bug, nodes, scenario):
             tally.add(verdict)
             if not verdict.ok:
                 failed.append(verdict)
                 if bug is not None:
                     break
     for verdict in failed[:3]:
-        _tell(verdict, bug, nodes)
+        _tell(verdict, bug, nodes, scenario)
     say(tally.line(len(failed)))
     if seed is not None:
         say(paint(f"trace {failed[0].digest if failed else tally.digest}", "dim"))
@@ -71,14 +83,14 @@ def sim(
         raise typer.Exit(FAILED)
 
 
-def _tell(verdict: Verdict, bug: str | None, nodes: int) -> None:
+def _tell(verdict: Verdict, bug: str | None, nodes: int, scenario: str) -> None:
     say(paint(f"seed {verdict.seed} broke:", "red"))
     for problem in verdict.problems[:10]:
         say(f"  {problem}")
     say(paint("what happened:", "bold"))
     for line in verdict.story[-_STORY_LINES:]:
         say(f"  {line}")
-    many = f" --nodes {nodes}" if nodes > 1 else ""
+    many = (f" --nodes {nodes}" if nodes > 1 else "") + (f" --scenario {scenario}" if scenario else "")
     say(f"replay: barnabas sim{many} --seed {verdict.seed}{f' --bug {bug}' if bug else ''}")
 
 

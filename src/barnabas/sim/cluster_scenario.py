@@ -6,6 +6,7 @@ a coordinator's partition.
 """
 
 from random import Random
+from typing import ClassVar
 
 from barnabas.model.errors import ErrorCode
 from barnabas.sim import look
@@ -25,6 +26,8 @@ REPLICAS = 3
 
 
 class ClusterScenario(Scenario):
+    replicas: ClassVar[dict[str, int]] = {}  # topic: how many it has, where that is not REPLICAS
+
     def __init__(self, seed: int) -> None:
         random = self.random = Random(seed ^ 0xC1A5)
         self.kinds: list[type[Fault]] = random.sample(_KINDS, random.randint(1, 6))
@@ -55,13 +58,21 @@ class ClusterScenario(Scenario):
         tx = flushed if PowerLossOfAll in self.kinds else random.choice((shape, shape, flushed))
         self.topics = {"flushed": (2, flushed), "plain": (1, shape), "tx": (2, tx), "copies": (1, tx)}
 
+    def prepare(self, world: World) -> None:
+        super().prepare(world)
+        for name, (_, configs) in self.topics.items():
+            least = configs.get("min.insync.replicas", self.settings["min.insync.replicas"])
+            world.min_insync[name] = min(int(least), self.replicas.get(name, REPLICAS))
+
     def begin(self, world: World) -> None:
+        replicas = self.replicas
+
         class Setup(Workload):
             topics = self.topics
 
             async def step(self) -> None:
                 for name, (partitions, configs) in self.topics.items():
-                    code = await create_topic(self.client, name, partitions, configs, REPLICAS)
+                    code = await create_topic(self.client, name, partitions, configs, replicas.get(name, REPLICAS))
                     if code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
                         return
                 self.finishing = True

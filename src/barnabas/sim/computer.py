@@ -193,6 +193,7 @@ class Computer:
         process = self.process
         assert process is not None
         _ = self.last_broker_epoch  # to be remembered
+        self.world.committed.ends(self)
         self.world.loop.kill(process)
         self.world.network.process_died(process, silently=silently)
         self.world.corpses.append((process, self.node))

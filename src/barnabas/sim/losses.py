@@ -41,6 +41,11 @@ class Losses:
     def is_recovering(self, number: int) -> bool:
         return number in self._recovering
 
+    def is_unregistered(self, number: int, broker_epoch: int) -> bool:
+        """Was it struck, and has it not registered since? Then the controller cannot know of it yet."""
+        struck_in = self._recovering.get(number)
+        return struck_in is not None and broker_epoch <= struck_in
+
     def disk_may_go(self) -> bool:
         """Is every record on every disk that should have it?"""
         return not self.single_copies and not self._recovering and self._in_sync(None)

@@ -46,7 +46,7 @@ class File:
                 if not isinstance(change, int) and (number == len(kept) - 1 or random.random() < 0.05):
                     position, data = change
                     if random.random() < 0.7:
-                        change = (position, data[: random.randint(0, len(data))])
+                        change = (position, _torn(data, random))
                 _apply(self.stable, change)
         self.live = bytearray(self.stable)
 
@@ -85,6 +85,13 @@ class Folder:
         self.live = dict(self.stable)
         for _, inner in sorted(self.live.items()):
             inner.lose_power(random)
+
+
+def _torn(data: bytes, random: Random) -> bytes:
+    """The beginning of a write. The file ends there, or, where the file system had journaled the new size before the
+    data was written, it is as long as it should be and zeros follow."""
+    kept = data[: random.randint(0, len(data))]
+    return kept if random.random() < 0.5 else kept + bytes(len(data) - len(kept))
 
 
 def _apply(data: bytearray, change: Change) -> None:

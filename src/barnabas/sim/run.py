@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 
 from barnabas.sim import look
 from barnabas.sim.checkers import CHECKERS, Final, inside, s4_decision_first, s8_work_goes_on, s9_nothing_left
-from barnabas.sim.cluster_scenario import ClusterScenario
+from barnabas.sim.cluster_scenario import REPLICAS, ClusterScenario
 from barnabas.sim.computer import Computer
 from barnabas.sim.history import Partition
 from barnabas.sim.scenario import QUIET_SECONDS, Scenario
 from barnabas.sim.story import tell
+from barnabas.sim.targeted import TARGETED
 from barnabas.sim.workloads.reader import Reader
 from barnabas.sim.world import World
 
@@ -37,10 +38,17 @@ class Verdict:
         return not self.problems
 
 
-def run_seed(seed: int, bug: Callable[[], AbstractContextManager[None]] = nullcontext, nodes: int = 1) -> Verdict:
-    """Run one seed; `bug` plants a fault in the node's own code, to test the tests."""
+def run_seed(
+    seed: int, bug: Callable[[], AbstractContextManager[None]] = nullcontext, nodes: int = 1, targeted: str = ""
+) -> Verdict:
+    """Run one seed; `bug` plants a fault in the node's own code, to test the tests. `targeted` names a scenario of
+    targeted.py, which needs three nodes."""
     begun = time.perf_counter()
-    scenario = Scenario(seed) if nodes == 1 else ClusterScenario(seed)
+    scenario: Scenario
+    if targeted:
+        scenario, nodes = TARGETED[targeted](seed), max(nodes, REPLICAS)
+    else:
+        scenario = Scenario(seed) if nodes == 1 else ClusterScenario(seed)
     world = World(seed, nodes, scenario.settings)
     scenario.prepare(world)
     with world, bug():

@@ -55,6 +55,7 @@ class World:
         self.health = Health(self)
         self.work_goes_on = WorkGoesOn(self)
         self.topics: dict[str, int] = {}  # what the scenario writes to, and how many partitions it has
+        self.min_insync: dict[str, int] = {}  # topic: on how many replicas an acknowledged record has to be
         self.excuses = 0  # faults that are on and make errors in the log normal
         self.computers: list[Computer] = []
         voters = ",".join(f"{number}@10.0.0.{number}:{PORT}" for number in range(1, nodes + 1))

@@ -13,4 +13,12 @@ def _make(right: Any) -> Any:
     return read
 
 
-BUG = Bug("any-replica-leads", "unclean elections although nobody asked for them", Rules, "_read", _make, nodes=3)
+BUG = Bug(
+    "any-replica-leads",
+    "unclean elections although nobody asked for them",
+    Rules,
+    "_read",
+    _make,
+    nodes=3,
+    scenario="pairs",
+)

@@ -14,6 +14,7 @@ class Bug:
     attribute: str
     make: Callable[[Any], Any]  # the wrong one, from the right one
     nodes: int = 1  # how many nodes it takes to matter
+    scenario: str = ""  # the targeted scenario that reaches it (targeted.py); "": the general one does
 
     @contextmanager
     def planted(self) -> Iterator[None]:

@@ -17,4 +17,12 @@ def _make(right: Any) -> Any:
     return fetched
 
 
-BUG = Bug("former-life-counts", "progress of a broker's former life counts", LeaderState, "fetched", _make, nodes=3)
+BUG = Bug(
+    "former-life-counts",
+    "progress of a broker's former life counts",
+    LeaderState,
+    "fetched",
+    _make,
+    nodes=3,
+    scenario="cut-logs",
+)

@@ -10,4 +10,12 @@ def _make(right: Any) -> Any:
     return property(lambda self: 1)
 
 
-BUG = Bug("min-isr-ignored", "commits with one replica in sync", LeaderState, "effective_min_insync", _make, nodes=3)
+BUG = Bug(
+    "min-isr-ignored",
+    "commits with one replica in sync",
+    LeaderState,
+    "effective_min_insync",
+    _make,
+    nodes=3,
+    scenario="pairs",
+)

@@ -14,4 +14,12 @@ def _make(right: Any) -> Any:
     return register_broker
 
 
-BUG = Bug("power-loss-unnoticed", "who lost power stays in sync", Controller, "register_broker", _make, nodes=3)
+BUG = Bug(
+    "power-loss-unnoticed",
+    "who lost power stays in sync",
+    Controller,
+    "register_broker",
+    _make,
+    nodes=3,
+    scenario="cut-logs",
+)

@@ -17,4 +17,12 @@ def _make(right: Any) -> Any:
     return check
 
 
-BUG = Bug("stale-leader-obeyed", "the controller obeys a leader of an old epoch", alterations, "_check", _make, nodes=3)
+BUG = Bug(
+    "stale-leader-obeyed",
+    "the controller obeys a leader of an old epoch",
+    alterations,
+    "_check",
+    _make,
+    nodes=3,
+    scenario="late-leaders",
+)

@@ -1,0 +1,80 @@
+"""Scenarios that aim at one promise each, as swarm testing does: few kinds of faults, settings and topics chosen so
+that the rare coincidence is common. The general scenario (cluster_scenario.py) has everything and meets these seldom.
+
+| name           | what is common in it                                                                             |
+|----------------|--------------------------------------------------------------------------------------------------|
+| `pairs`        | topics of two replicas: one that is down leaves one, which may or may not acknowledge alone      |
+| `cut-logs`     | followers that lose the end of their log and catch up slowly, while leaders are killed           |
+| `late-leaders` | leaders that are cut off, replaced, and heard again                                              |
+"""
+
+from typing import ClassVar
+
+from barnabas.sim.cluster_scenario import ClusterScenario
+from barnabas.sim.faults.base import Fault
+from barnabas.sim.faults.calm_kill import CalmKill
+from barnabas.sim.faults.clean_restart import CleanRestart
+from barnabas.sim.faults.kill import Kill
+from barnabas.sim.faults.links import Slow
+from barnabas.sim.faults.pause import Pause
+from barnabas.sim.faults.power_loss import PowerLoss
+from barnabas.sim.faults.replicas_in_turn import CutLog, InTurn, LateLeader
+from barnabas.sim.world import World
+
+
+class Targeted(ClusterScenario):
+    aims: ClassVar[tuple[type[Fault], ...]]  # one of these is always there
+    beside: ClassVar[tuple[type[Fault], ...]]  # and these at times
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        random = self.random
+        self.kinds = [*self.aims, *random.sample(self.beside, random.randint(0, len(self.beside)))]
+        self.loses_unflushed = any(kind.loses_unflushed for kind in self.kinds)
+        self.fault_seconds = 30.0
+        self.settings |= {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
+
+
+class Pairs(Targeted):
+    aims = (InTurn,)
+    beside = (Kill, CleanRestart, CalmKill, Pause)
+    replicas: ClassVar[dict[str, int]] = {"flushed": 2, "plain": 2, "copies": 2}
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        count, configs = self.topics["plain"]
+        self.topics["plain"] = (count, configs | {"min.insync.replicas": "1"})
+
+    def prepare(self, world: World) -> None:
+        super().prepare(world)
+        world.losses.single_copies = True
+
+
+class CutLogs(Targeted):
+    aims = (CutLog,)
+    beside = (Kill, PowerLoss, Slow)
+    replicas: ClassVar[dict[str, int]] = {"plain": 2, "tx": 2}
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.settings |= {
+            "replica.fetch.max.bytes": "300",  # a batch or two: whoever comes back is behind for a while
+            "replica.lag.time.max.ms": "30000",
+            "log.flush.offset.checkpoint.interval.ms": "60000",
+        }
+        self.settings.pop("log.flush.interval.messages", None)
+        self.all_flushed = False
+        shape = {"internal.segment.bytes": "1000000"}  # a closed segment is flushed
+        self.topics |= {"plain": (1, shape), "tx": (2, shape), "copies": (1, shape)}
+
+
+class LateLeaders(Targeted):
+    aims = (LateLeader,)
+    beside = (Kill, Slow, Pause)
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.settings["replica.lag.time.max.ms"] = "1500"
+
+
+TARGETED: dict[str, type[Targeted]] = {"pairs": Pairs, "cut-logs": CutLogs, "late-leaders": LateLeaders}
