@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from barnabas.broker.connection import Connection
+from barnabas.broker.network import descriptors
 from barnabas.broker.network.request_memory import RequestMemory
 from barnabas.model import limits
 
@@ -45,6 +46,7 @@ class Listener:
         self.connections: dict[Connection, None] = {}  # in the order they came
         self._by_address: Counter[str] = Counter()
         self._connections_max = limits.CONNECTIONS_MAX
+        self._connections_why = "max.connections"
         self._per_address_max: int | None = None
         self._idle_seconds = idle_ms / 1000
         self._sockets: list[socket.socket] = []
@@ -54,6 +56,9 @@ class Listener:
     def limit(self, connections_max: int, per_address_max: int | None) -> None:
         """`max.connections` and, where somebody set it, `max.connections.per.ip`; both may change while we listen."""
         self._connections_max = min(connections_max, limits.CONNECTIONS_MAX)
+        files = descriptors.connections_max()
+        self._connections_why = "open files, ulimit -n" if files < self._connections_max else "max.connections"
+        self._connections_max = min(self._connections_max, files)
         self._per_address_max = per_address_max
 
     def bind(self, host: str, port: int) -> tuple[str, int]:
@@ -80,7 +85,7 @@ class Listener:
         self.connections[connection] = None
         self._by_address[connection.client_host] += 1
         if len(self.connections) > self._connections_max:
-            return f"the node has {self._connections_max} connections already (max.connections)"
+            return f"the node has {self._connections_max} connections already ({self._connections_why})"
         most = self._most_from(connection.client_host)
         if self._by_address[connection.client_host] > most:
             return f"this address has {most} connections already (max.connections.per.ip)"

@@ -71,9 +71,11 @@ def _quick_imports() -> Iterator[None]:
 
 async def _serve(make: type[Node], settings: Settings, options: UpOptions, data: Path) -> int:
     from barnabas.broker.listener import CannotListen
+    from barnabas.broker.network.descriptors import raise_limit
     from barnabas.model.errors import KafkaError
     from barnabas.storage.directory import DirectoryError
 
+    raise_limit()
     node = make(settings, data)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

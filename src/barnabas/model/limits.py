@@ -23,6 +23,7 @@ OPENED_AT_ONCE_MAX = 2  # large batches opened at a time, each up to DECOMPRESS_
 
 # --- connections ----------------------------------------------------------------------------------------------------
 CONNECTIONS_MAX = 10_000  # sockets of one node
+CONNECTIONS_LOW = 1_000  # fewer than these for want of descriptors, and the start says so
 CONNECTIONS_PER_ADDRESS_MAX = 1_000  # one runaway client cannot take them all
 CONNECTION_QUEUED_MAX_BYTES = 64 * 1024 * 1024  # answers waiting for a client that does not read; then reading stops
 NODE_QUEUED_MAX_BYTES = 512 * 1024 * 1024  # the same over all connections

@@ -18,6 +18,8 @@ import fcntl
 import os
 import re
 import shutil
+from collections.abc import Callable
+from typing import TypeVar
 
 _libc = ctypes.CDLL(None, use_errno=True)  # Python has fsync and sync, but not the one between them
 
@@ -25,7 +27,9 @@ _PROBE_EVERY_BYTES = 128 * 1024  # the kernel reads ahead in steps of this size
 _WARM_CHUNK_BYTES = 1024 * 1024
 _byte = bytearray(1)
 
-FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})  # an append may fail with these and the log goes on
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+SHORTAGE = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR})  # of the process or the machine
+PASSING = FULL | SHORTAGE  # nothing is wrong with the disk: a write may fail with these and the log goes on
 
 
 _CACHESTAT_FROM_BYTES = 512 * 1024  # below it a few reads of one byte are cheaper
@@ -63,6 +67,27 @@ class ColdRead(Exception):
     """These bytes are not in the page cache: reading them would wait for the disk."""
 
 
+_T = TypeVar("_T")
+_ATTEMPTS = 4
+_give_back: list[Callable[[], bool]] = []  # how idle files are closed when there are no descriptors left (files.py)
+
+
+def with_descriptor(call: Callable[[], _T]) -> _T:
+    """Do what needs a descriptor; when the process has none left, idle segment files are closed first."""
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return call()
+        except OSError as error:
+            if error.errno not in (errno.EMFILE, errno.ENFILE) or not any(give() for give in _give_back):
+                raise
+    return call()
+
+
+def gives_back(give: Callable[[], bool]) -> None:
+    """`give` closes files that can be opened again; True when it did."""
+    _give_back.append(give)
+
+
 class OpenFile:
     """One descriptor, closed with its last reference."""
 
@@ -87,7 +112,7 @@ class Disk:
 
     def open(self, path: str, *, write: bool = False, create: bool = False) -> OpenFile:
         flags = (os.O_RDWR if write else os.O_RDONLY) | (os.O_CREAT if create else 0) | os.O_CLOEXEC
-        return OpenFile(os.open(path, flags, 0o644))
+        return OpenFile(with_descriptor(lambda: os.open(path, flags, 0o644)))
 
     def no_wait(self) -> "Disk":
         """A door to the same files that raises `ColdRead` instead of waiting for a read."""
@@ -145,7 +170,7 @@ class Disk:
 
     def scan(self, directory: str) -> dict[str, int]:
         """Every plain file of a folder with its size."""
-        with os.scandir(directory) as entries:
+        with with_descriptor(lambda: os.scandir(directory)) as entries:
             return {entry.name: entry.stat().st_size for entry in entries if entry.is_file(follow_symlinks=False)}
 
     def folders(self, directory: str) -> list[str]:
@@ -198,7 +223,7 @@ class Disk:
     def sync_directory(self, path: str) -> None:
         """Names survive a power loss only when their folder was flushed too."""
         with contextlib.suppress(FileNotFoundError):
-            fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            fd = with_descriptor(lambda: os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
             try:
                 os.fsync(fd)
             except OSError as error:
@@ -222,7 +247,7 @@ class Disk:
     def read_whole(self, path: str) -> bytes | None:
         """The whole of a small file, None when there is none."""
         try:
-            with open(path, "rb") as file:
+            with with_descriptor(lambda: open(path, "rb")) as file:
                 return file.read()
         except FileNotFoundError:
             return None

@@ -47,6 +47,7 @@ def flush(log: "Log") -> int:
         raise
     except OSError as error:
         if error.errno not in FULL:
+            log.folder_dirty, log.parent_dirty = log.folder_dirty or new_names, new_folder  # for whoever tries again
             raise
         # No room for the epochs: what they are about is not counted as flushed, and the next flush tries again.
         log.folder_dirty, log.parent_dirty = True, new_folder

@@ -22,7 +22,7 @@ from barnabas.storage import flushing, opening, reading, recovery, retention, sw
 from barnabas.storage.cleaner import CleaningResult
 from barnabas.storage.config import LogConfig
 from barnabas.storage.damage import Damage
-from barnabas.storage.disk import DISK, FULL, Disk, OpenFile, StorageFatal
+from barnabas.storage.disk import DISK, PASSING, Disk, OpenFile, StorageFatal
 from barnabas.storage.files import FILES, FilePool
 from barnabas.storage.log_state import LogState
 from barnabas.storage.offset_index import ENTRY_BYTES as INDEX_ENTRY_BYTES
@@ -149,7 +149,7 @@ class Log(LogState):
         except OSError:
             logger.exception("could not cut a partial write from %s", segment.path)
         try:
-            if error.errno in FULL:
+            if error.errno in PASSING:
                 raise error
             self.fail(f"write failed: {error.strerror}")
             raise StorageFatal(segment.path, f"write failed: {error.strerror}") from error

@@ -46,7 +46,7 @@ from barnabas.core.raft.messages import Request, Response
 from barnabas.core.raft.roles import Resigned
 from barnabas.core.raft.view import QuorumView
 from barnabas.model.errors import ErrorCode, KafkaError
-from barnabas.storage.disk import FULL
+from barnabas.storage.disk import PASSING
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
@@ -224,7 +224,7 @@ class QuorumDriver:
         if error is None:
             self._head_persisted = True
             self._go_on()
-        elif isinstance(error, OSError) and error.errno in FULL:
+        elif isinstance(error, OSError) and error.errno in PASSING:
             self._wait_for_room(error)
         else:
             self.stop_node(error)
@@ -235,7 +235,7 @@ class QuorumDriver:
             try:
                 self._write(changes[self._head_written])
             except OSError as error:
-                if error.errno not in FULL:
+                if error.errno not in PASSING:
                     raise
                 self._wait_for_room(error)
                 return False

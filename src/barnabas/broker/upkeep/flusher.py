@@ -2,17 +2,24 @@
 
 fsync runs in a thread, one at a time for each partition. A partition that asks again while its fsync runs is synced
 once more afterwards, and that one call covers everything appended in between. A failed fsync is fatal for the data
-directory (the kernel may have dropped the pages it could not write), so it is handed to the node, which stops.
+directory (the kernel may have dropped the pages it could not write), so it is handed to the node, which stops. That
+there was no descriptor or no memory for it is no failure of the disk: it is tried again, and meanwhile nothing that was
+to be flushed counts as flushed.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Protocol
 
+from barnabas.storage.disk import SHORTAGE
 from barnabas.storage.log import Log
 from barnabas.storage.log_state import NOT_CUT
 
+log = logging.getLogger(__name__)
+
+_RETRY_FIRST_SECONDS, _RETRY_LAST_SECONDS = 0.1, 5.0
 THREADS = 4  # partitions synced at the same time; disks gain little beyond
 
 
@@ -32,6 +39,8 @@ class Flusher:
         self._again: set[Flushable] = set()
         self._then: dict[Flushable, Callable[[], None]] = {}
         self._on_fatal = on_fatal
+        self._backoff: dict[Flushable, float] = {}  # seconds, of those that could not be flushed the last time
+        self._closed = False
 
     def request(self, partition: Flushable, then: Callable[[], None] | None = None) -> None:
         """Make what the partition holds now durable; it hears of it through `flushed`, and `then` is called."""
@@ -43,6 +52,8 @@ class Flusher:
             self._start(partition)
 
     def _start(self, partition: Flushable) -> None:
+        if self._closed:
+            return
         self._running.add(partition)
         partition.log.cut_to = NOT_CUT
         work = asyncio.get_running_loop().run_in_executor(self._pool, partition.log.flush)
@@ -53,9 +64,12 @@ class Flusher:
         if done.cancelled():
             return
         if error := done.exception():
-            if not partition.deleted:
+            if isinstance(error, OSError) and error.errno in SHORTAGE and not partition.deleted:
+                self._try_again(partition, error)
+            elif not partition.deleted:
                 self._on_fatal(error)
             return
+        self._backoff.pop(partition, None)
         # What was cut off meanwhile, and perhaps written anew, is not what was flushed.
         partition.flushed(min(done.result(), partition.log.cut_to))
         if partition in self._again:
@@ -64,5 +78,14 @@ class Flusher:
         elif partition in self._then:
             self._then.pop(partition)()
 
+    def _try_again(self, partition: Flushable, error: OSError) -> None:
+        backoff = self._backoff.get(partition, 0.0)
+        if not backoff:
+            log.error("a log cannot be flushed yet: %s. It is tried again. Raise the limit (ulimit -n).", error)
+        self._backoff[partition] = backoff = min(max(backoff * 2, _RETRY_FIRST_SECONDS), _RETRY_LAST_SECONDS)
+        self._running.add(partition)  # whoever asks meanwhile waits for it
+        asyncio.get_running_loop().call_later(backoff, self._start, partition)
+
     def close(self) -> None:
+        self._closed = True
         self._pool.shutdown(wait=True)
