@@ -64,8 +64,8 @@ class DataDirectory:
     def open(cls, path: Path, *, disk: Disk = DISK, new_id: Callable[[], bytes] = new_uuid) -> "DataDirectory":
         """Make the directory when it is not there, lock it, read who it belongs to. The clean-shutdown marker is taken
         away at once: from here on, a stop that does not put it back was not clean."""
-        _refuse_kafkas(path, disk)
         try:
+            _refuse_kafkas(path, disk)
             if disk.make_directory(str(path)):
                 disk.sync_directory(str(path.absolute().parent))  # else a power loss takes the whole of it
             lock = disk.open(str(path / ".lock"), write=True, create=True)

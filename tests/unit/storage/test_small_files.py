@@ -184,9 +184,13 @@ def test_a_directory_that_cannot_be_made_is_one_clear_line(tmp_path: Path) -> No
         DataDirectory.open(tmp_path / "file" / "data")
 
 
-def test_a_kafka_meta_properties_is_understood_and_a_damaged_one_refused(tmp_path: Path) -> None:
+def test_the_order_of_meta_properties_is_free_and_a_damaged_one_or_kafkas_is_refused(tmp_path: Path) -> None:
     meta = tmp_path / "meta.properties"
-    meta.write_text("#\n#Sun Nov 15\nnode.id=3\ndirectory.id=vO0O8dAuS9-CcuZUIniDEA\nversion=1\ncluster.id=abc\n")
+    text = "node.id=3\ndirectory.id=vO0O8dAuS9-CcuZUIniDEA\nversion=1\ncluster.id=abc\n"
+    meta.write_text(f"#\n#Sun Nov 15\n{text}")
+    with pytest.raises(DirectoryError, match="was written by Apache Kafka"):
+        DataDirectory.open(tmp_path)
+    meta.write_text(text)
     directory = DataDirectory.open(tmp_path)
     assert (directory.cluster_id, directory.node_id) == ("abc", 3)
     directory.close(clean=False)
