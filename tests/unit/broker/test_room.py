@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from .cluster import Cluster, run, until
 from .small_disk import SmallGround
 from .test_replication import batch, create, isr, leader_of, produce, produced, same
@@ -37,7 +39,7 @@ def test_others_lead_while_a_disk_is_full(tmp_path: Path) -> None:
     run(test)
 
 
-def test_whoever_is_alone_stays(tmp_path: Path) -> None:
+def test_whoever_is_alone_stays(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async def test() -> None:
         cluster = Cluster(tmp_path, 1, broker_heartbeat_interval_ms="100")
         ground = cluster.grounds[1] = SmallGround()
@@ -49,6 +51,8 @@ def test_whoever_is_alone_stays(tmp_path: Path) -> None:
             ground.small.full = True
             assert (await produce(node, batch([b"b"]))).error_code != 0
             assert node.disk_space.is_lacking
+            assert "producers are refused, reads are served until there is" in caplog.text
+            assert "others lead" not in caplog.text
             ground.small.full = False
             assert await produced(cluster, batch([b"c"])) == 1
             assert not node.disk_space.is_lacking

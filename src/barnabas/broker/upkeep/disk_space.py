@@ -24,7 +24,13 @@ class DiskSpace:
         """Something could not be written. From any thread."""
         if error.errno in FULL and not self._ran_out:
             self._ran_out = True
-            log.error("there is no room on the disk of %s: others lead until there is", self._node.data_dir)
+            meanwhile = "others lead" if self._node.has_successor else "producers are refused, reads are served"
+            log.error(
+                "there is no room on the disk of %s: %s until there is. Delete what is not needed, shorten "
+                "retention.ms or use a larger disk.",
+                self._node.data_dir,
+                meanwhile,
+            )
 
     @property
     def is_lacking(self) -> bool:
