@@ -1,7 +1,9 @@
 """The node's clock: wall time that runs steadily.
 
-Deadlines (sessions, delays, expiry) must not jump when the machine's clock is set, so the wall time read at the start
-is carried on by the monotonic clock. Timestamps stamped on records are wall time, read anew.
+Deadlines in memory (sessions, delays, timeouts) must not jump when the machine's clock is set, so they use a steady
+clock: the wall time read at the start, carried on by the monotonic clock. It is as wrong as the machine's clock was
+then, for the life of the process, so nothing that is persisted may come from it: what is written down is wall time,
+read anew, and turned into a deadline when it is read back (core/wall_time.py).
 """
 
 import time
@@ -24,6 +26,10 @@ class Clock:
 
     def steady_ms(self) -> int:
         return int(self._start_ms + source.monotonic() * 1000)
+
+    def wall_of(self, steady_ms: int) -> int:
+        """What the machine's clock says at this steady time, as it is set now."""
+        return steady_ms + wall_ms() - self.steady_ms()
 
 
 def wall_ms() -> int:

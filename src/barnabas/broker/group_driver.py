@@ -39,7 +39,8 @@ class GroupDriver(Coordinators["GroupShard"]):
 
         if self._budget is None:
             self._budget = MetadataBudget(self._metadata_bytes)
-        return GroupShard(self._config(), self._node.topics_view, self._node.ground.random(), self._budget)
+        node = self._node
+        return GroupShard(self._config(), node.topics_view, node.ground.random(), self._budget, node.clock.wall_of)
 
     def _metadata_bytes(self) -> int:
         return sum(hosted.machine.metadata_bytes() for hosted in self._hosted.values())

@@ -42,7 +42,13 @@ class TxnDriver(Coordinators["TxnShard"]):
         from barnabas.core.txn.shard import TxnShard
 
         groups = self._node.groups
-        return TxnShard(self._config(), partition.leader_epoch, self._node.producer_ids.take_now, groups.index_of)
+        return TxnShard(
+            self._config(),
+            partition.leader_epoch,
+            self._node.producer_ids.take_now,
+            groups.index_of,
+            self._node.clock.wall_of,
+        )
 
     def ask(self, transactional_id: str, request: Any, context: RequestContext) -> "Answer | Token":
         """One request about one transactional id. Raises KafkaError when this node does not coordinate it."""

@@ -32,7 +32,9 @@ def _apply(world: World, key: RecordKey, value: bytes | None) -> None:
         if value is None:
             world.offsets.remove(key.group_id, key.name, key.partition)
         else:
-            world.offsets.put(key.group_id, key.name, key.partition, decode_offset(value))
+            kept = decode_offset(value)
+            world.wall.read(kept.commit_timestamp_ms)
+            world.offsets.put(key.group_id, key.name, key.partition, kept)
     elif key.kind is Kind.CLASSIC_GROUP:
         if value is not None:
             world.groups[key.group_id] = ClassicGroup.from_value(key.group_id, decode_classic_group(value))

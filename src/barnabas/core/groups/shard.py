@@ -15,7 +15,7 @@ the log. Clients look for the coordinator again and retry; members found in the 
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from barnabas.core.groups import admin
@@ -38,15 +38,26 @@ from barnabas.core.groups.requests import HANDLERS
 from barnabas.core.groups.sizes import group_bytes
 from barnabas.core.groups.topics import TopicsView
 from barnabas.core.groups.world import World
+from barnabas.core.wall_time import WallTime
 from barnabas.model.errors import ErrorCode, KafkaError
 
 
 class GroupShard:
     def __init__(
-        self, config: GroupConfig, topics: TopicsView, rng: random.Random, budget: MetadataBudget | None = None
+        self,
+        config: GroupConfig,
+        topics: TopicsView,
+        rng: random.Random,
+        budget: MetadataBudget | None = None,
+        wall_of: Callable[[int], int] | None = None,
     ) -> None:
-        """`budget` is the node's, for what members say of themselves; without it there is no such limit."""
+        """`budget` is the node's, for what members say of themselves; without it there is no such limit.
+
+        `wall_of` says what the wall clock shows at a `now_ms`, which is steady; without it they are the same.
+        """
         self._world = World(config, topics, rng, budget=budget)
+        if wall_of is not None:
+            self._world.wall = WallTime(wall_of)
 
     def metadata_bytes(self) -> int:
         """What the members of this shard's groups keep in memory of what they said, roughly."""
@@ -96,13 +107,14 @@ class GroupShard:
         world = self._begin(now_ms)
         for group_id in world.offsets.group_ids():
             # Offsets without a group record: a "simple" group, there by its offsets alone.
-            world.groups.setdefault(group_id, ClassicGroup(group_id, now_ms))
+            world.groups.setdefault(group_id, ClassicGroup(group_id, world.wall.stamp_ms))
         for group in list(world.groups.values()):
             if isinstance(group, ClassicGroup):
                 load_classic(world, group)
             else:
                 load_consumer(world, group)
         forget_stale_topics(world)
+        world.wall.believed_ms()
         arm_expiry(world)
         return world.take_effects()
 
@@ -145,4 +157,5 @@ class GroupShard:
     def _begin(self, now_ms: int) -> World:
         # The clock of a step never runs backwards, whatever the driver's does.
         self._world.now_ms = max(self._world.now_ms, now_ms)
+        self._world.wall.begin(self._world.now_ms)
         return self._world

@@ -17,6 +17,7 @@ from barnabas.core.groups.offsets.store import OffsetStore
 from barnabas.core.groups.records.keys import Kind, RecordKey
 from barnabas.core.groups.timers import Timers
 from barnabas.core.groups.topics import TopicsView
+from barnabas.core.wall_time import WallTime
 from barnabas.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class World:
     topics: TopicsView
     rng: random.Random
     now_ms: int = 0
+    wall: WallTime = field(default_factory=WallTime)  # for what is written into records
     timers: Timers = field(default_factory=Timers)
     groups: dict[str, Group] = field(default_factory=dict)
     offsets: OffsetStore = field(default_factory=OffsetStore)

@@ -70,7 +70,7 @@ def _add(
         raise KafkaError(ErrorCode.INVALID_TXN_STATE, f"the prepared transaction of {name!r} can only be ended")
     if transaction.state is TxnState.ONGOING and partitions <= transaction.partitions:
         return
-    world.save(transaction.with_partitions(partitions, world.now_ms, client_version))
+    world.save(transaction.with_partitions(partitions, world.wall.stamp_ms, client_version))
 
 
 def _verify(world: World, item: Any, producer: tuple[int, int]) -> list[dict[str, Any]]:

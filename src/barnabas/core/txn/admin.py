@@ -31,7 +31,7 @@ def list_transactions(world: World, request: Any, info: RequestInfo, token: obje
         return (
             (not request.producer_id_filters or transaction.producer_id in request.producer_id_filters)
             and (not request.state_filters or transaction.state in states)
-            and (longer_than_ms < 0 or world.now_ms - transaction.start_ms > longer_than_ms)
+            and (longer_than_ms < 0 or world.wall.clock_ms - transaction.start_ms > longer_than_ms)
             and (pattern is None or pattern.fullmatch(transaction.transactional_id) is not None)
         )
 

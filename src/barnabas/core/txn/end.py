@@ -46,7 +46,7 @@ def _end_old(world: World, transaction: Transaction, request: Any) -> None:
     if transaction.state.is_prepared:
         raise concurrent()
     if transaction.state is TxnState.ONGOING:
-        world.end(transaction.prepared(request.committed, world.now_ms))
+        world.end(transaction.prepared(request.committed, world.wall.stamp_ms))
     elif transaction.state is not _COMPLETE[request.committed]:
         raise _wrong_state(transaction)
 
@@ -63,7 +63,7 @@ def _end_with_bump(world: World, transaction: Transaction, request: Any) -> tupl
         raise _wrong_state(transaction)
     world.end_with_bump(transaction, commit=request.committed)
     after = world.transactions[transaction.transactional_id]
-    return (after if after.state.is_idle else after.completed(world.now_ms)).client_producer
+    return (after if after.state.is_idle else after.completed(world.wall.stamp_ms)).client_producer
 
 
 def _is_repeated(transaction: Transaction, request: Any) -> bool:

@@ -47,9 +47,9 @@ def init_producer_id(world: World, request: Any, info: RequestInfo, token: objec
     if transaction.state is TxnState.ONGOING:
         ongoing = (transaction.producer_id, transaction.producer_epoch)
         two_phase = bool(request.enable2_pc)
-        world.save(transaction.kept_for(producer, world.now_ms, last_epoch=last_epoch, two_phase=two_phase))
+        world.save(transaction.kept_for(producer, world.wall.stamp_ms, last_epoch=last_epoch, two_phase=two_phase))
     else:
-        world.save(transaction.initialized(producer, timeout_ms, world.now_ms, last_epoch=last_epoch))
+        world.save(transaction.initialized(producer, timeout_ms, world.wall.stamp_ms, last_epoch=last_epoch))
     answer = {"error_code": 0, "producer_id": producer[0], "producer_epoch": producer[1]}
     if info.api_version >= 6:
         answer |= {"ongoing_txn_producer_id": ongoing[0], "ongoing_txn_producer_epoch": ongoing[1]}

@@ -7,8 +7,8 @@
     shard.replay(key, value); effects = shard.loaded(now_ms)     before all of it, from the partition's log
 
 Every token given to `handle` is answered exactly once, in the effects of that call: nothing is parked here. State moves
-when a record is decided on; replies and markers wait until it is committed. `now_ms` is wall time that runs steadily:
-it is written into records and compared after a restart.
+when a record is decided on; replies and markers wait until it is committed. `now_ms` is a steady clock, for
+deadlines; what is written into records and compared after a restart is wall time (core/wall_time.py).
 
 When records cannot be written, memory is ahead of the log: answer held replies with NOT_COORDINATOR, do not send held
 markers, throw the shard away and replay a new one. A transaction found in PrepareX is completed then: `loaded` asks for
@@ -31,6 +31,7 @@ from barnabas.core.txn.refusals import refusal
 from barnabas.core.txn.requests import HANDLERS
 from barnabas.core.txn.transaction import Transaction
 from barnabas.core.txn.world import World
+from barnabas.core.wall_time import WallTime
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import TopicPartition
 
@@ -42,10 +43,13 @@ class TxnShard:
         coordinator_epoch: int,
         new_producer_id: Callable[[], int | None],
         offsets_partition: Callable[[str], int],
+        wall_of: Callable[[int], int] | None = None,
     ) -> None:
         """`new_producer_id` gives an id nobody else has, or None when a new block is still on its way: the client is
-        then told to come again. `offsets_partition` says where a group keeps its offsets; it may raise KafkaError."""
-        self._world = World(config, coordinator_epoch, new_producer_id, offsets_partition)
+        then told to come again. `offsets_partition` says where a group keeps its offsets; it may raise KafkaError.
+        `wall_of` says what the wall clock shows at a `now_ms`, which is steady; without it they are the same."""
+        wall = WallTime(wall_of) if wall_of is not None else WallTime()
+        self._world = World(config, coordinator_epoch, new_producer_id, offsets_partition, wall)
 
     def handle(self, request: Any, info: RequestInfo, now_ms: int, token: object) -> Effects:
         world = self._begin(now_ms)
@@ -67,6 +71,8 @@ class TxnShard:
 
     def tick(self, now_ms: int) -> Effects:
         world = self._begin(now_ms)
+        if world.expiries.is_due(world.now_ms):
+            world.expiry_clock_ms = world.wall.believed_ms()
         for sweep in (world.resends, world.timeouts, world.expiries):
             sweep.run(world.now_ms)
         return world.take_effects()
@@ -83,13 +89,15 @@ class TxnShard:
             if value is None:
                 self._world.transactions.pop(name, None)
             else:
-                self._world.transactions[name] = decode_value(name, value)
+                transaction = self._world.transactions[name] = decode_value(name, value)
+                self._world.wall.read(transaction.last_update_ms)
         except RecordError as error:
             return str(error)
         return None
 
     def loaded(self, now_ms: int) -> Effects:
         world = self._begin(now_ms)
+        world.wall.believed_ms()
         for transaction in list(world.transactions.values()):
             if transaction.state.is_prepared:
                 world.send_markers(transaction)
@@ -124,4 +132,5 @@ class TxnShard:
     def _begin(self, now_ms: int) -> World:
         # The clock of a step never runs backwards, whatever the driver's does.
         self._world.now_ms = max(self._world.now_ms, now_ms)
+        self._world.wall.begin(self._world.now_ms)
         return self._world

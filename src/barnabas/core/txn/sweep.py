@@ -20,6 +20,13 @@ class Sweep:
     def set(self, name: str, deadline_ms: int, action: Callable[[], None]) -> None:
         self._timers.set((name,), deadline_ms, action)
 
+    def is_set(self, name: str) -> bool:
+        return self._timers.is_set((name,))
+
+    def is_due(self, now_ms: int) -> bool:
+        deadline_ms = self.next_deadline_ms()
+        return deadline_ms is not None and deadline_ms <= now_ms
+
     def cancel(self, name: str) -> None:
         self._timers.cancel((name,))
 
@@ -30,8 +37,7 @@ class Sweep:
         return max(deadline_ms, self._last_run_ms + self.interval_ms)
 
     def run(self, now_ms: int) -> None:
-        deadline_ms = self.next_deadline_ms()
-        if deadline_ms is None or deadline_ms > now_ms:
+        if not self.is_due(now_ms):
             return
         self._last_run_ms = now_ms
         while (action := self._timers.pop_due(now_ms)) is not None:

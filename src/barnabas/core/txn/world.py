@@ -2,7 +2,8 @@
 
 `save` is the only way a transaction changes: it checks the move against the table, writes the record and sets the
 timers, so memory, log and timers cannot disagree. `end` decides an outcome and asks for its markers; `complete` closes
-it. Nothing in this room reads a clock: `now_ms` is set once per step.
+it. Nothing in this room reads a clock: `now_ms` (steady, for deadlines) and `wall` (for what is written into records)
+are set once per step.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,6 +17,7 @@ from barnabas.core.txn.records import encode_key, encode_value, value_version
 from barnabas.core.txn.states import MOVES, TxnState
 from barnabas.core.txn.sweep import Sweep
 from barnabas.core.txn.transaction import EPOCH_BUMP_VERSION, NO_PRODUCER_ID, Producer, Transaction
+from barnabas.core.wall_time import WallTime
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import TopicPartition
 from barnabas.model.limits import TRANSACTION_STATE_MAX_BYTES
@@ -41,11 +43,14 @@ class World:
         coordinator_epoch: int,
         new_producer_id: Callable[[], int | None],
         offsets_partition: Callable[[str], int],
+        wall: WallTime,
     ) -> None:
+        self.wall = wall
         self.config = config
         self.coordinator_epoch = coordinator_epoch
         self.offsets_partition = offsets_partition
         self.now_ms = 0
+        self.expiry_clock_ms = 0  # wall time as it is believed when ids expire
         self.transactions: dict[str, Transaction] = {}
         self.endings: dict[str, Ending] = {}
         self.timeouts = Sweep(config.transaction_abort_timed_out_transaction_cleanup_interval_ms)
@@ -107,7 +112,7 @@ class World:
     def send_markers(self, transaction: Transaction) -> None:
         name, partitions = transaction.transactional_id, transaction.partitions
         if not partitions:
-            self.save(transaction.completed(self.now_ms))
+            self.save(transaction.completed(self.wall.stamp_ms))
             return
         self._endings_so_far += 1
         sent = SendMarkers(
@@ -132,7 +137,7 @@ class World:
         if not ending.open:
             del self.endings[sent.transactional_id]
             self.resends.cancel(sent.transactional_id)
-            self.save(self.transactions[sent.transactional_id].completed(self.now_ms))
+            self.save(self.transactions[sent.transactional_id].completed(self.wall.stamp_ms))
 
     def markers_failed(self, sent: SendMarkers, partitions: Iterable[TopicPartition]) -> None:
         ending = self._ending(sent)
@@ -156,25 +161,29 @@ class World:
     def abort(self, transaction: Transaction) -> None:
         """Abort an open transaction without its producer, who is fenced by it."""
         if self.config.transaction_version < EPOCH_BUMP_VERSION and not transaction.is_kept:
-            self.end(transaction.fenced(self.now_ms))
+            self.end(transaction.fenced(self.wall.stamp_ms))
         else:
             self.end_with_bump(transaction, commit=False)
 
     def end_with_bump(self, transaction: Transaction, *, commit: bool) -> None:
         fresh = self.fresh_producer_id() if transaction.epoch_exhausted else NO_PRODUCER_ID
-        self.end(transaction.prepared_with_bump(commit, self.now_ms, fresh))
+        self.end(transaction.prepared_with_bump(commit, self.wall.stamp_ms, fresh))
 
     # --- time -------------------------------------------------------------------------------------------------------
 
     def set_timers(self, transaction: Transaction) -> None:
         name, config = transaction.transactional_id, self.config
         if transaction.state is TxnState.ONGOING and not transaction.never_times_out:
-            due_ms = transaction.start_ms + transaction.timeout_ms
-            self.timeouts.set(name, due_ms, partial(self._timed_out, name))
+            # Set once, when it begins or is loaded: a clock that is set meanwhile does not move the deadline.
+            if not self.timeouts.is_set(name):
+                passed_ms = self.wall.elapsed_ms(transaction.start_ms, transaction.timeout_ms)
+                due_ms = self.now_ms + transaction.timeout_ms - passed_ms
+                self.timeouts.set(name, due_ms, partial(self._timed_out, name))
         else:
             self.timeouts.cancel(name)
         if transaction.state.is_idle:
-            due_ms = transaction.last_update_ms + config.transactional_id_expiration_ms
+            passed_ms = self.wall.elapsed_ms(transaction.last_update_ms, config.transactional_id_expiration_ms)
+            due_ms = self.now_ms + config.transactional_id_expiration_ms - passed_ms
             self.expiries.set(name, due_ms, partial(self._expired, name))
         else:
             self.expiries.cancel(name)
@@ -190,9 +199,10 @@ class World:
 
     def _expired(self, name: str) -> None:
         transaction = self.transactions[name]
-        due_ms = transaction.last_update_ms + self.config.transactional_id_expiration_ms
-        if due_ms > self.now_ms:  # the setting has grown since
-            self.expiries.set(name, due_ms, partial(self._expired, name))
+        expiration_ms = self.config.transactional_id_expiration_ms
+        left_ms = transaction.last_update_ms + expiration_ms - self.expiry_clock_ms
+        if left_ms > 0:  # the setting has grown since, or the clock was wrong
+            self.expiries.set(name, self.now_ms + min(left_ms, expiration_ms), partial(self._expired, name))
             return
         del self.transactions[name]
         self._records.append((encode_key(name), None))

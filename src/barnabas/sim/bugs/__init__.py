@@ -33,6 +33,7 @@ from barnabas.sim.bugs import (
     sequences_forgotten,
     sequences_lost_on_failover,
     stale_leader_obeyed,
+    timeout_by_clock,
     torn_tail_served,
     two_votes,
     unverified_batches,
@@ -85,6 +86,7 @@ BUGS: dict[str, Bug] = {
         marker_sent_once,
         coordinator_stays,
         earlier_marker_ends,
+        timeout_by_clock,
     )
 }
 

@@ -4,7 +4,7 @@ from barnabas.sim.faults.base import Fault
 from barnabas.sim.faults.between_nodes import Bridge, CutOff, Halves, OneWay, Resets, SlowNode
 from barnabas.sim.faults.bit_flip import BitFlip, SpoiltIndex
 from barnabas.sim.faults.clean_restart import CleanRestart
-from barnabas.sim.faults.clock_jump import ClockJump
+from barnabas.sim.faults.clock_jump import ClockJump, WrongClockAtBoot
 from barnabas.sim.faults.crash_in_change import CrashInChange, PowerLossInChange
 from barnabas.sim.faults.disks import FailedSync, FailingReads, Full, SlowSync
 from barnabas.sim.faults.kill import Kill
@@ -30,6 +30,7 @@ FAULTS: tuple[type[Fault], ...] = (
     PowerLossInChange,
     SpoiltIndex,
     BitFlip,
+    WrongClockAtBoot,
 )
 
 OF_CLUSTERS: tuple[type[Fault], ...] = (

@@ -1,9 +1,11 @@
-"""The wall clock is set, by up to ten minutes either way. Deadlines must not notice."""
+"""The wall clock is wrong for a while, in either direction. Deadlines must not notice."""
 
 from barnabas.sim.faults.base import Fault
 
 
 class ClockJump(Fault):
+    """It is set while the node runs, by up to ten minutes."""
+
     name = "clock jump"
 
     async def strike(self) -> None:
@@ -12,3 +14,22 @@ class ClockJump(Fault):
         self.computer.wall_offset_seconds = jump
         await self.wait(10.0)
         self.computer.wall_offset_seconds = 0.0
+
+
+class WrongClockAtBoot(Fault):
+    """A node starts with a wrong clock, which is set right later: NTP answers after the node is up. What it has written
+    meanwhile, and what it read, is by hours off; two days at most, because retention by time goes by this clock."""
+
+    name = "wrong clock at boot"
+
+    async def strike(self) -> None:
+        wrong = self.random.choice((-1, 1)) * self.random.choice((30.0, 3_600.0, 172_800.0))
+        self.computer.kill()
+        self.computer.wall_offset_seconds = wrong
+        self.world.trace.note(f"the clock is wrong by {wrong:.0f} s")
+        await self.restart(1.0)
+        await self.wait(8.0)
+        if self.random.random() < 0.5:
+            self.computer.kill()  # and the next start has the right time
+        self.computer.wall_offset_seconds = 0.0
+        await self.restart(1.0)

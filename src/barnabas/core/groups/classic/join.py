@@ -90,7 +90,7 @@ def join_classic(world: World, group: ClassicGroup | None, join: Join) -> None:
     is_created = group is None
     if group is None:
         check_new_classic(join)
-        group = ClassicGroup(join.group_id, world.now_ms)
+        group = ClassicGroup(join.group_id, world.wall.stamp_ms)
     if not _has_room(world, group, join.member_id):
         group.pending_join.discard(join.member_id)
         raise KafkaError(ErrorCode.GROUP_MAX_SIZE_REACHED, f"group {join.group_id!r} is full")

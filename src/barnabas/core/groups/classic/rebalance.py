@@ -61,7 +61,7 @@ def prepare(world: World, group: ClassicGroup) -> None:
     world.timers.cancel(sync_key(group.group_id))
     group.pending_sync.clear()
     first = group.is_empty
-    group.move_to(ClassicState.PREPARING, world.now_ms)
+    group.move_to(ClassicState.PREPARING, world.wall.stamp_ms)
     if first:
         ceiling_ms = min(world.config.group_initial_rebalance_delay_ms, group.rebalance_timeout_ms)
         group.initial_deadline_ms = world.now_ms + ceiling_ms
@@ -111,12 +111,12 @@ def complete(world: World, group: ClassicGroup) -> None:
     if not group.members:
         group.protocol_name = None
         group.compute_subscribed_topics()
-        group.move_to(ClassicState.EMPTY, world.now_ms)
+        group.move_to(ClassicState.EMPTY, world.wall.stamp_ms)
         persist(world, group)
         return
     group.protocol_name = group.select_protocol()
     group.compute_subscribed_topics()
-    group.move_to(ClassicState.COMPLETING, world.now_ms)
+    group.move_to(ClassicState.COMPLETING, world.wall.stamp_ms)
     for member in group.members.values():
         if member.join_token is not None:
             world.reply(member.join_token, join_answer(group, member))
@@ -138,7 +138,7 @@ def spread_assignment(world: World, group: ClassicGroup, assignments: dict[str, 
     """The leader has spoken: write the generation down, then everybody who waits is told its part."""
     for member in group.members.values():
         member.assignment = assignments.get(member.member_id, b"")
-    group.move_to(ClassicState.STABLE, world.now_ms)
+    group.move_to(ClassicState.STABLE, world.wall.stamp_ms)
     persist(world, group)
     for member in group.members.values():
         if member.sync_token is not None:

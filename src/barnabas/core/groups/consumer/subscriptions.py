@@ -38,7 +38,7 @@ def compile_regex(text: str) -> Any:
 def resolve(world: "World", text: str) -> RegexValue:
     pattern = compile_regex(text)
     topics = tuple(sorted(name for name in world.topics.names() if pattern.fullmatch(name)))
-    return RegexValue(topics, world.topics.version, world.now_ms)
+    return RegexValue(topics, world.topics.version, world.wall.stamp_ms)
 
 
 def update_regexes(world: "World", group: ConsumerGroup) -> bool:

@@ -65,5 +65,5 @@ def update_target(world: "World", group: ConsumerGroup) -> None:
             group.targets[member_id] = target
             key = RecordKey(Kind.CONSUMER_TARGET_MEMBER, group.group_id, member_id)
             world.write(key, encode_target(target))
-    group.target_facts = TargetEpochValue(group.epoch, world.now_ms)
+    group.target_facts = TargetEpochValue(group.epoch, world.wall.stamp_ms)
     world.write(RecordKey(Kind.CONSUMER_TARGET_EPOCH, group.group_id), group.target_facts.encode())

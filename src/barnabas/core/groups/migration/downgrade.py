@@ -30,7 +30,7 @@ def downgrade_if_possible(world: "World", group: ConsumerGroup) -> bool:
         or len(group.members) > config.group_max_size
     ):
         return False
-    result = ClassicGroup(group.group_id, world.now_ms)
+    result = ClassicGroup(group.group_id, world.wall.stamp_ms)
     result.generation = max(member.epoch for member in group.members.values())
     for member in group.members.values():
         result.add(_classic(world, member))
@@ -38,7 +38,7 @@ def downgrade_if_possible(world: "World", group: ConsumerGroup) -> bool:
             world.timers.cancel((timer, group.group_id, member.member_id))
     result.protocol_name = result.select_protocol()
     result.compute_subscribed_topics()
-    result.move_to(ClassicState.STABLE, world.now_ms)
+    result.move_to(ClassicState.STABLE, world.wall.stamp_ms)
     group.bury(world)
     world.groups[group.group_id] = result
     persist(world, result)

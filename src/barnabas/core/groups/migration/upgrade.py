@@ -74,7 +74,7 @@ def upgrade(world: "World", group: ClassicGroup) -> ConsumerGroup:
     for member in group.members.values():
         _add(world, result, group, member, epoch)
     result.facts = ConsumerGroupValue(epoch, metadata_hash(world, result))
-    result.target_facts = TargetEpochValue(epoch, world.now_ms)
+    result.target_facts = TargetEpochValue(epoch, world.wall.stamp_ms)
     _write_all(world, result)
     return result
 

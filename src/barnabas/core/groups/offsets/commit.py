@@ -39,7 +39,7 @@ def commit_offsets(world: World, request: Any, info: RequestInfo, token: object)
     check = may_commit(world, request, info.api_version, request.generation_id_or_member_epoch)
     expires_ms = NO_EXPIRY
     if info.api_version <= _RETENTION_UNTIL and request.retention_time_ms >= 0:
-        expires_ms = min(world.now_ms + request.retention_time_ms, _LATEST_MS)
+        expires_ms = min(world.wall.stamp_ms + request.retention_time_ms, _LATEST_MS)
     answers, records = offset_records(world, request, info.api_version, check, expires_ms)
     for key, kept in records:
         world.write(key, kept.encode())
@@ -74,7 +74,7 @@ def offset_records(
                     partition.committed_offset,
                     partition.committed_leader_epoch,
                     metadata,
-                    world.now_ms,
+                    world.wall.stamp_ms,
                     expires_ms,
                     topic_id if expires_ms == NO_EXPIRY else ZERO_UUID,  # version 1 has no place for it
                 )
@@ -124,7 +124,7 @@ def may_commit(
             unknown = version >= _EPOCHS_SINCE and not transactional
             code = ErrorCode.GROUP_ID_NOT_FOUND if unknown else ErrorCode.ILLEGAL_GENERATION
             raise KafkaError(code, f"there is no group {request.group_id!r}")
-        world.groups[request.group_id] = ClassicGroup(request.group_id, world.now_ms)
+        world.groups[request.group_id] = ClassicGroup(request.group_id, world.wall.stamp_ms)
         return _any_partition
     if isinstance(group, ClassicGroup):
         _check_classic(world, group, request, generation, transactional)

@@ -27,10 +27,10 @@ def arm_expiry(world: World) -> None:
 
 
 def check_expiry(world: World) -> None:
-    _look_through(world, [(group_id, None) for group_id in reversed(world.groups)])
+    _look_through(world, [(group_id, None) for group_id in reversed(world.groups)], world.wall.believed_ms())
 
 
-def _look_through(world: World, left: list[tuple[str, str | None]]) -> None:
+def _look_through(world: World, left: list[tuple[str, str | None]], now_ms: int) -> None:
     """Look at groups (topic None) and topics of groups from the end of the list, as many as one step may take.
 
     A million offsets take seconds: the rest waits for a timer that is due at once, and requests are served in between.
@@ -42,7 +42,7 @@ def _look_through(world: World, left: list[tuple[str, str | None]]) -> None:
         if group is None:
             continue  # gone since the first step
         if topic is not None:
-            looked += _expire(world, group, topic)
+            looked += _expire(world, group, topic, now_ms)
             if left and left[-1][0] == group_id:
                 continue
         elif topics := world.offsets.topics_of(group_id):
@@ -52,23 +52,23 @@ def _look_through(world: World, left: list[tuple[str, str | None]]) -> None:
         if group.is_empty and not group.has_guests and not world.has_offsets(group_id):
             group.bury(world)
     if left:
-        world.timers.set(_CHECK_KEY, world.now_ms + 1, partial(_look_through, world, left))
+        world.timers.set(_CHECK_KEY, world.now_ms + 1, partial(_look_through, world, left, now_ms))
     else:
         arm_expiry(world)
 
 
-def _expire(world: World, group: Group, topic: str) -> int:
+def _expire(world: World, group: Group, topic: str, now_ms: int) -> int:
     """Forget the offsets of one topic that have expired; gives how many were looked at."""
     numbers = world.offsets.partitions_of(group.group_id, topic)
     if not group.is_subscribed_to(topic):
         for number in numbers:
             kept = world.offsets.get(group.group_id, topic, number)
-            if kept is not None and _is_expired(world, group, kept):
+            if kept is not None and _is_expired(world, group, kept, now_ms):
                 forget(world, group.group_id, topic, number)
     return len(numbers)
 
 
-def _is_expired(world: World, group: Group, kept: CommittedOffset) -> bool:
+def _is_expired(world: World, group: Group, kept: CommittedOffset, now_ms: int) -> bool:
     """Of a topic that no member is known to read."""
     since_ms = kept.commit_timestamp_ms
     if isinstance(group, ClassicGroup) and group.protocol_type is not None:
@@ -77,8 +77,8 @@ def _is_expired(world: World, group: Group, kept: CommittedOffset) -> bool:
         elif group.state is not ClassicState.STABLE or not group.uses_consumer_protocol:
             return False  # what the members read is not known, or not known yet
     if kept.expire_timestamp_ms != NO_EXPIRY:
-        return world.now_ms >= kept.expire_timestamp_ms
-    return world.now_ms - since_ms >= world.config.offsets_retention_ms
+        return now_ms >= kept.expire_timestamp_ms
+    return now_ms - since_ms >= world.config.offsets_retention_ms
 
 
 def forget_stale_topics(world: World) -> None:
