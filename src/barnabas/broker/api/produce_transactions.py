@@ -28,19 +28,18 @@ _COORDINATOR_ELSEWHERE = (
 )
 
 
-News = dict[TopicPartition, Verification]
-"""Partitions that do not know the transaction yet, each with the producer of its batch."""
+News = dict[TopicPartition, Verification | None]
+"""Partitions that do not know the transaction yet, each with the producer of its batch; None: its log cannot be opened,
+so nobody knows, and it is refused: a second opening might succeed, and the batch would enter without being verified."""
 
 
 def new_to_transaction(node: "Node", frame: memoryview, request: ProduceRequest, version: int) -> News:
     return transactions_of(node, frame, request.topics, version, only_new=True)
 
 
-def transactions_of(
-    node: "Node", frame: memoryview, topics: Topics, version: int, *, only_new: bool = False
-) -> dict[TopicPartition, Verification]:
+def transactions_of(node: "Node", frame: memoryview, topics: Topics, version: int, *, only_new: bool = False) -> News:
     """The transactions that the batches belong to, as they stand in their partitions."""
-    found: dict[TopicPartition, Verification] = {}
+    found: News = {}
     for name, topic_id, partitions in topics:
         topic = name if name is not None else node.image.topic_names.get(topic_id or b"")
         if topic is None:
@@ -51,14 +50,18 @@ def transactions_of(
                 continue
             header = read_header(frame, start)
             producer = (header.producer_id, header.producer_epoch)
-            known = _producers(partition) if header.is_transactional else None
-            if known is not None and not (only_new and known.has_open_transaction(*producer)):
+            if not header.is_transactional:
+                continue
+            known = _producers(partition)
+            if known is None:
+                found[partition.id] = None
+            elif not (only_new and known.has_open_transaction(*producer)):
                 found[partition.id] = begin(partition, producer, epoch_rises=version >= ADDS_PARTITIONS_SINCE)
     return found
 
 
 def _producers(partition: "HostedPartition") -> "Producers | None":
-    """None where the log cannot be opened; the append then says why."""
+    """None where the log cannot be opened."""
     try:
         return partition.producers
     except KafkaError:
@@ -69,9 +72,10 @@ async def enlist(node: "Node", request: ProduceRequest, news: News, version: int
     """What the coordinator refuses, by partition; `version` is that of the Produce request."""
     assert request.transactional_id is not None
     verify_only = version < ADDS_PARTITIONS_SINCE
-    refused: dict[TopicPartition, KafkaError] = {}
-    for producer in {noted.producer for noted in news.values()}:
-        partitions = [partition for partition, noted in news.items() if noted.producer == producer]
+    closed = [partition for partition, noted in news.items() if noted is None]
+    refused = dict.fromkeys(closed, KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "the log cannot be opened"))
+    for producer in {noted.producer for noted in news.values() if noted is not None}:
+        partitions = [partition for partition, noted in news.items() if noted and noted.producer == producer]
         try:
             done = await node.transactions.enlist(
                 request.transactional_id, producer, partitions, verify_only=verify_only
@@ -94,7 +98,10 @@ def _overtaken(node: "Node", news: News) -> dict[TopicPartition, KafkaError]:
     return {
         partition.id: error
         for partition, noted in hosted
-        if partition is not None and _producers(partition) is not None and (error := overtaken(partition, noted))
+        if partition is not None
+        and noted is not None
+        and _producers(partition) is not None
+        and (error := overtaken(partition, noted))
     }
 
 

@@ -18,12 +18,14 @@ class ClockJump(Fault):
 
 class WrongClockAtBoot(Fault):
     """A node starts with a wrong clock, which is set right later: NTP answers after the node is up. What it has written
-    meanwhile, and what it read, is by hours off; two days at most, because retention by time goes by this clock."""
+    meanwhile, and what it read, is off by so much. Behind by less than an hour, because records that lie further in the
+    future are refused (message.timestamp.after.max.ms); ahead by two days at most: retention goes by this clock.
+    """
 
     name = "wrong clock at boot"
 
     async def strike(self) -> None:
-        wrong = self.random.choice((-1, 1)) * self.random.choice((30.0, 3_600.0, 172_800.0))
+        wrong = self.random.choice((-3_000.0, -30.0, 30.0, 3_600.0, 172_800.0))
         self.computer.kill()
         self.computer.wall_offset_seconds = wrong
         self.world.trace.note(f"the clock is wrong by {wrong:.0f} s")
