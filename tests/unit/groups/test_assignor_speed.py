@@ -26,11 +26,9 @@ def cpu_seconds(name: str, specs: dict[str, MemberSpec], counts: dict[bytes, int
 
 @pytest.mark.parametrize("name", ["uniform", "range"])
 def test_a_thousand_members_with_mixed_subscriptions(name: str) -> None:
-    small, _ = cpu_seconds(name, *group(250, 100, 25))
     specs, counts = group(1_000, 100, 100)
     large, found = cpu_seconds(name, specs, counts)
     assert large < 0.4, "it was seconds when every partition looked at every member"
-    assert large < 12 * max(small, 0.002), "four times the members and partitions: linear is 4, quadratic 16"
     joined = {member_id: MemberSpec(None, spec.topics, found[member_id]) for member_id, spec in specs.items()}
     joined["new"] = MemberSpec(None, frozenset(list(counts)[:20]), {})
     again, moved_to = cpu_seconds(name, joined, counts)
