@@ -18,6 +18,7 @@ from barnabas.broker.faults import Fault, Faults
 from barnabas.broker.node import Node
 from barnabas.broker.sources import load_settings
 from barnabas.model.errors import ErrorCode
+from barnabas.testing.clock import MovableLoop, moved_time
 from barnabas.wire.apis import SERVED
 
 _START_SECONDS = 30.0
@@ -28,7 +29,15 @@ _SHORT_ERRORS = {"NOT_LEADER": ErrorCode.NOT_LEADER_OR_FOLLOWER}
 class RunningNode:
     """A live node and the levers a test may pull."""
 
-    def __init__(self, data_dir: Path, settings: dict[str, Any] | None = None, port: int = 0) -> None:
+    def __init__(
+        self,
+        data_dir: Path,
+        settings: dict[str, Any] | None = None,
+        port: int = 0,
+        *,
+        movable_clock: bool = False,
+    ) -> None:
+        self._time = moved_time() if movable_clock else None
         self.data_dir = data_dir
         self.bootstrap = ""
         self._port = port
@@ -76,7 +85,7 @@ class RunningNode:
 
     def _run(self, ready: "Future[str]") -> None:
         try:
-            with asyncio.Runner(loop_factory=_new_loop) as runner:
+            with asyncio.Runner(loop_factory=_new_loop if self._time is None else MovableLoop) as runner:
                 runner.run(self._main(ready))
         except BaseException as error:
             if not ready.done():
@@ -94,6 +103,20 @@ class RunningNode:
         ready.set_result(node.bootstrap)
         await node.stopped.wait()
         await node.stop()
+
+    # --- time -------------------------------------------------------------------------------------------------------
+
+    def advance(self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0) -> None:
+        """Moves the time forward: what is due by then happens now. Needs `movable_clock=True`."""
+        if self._time is None:
+            raise ValueError("this node's clock is not movable: running_node(movable_clock=True)")
+        by_s = seconds + 60 * minutes + 3_600 * hours + 86_400 * days
+        if by_s < 0:
+            raise ValueError("time moves forward only")
+        self._time.moved_s += by_s
+        if self._loop is not None:
+            with suppress(RuntimeError):  # it is stopped now
+                self._loop.call_soon_threadsafe(lambda: None)  # a look at the timers
 
     # --- faults -----------------------------------------------------------------------------------------------------
 
@@ -122,10 +145,12 @@ class RunningNode:
 
 
 @contextmanager
-def running_node(settings: dict[str, Any] | None = None, *, data_dir: Path | None = None) -> Iterator[RunningNode]:
+def running_node(
+    settings: dict[str, Any] | None = None, *, data_dir: Path | None = None, movable_clock: bool = False
+) -> Iterator[RunningNode]:
     """A node for the length of a `with`, settings by Kafka's names; its log is in a temporary folder by default."""
     with tempfile.TemporaryDirectory(prefix="barnabas-", ignore_cleanup_errors=True) as temporary:
-        node = RunningNode(data_dir or Path(temporary), settings).start()
+        node = RunningNode(data_dir or Path(temporary), settings, movable_clock=movable_clock).start()
         try:
             yield node
         finally:

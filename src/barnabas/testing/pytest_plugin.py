@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
-        "markers", "barnabas(settings={}, nodes=3): how barnabas_node and barnabas_cluster are set up for this test"
+        "markers",
+        "barnabas(settings={}, nodes=3, movable_clock=False): how this test's nodes are set up",
     )
 
 
@@ -24,7 +25,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def barnabas_node(request: pytest.FixtureRequest) -> "Iterator[RunningNode]":
     from barnabas.testing.node import running_node  # imported only when used: every pytest run loads this plugin
 
-    with running_node(_options(request).get("settings")) as node:
+    options = _options(request)
+    with running_node(options.get("settings"), movable_clock=options.get("movable_clock", False)) as node:
         yield node
 
 
@@ -41,6 +43,6 @@ def _options(request: pytest.FixtureRequest) -> dict[str, Any]:
     marker = request.node.get_closest_marker("barnabas")
     if marker is None:
         return {}
-    if marker.args or not marker.kwargs.keys() <= {"settings", "nodes"}:
-        pytest.fail("@pytest.mark.barnabas takes settings={...} and nodes=N, by name")
+    if marker.args or not marker.kwargs.keys() <= {"settings", "nodes", "movable_clock"}:
+        pytest.fail("@pytest.mark.barnabas takes settings={...}, nodes=N and movable_clock=True, by name")
     return dict(marker.kwargs)

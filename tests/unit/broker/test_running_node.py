@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, Producer
-from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic, OffsetSpec
 
 from barnabas.testing import RunningCluster, RunningNode, running_node
 
@@ -219,3 +219,30 @@ def test_an_impossible_fault_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=reason):
         order(barnabas_node)
+
+
+@pytest.mark.barnabas(
+    movable_clock=True, settings={"log.retention.hours": 24, "log.segment.bytes": 1_048_576, "log.roll.hours": 1}
+)
+def test_time_is_moved_and_old_records_go(barnabas_node: RunningNode) -> None:
+    assert send(barnabas_node, b"old") is None
+    barnabas_node.advance(hours=2)
+    assert send(barnabas_node, b"new", **{"message.timeout.ms": 10_000}) is None  # rolls: an hour has passed
+    assert read(barnabas_node, 2) == [b"old", b"new"]
+    barnabas_node.advance(days=2)
+    admin = AdminClient({"bootstrap.servers": barnabas_node.bootstrap, "log_level": 0})
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        earliest = admin.list_offsets({TopicPartition("t", 0): OffsetSpec.earliest()})
+        if next(iter(earliest.values())).result().offset > 0:
+            break
+        time.sleep(0.05)
+    else:
+        pytest.fail("the first segment is still there two days later")
+
+
+def test_only_a_movable_clock_is_moved_and_only_forward(barnabas_node: RunningNode) -> None:
+    with pytest.raises(ValueError, match="movable_clock=True"):
+        barnabas_node.advance(1)
+    with running_node(movable_clock=True) as node, pytest.raises(ValueError, match="forward"):
+        node.advance(-1)
