@@ -1,6 +1,7 @@
 """KIP-1263: two assignments of a group lie `group.consumer.assignment.interval.ms` apart."""
 
 from barnabas.core.groups import GroupConfig
+from barnabas.core.groups.embedded import write_assignment
 from tests.unit.groups.stage import Bench, ClassicClient, ConsumerClient, FakeTopics, settle
 
 
@@ -73,3 +74,17 @@ def test_a_classic_member_does_not_rejoin_while_the_assignment_has_to_wait() -> 
         assert old.joined().error_code == 0
         old.sync()
     assert len(new.names) == 4
+
+
+def test_the_first_assignment_of_a_converted_group_does_not_wait() -> None:
+    """The classic leader made the one before it, at a time that says nothing about the server's own."""
+    bench = bench_with(1_000)
+    old = ClassicClient(bench).start()
+    bench.advance(4_000)
+    old.joined()
+    old.sync({old.member_id: write_assignment({"alpha": frozenset(range(8))})})
+    new = ConsumerClient(bench, "new")
+    assert new.join().error_code == 0
+    (group,) = bench.call("consumer_describe", {"group_ids": ["g"]}).groups
+    assert group.assignment_epoch == group.group_epoch
+    assert group.group_state == "Reconciling"

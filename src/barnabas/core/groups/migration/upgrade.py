@@ -74,7 +74,8 @@ def upgrade(world: "World", group: ClassicGroup) -> ConsumerGroup:
     for member in group.members.values():
         _add(world, result, group, member, epoch)
     result.facts = ConsumerGroupValue(epoch, metadata_hash(world, result))
-    result.target_facts = TargetEpochValue(epoch, world.wall.stamp_ms)
+    # The classic leader made this assignment: the server's first one does not wait for the interval of KIP-1263.
+    result.target_facts = TargetEpochValue(epoch, 0)
     _write_all(world, result)
     return result
 
