@@ -113,7 +113,7 @@ class Coordinators(ABC, Generic[M]):
         """The partition that holds a group or a transactional id: Java's String.hashCode, as in Kafka."""
         count = self.partition_count
         if not count:
-            raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"there is no {self.topic} yet")
+            raise KafkaError(ErrorCode.NOT_COORDINATOR, f"there is no {self.topic} yet")  # Kafka's code for it
         return java_hash(key) % count
 
     def hosted_for(self, key: str) -> Hosted[M]:

@@ -77,7 +77,7 @@ class GroupDriver(Coordinators["GroupShard"]):
             setattr(part, asked, items)
             try:
                 if index < 0:
-                    raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+                    raise KafkaError(ErrorCode.NOT_COORDINATOR)
                 answer = self._ask(self.at(index), part, context)
                 answers.append(answer if isinstance(answer, dict) else _answer_or_refusal(answer, part, context))
             except KafkaError as error:

@@ -26,10 +26,10 @@ def test_every_partition_of_an_old_offset_fetch_carries_the_error(tmp_path: Path
             found = [
                 (part.partition_index, part.error_code, part.committed_offset) for part in answer.topics[0].partitions
             ]
-            assert found == [(0, ErrorCode.COORDINATOR_NOT_AVAILABLE, -1), (3, ErrorCode.COORDINATOR_NOT_AVAILABLE, -1)]
+            assert found == [(0, ErrorCode.NOT_COORDINATOR, -1), (3, ErrorCode.NOT_COORDINATOR, -1)]
             assert (await ask(cluster.nodes[1], apis.OFFSET_FETCH, 5, body)).error_code
             answer = await ask(cluster.nodes[1], apis.JOIN_GROUP, 5, {"group_id": "g", "protocol_type": "consumer"})
-            assert answer.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+            assert answer.error_code == ErrorCode.NOT_COORDINATOR
         finally:
             cluster.drop()
 
