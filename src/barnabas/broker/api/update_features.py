@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 from barnabas.broker.context import RequestContext
 from barnabas.core.cluster import FeatureUpdate
 from barnabas.core.cluster.features import SAFE_DOWNGRADE, UPGRADE
-from barnabas.model.errors import KafkaError
+from barnabas.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+
+# Kafka's words, which kafka-features prints.
+_NONE_OF_THEM = "The update failed for all features since the following feature had an error: "
 
 
 async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
@@ -28,6 +31,7 @@ async def handle(node: "Node", request: Any, context: RequestContext) -> dict[st
     try:
         names = await node.controller.submit("update_features", updates, not old and request.validate_only)
     except KafkaError as error:
-        return {"error_code": int(error.code), "error_message": error.message, "results": []}
+        start = _NONE_OF_THEM if error.code is ErrorCode.INVALID_UPDATE_VERSION else ""
+        return {"error_code": int(error.code), "error_message": start + error.message, "results": []}
     results = [{"feature": name, "error_code": 0, "error_message": "NONE"} for name in names]
     return {"error_code": 0, "error_message": None, "results": results}
