@@ -98,12 +98,16 @@ class PartitionTable:
 
     def has_data(self, partition: HostedPartition) -> bool:
         """Does it have a folder, open or not?"""
-        return partition.is_open or partition.id in self._existing
+        return partition.is_open or self._has_folder(partition.id)
+
+    def _has_folder(self, partition: TopicPartition) -> bool:
+        """One that waits to be removed is that of a deleted topic; `_open` puts it out of the way."""
+        return partition in self._existing and partition not in self._folders_to_remove
 
     def may_open(self, partition: HostedPartition) -> bool:
         """Open, or has a folder that recovery did not refuse: opening such a one may read all of it again, and is left
         to the first request that needs it."""
-        return partition.is_open or (partition.id in self._existing and partition.id not in self.unusable)
+        return partition.is_open or (self._has_folder(partition.id) and partition.id not in self.unusable)
 
     def on_leadership(self, then: OnLeadership) -> None:
         """`then(partition, leads)`: this node begins to lead it (perhaps anew, in a later epoch), or no longer does."""
@@ -142,8 +146,6 @@ class PartitionTable:
                     self._remove(topic.name, index)
             elif partition is None:
                 identity = TopicPartition(topic.name, index)
-                if identity in self._folders_to_remove:  # of a topic of that name that was deleted a moment ago
-                    self._remove_folder(identity)
                 partition = hosted[index] = HostedPartition(
                     identity,
                     topic.id,
@@ -152,7 +154,7 @@ class PartitionTable:
                     self._open,
                     self._request_flush,
                     self._around,
-                    untouched=identity not in self._existing,
+                    untouched=not self._has_folder(identity),
                 )
                 self._place(partition, led=False)
             else:

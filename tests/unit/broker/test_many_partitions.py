@@ -110,10 +110,15 @@ def test_deleting_many_partitions_leaves_the_loop_to_others_and_no_folder(tmp_pa
         assert answer.responses[0].error_code == 0
         assert held_ms < 60
         # A topic of the same name does not find the folders of the old one, removed or not.
-        topic = {"name": "t", "num_partitions": 10, "replication_factor": 1, "configs": []}
+        topic = {"name": "t", "num_partitions": COUNT, "replication_factor": 1, "configs": []}
         body = {"topics": [topic], "timeout_ms": 10_000, "validate_only": False}
-        assert (await ask(node, CREATE_TOPICS, 7, body)).topics[0].error_code == 0
-        assert all(partition.untouched for partition in node.partitions if partition.id.topic == "t")
-        await until(lambda: not list(folder.glob("t-*")), 20)
+        answer, held_ms = await watch.during(ask(node, CREATE_TOPICS, 7, body))
+        assert answer.topics[0].error_code == 0
+        assert held_ms < 60
+        last = node.partitions.get("t", COUNT - 1)
+        assert last is not None
+        assert last.untouched
+        assert last.log.log_end_offset == 0  # it is open now, in a folder of its own
+        await until(lambda: [path.name for path in folder.glob("t-*")] == [f"t-{COUNT - 1}"], 25)
 
     with_partitions(tmp_path, test)
