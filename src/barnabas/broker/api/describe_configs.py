@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.context import RequestContext
 from barnabas.broker.loggers import logger_levels
-from barnabas.broker.network.large_requests import encode, in_turns
+from barnabas.broker.loop_budget import in_turns
+from barnabas.broker.network.large_requests import encode
 from barnabas.core.cluster.assignments import FACTOR, default_factor
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import topic_name_problem

@@ -21,7 +21,8 @@ from weakref import WeakKeyDictionary
 from barnabas.broker.addresses import advertised
 from barnabas.broker.api.operations import CLUSTER_OPERATIONS, NO_OPERATIONS, TOPIC_OPERATIONS
 from barnabas.broker.context import RequestContext
-from barnabas.broker.network.large_requests import encode, in_turns
+from barnabas.broker.loop_budget import in_turns
+from barnabas.broker.network.large_requests import encode
 from barnabas.core.cluster import MetadataImage, NewTopic, PartitionImage, TopicImage, internal_topic
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import INTERNAL_TOPICS, METADATA_TOPIC, ZERO_UUID, topic_name_problem

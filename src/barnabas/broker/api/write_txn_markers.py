@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.context import RequestContext
-from barnabas.broker.network.large_requests import Turns
+from barnabas.broker.loop_budget import LoopBudget
 from barnabas.core.partition.producers import Marker
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import TopicPartition
@@ -26,8 +26,8 @@ _COMMIT_TIMEOUT_SECONDS = 5.0  # a partition that cannot commit for so long must
 
 async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
     waiting = _Waiting()
-    turns = Turns()
-    markers = [await _one(node, item, waiting, turns) for item in request.markers]
+    budget = LoopBudget()
+    markers = [await _one(node, item, waiting, budget) for item in request.markers]
     await waiting.wait()
     return {"markers": markers}
 
@@ -57,7 +57,7 @@ class _Waiting:
                     await self._done.wait()
 
 
-async def _one(node: "Node", item: Any, waiting: _Waiting, turns: Turns) -> dict[str, Any]:
+async def _one(node: "Node", item: Any, waiting: _Waiting, budget: LoopBudget) -> dict[str, Any]:
     """Each partition once, however often it is named, and others are served in between."""
     marker = Marker(
         item.producer_id,
@@ -71,7 +71,7 @@ async def _one(node: "Node", item: Any, waiting: _Waiting, turns: Turns) -> dict
         partitions = []
         for index in dict.fromkeys(topic.partition_indexes):
             partitions.append(_write(node, TopicPartition(topic.name, index), marker, waiting))
-            await turns.next()
+            await budget.pause()
         topics.append({"name": topic.name, "partitions": partitions})
     return {"producer_id": item.producer_id, "topics": topics}
 

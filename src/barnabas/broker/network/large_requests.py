@@ -10,23 +10,22 @@ A request between two parts may change what the second one sees, as it may betwe
 """
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Executor
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 
+from barnabas.broker import clock
 from barnabas.broker.context import RequestContext
 from barnabas.model.limits import LARGE_REQUEST_THREAD_BYTES
 from barnabas.wire import apis
 from barnabas.wire.codec import decode_request, encode_response
 
 Body = dict[str, Any] | bytes
-Item = TypeVar("Item")
-Done = TypeVar("Done")
 _PART_SECONDS = 0.01  # a fifth of what one callback may take
 _FIRST_ITEMS = 64  # of the first part, when nobody knows yet what an item costs
+_ITEMS_MAX = 1_024  # of one part: in the simulator time stands still while a handler runs
 _INNER_ITEMS = 256  # partitions of one topic that are looked at together
 _THREAD_ITEMS = 2_000  # an answer with more is encoded in a thread
 
@@ -78,15 +77,15 @@ async def handle(request: Any, context: RequestContext, answer: Callable[[Any], 
     done, count = 0, _FIRST_ITEMS
     while done < len(items):
         some = items[done : done + count]
-        began = time.perf_counter()
+        began = clock.source.monotonic()
         body = await answer(msgspec.structs.replace(request, **{parts.items: [item for item, _ in some]}))
         if isinstance(body, bytes):
             return body  # a handler that encodes its answer itself, and did so for all
         _join(found, body[parts.answers], some, parts)
         whole = whole or body
-        taken = time.perf_counter() - began
+        taken = clock.source.monotonic() - began
         done += len(some)
-        count = max(1, min(int(len(some) * _PART_SECONDS / max(taken, 1e-6)), count * 4))
+        count = max(1, min(int(len(some) * _PART_SECONDS / max(taken, 1e-6)), count * 4, _ITEMS_MAX))
         await asyncio.sleep(0)
     return whole | {parts.answers: found}
 
@@ -100,28 +99,6 @@ async def encode(threads: Executor, body: Body, context: RequestContext, request
         return encode_response(context.api_key, context.api_version, body)
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(threads, encode_response, context.api_key, context.api_version, body)
-
-
-class Turns:
-    """For work in nested loops: `await turns.next()` now and then lets others in when it is time."""
-
-    def __init__(self) -> None:
-        self._until = time.perf_counter() + _PART_SECONDS
-
-    async def next(self) -> None:
-        if time.perf_counter() > self._until:
-            await asyncio.sleep(0)
-            self._until = time.perf_counter() + _PART_SECONDS
-
-
-async def in_turns(items: Iterable[Item], work: Callable[[Item], Done]) -> list[Done]:
-    """What `work` makes of each, with pauses in which the loop serves others."""
-    found: list[Done] = []
-    turns = Turns()
-    for item in items:
-        found.append(work(item))
-        await turns.next()
-    return found
 
 
 def _taken_apart(request: Any, parts: Parts) -> list[tuple[Any, bool]] | None:
