@@ -47,6 +47,7 @@ FOUND_BY: dict[str, int] = {
     "power-loss-unnoticed": 1,
     "former-life-counts": 1,
     "stale-leader-obeyed": 6,
+    "pause-forgotten": 1,
 }
 LONGER = frozenset({"coordinator-stays", "marker-sent-once", "timeout-by-clock"})
 """Planted too, for `barnabas sim --bug NAME --seeds 1000`; they take too many seeds for this test."""

@@ -102,6 +102,7 @@ class _Tally:
         self._begun = time.monotonic()
         self._seeds = self._acknowledged = self._failed = 0
         self._simulated = 0.0
+        self._worst_ms, self._worst = 0.0, ""
         self._faults: Counter[str] = Counter()
         self.digest = ""
 
@@ -129,6 +130,8 @@ class _Tally:
         self._failed += not verdict.ok
         self._acknowledged += verdict.acknowledged
         self._simulated += verdict.simulated_seconds
+        if verdict.worst_callback_ms > self._worst_ms:
+            self._worst_ms, self._worst = verdict.worst_callback_ms, f"{verdict.worst_callback} (seed {verdict.seed})"
         self._faults.update(verdict.faults)
         self.digest = verdict.digest
         self._bar.update(self._task, advance=1, told=self._told())
@@ -143,4 +146,5 @@ class _Tally:
 
     def line(self, failed: int) -> str:
         verdict = paint("broken", "red") if failed else paint("ok", "green")
-        return f"{verdict}  {self._seeds} seeds  {self._told()}  {self._acknowledged:,} records acknowledged"
+        done = f"{verdict}  {self._seeds} seeds  {self._told()}  {self._acknowledged:,} records acknowledged"
+        return f"{done}\nthe longest callback of a node took {self._worst_ms:.0f} ms of CPU: {self._worst}"

@@ -120,7 +120,7 @@ class Computer:
     def start(self) -> None:
         assert self.process is None
         self.lives += 1
-        self.process = Process(f"{self.name}#{self.lives}", self.host)
+        self.process = Process(f"{self.name}#{self.lives}", self.host, is_node=True)
         self.ready = False
         self.world.trace.note(f"{self.process.name} starts")
         self.world.loop.spawn(self.process, self._main(self.process))

@@ -12,6 +12,7 @@ import asyncio
 import contextvars
 import heapq
 import inspect
+import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator
@@ -19,6 +20,7 @@ from concurrent.futures import Executor, Future
 from random import Random
 from typing import Any
 
+from barnabas.sim.callback_cost import CallbackCost
 from barnabas.sim.process import Crashed, Process
 
 _AT_ONCE_MAX = 100_000  # callbacks without a moment passing: somebody asks again and again without waiting
@@ -65,6 +67,7 @@ class SimLoop(asyncio.AbstractEventLoop):
         self.current: Process | None = None
         self.now = 1000.0  # not zero: a forgotten "since zero" should show
         self.steps = 0
+        self.cost = CallbackCost()
         self.on_crash: Callable[[Process], None] = lambda process: None
         self.on_error: Callable[[dict[str, Any]], None] = lambda context: None
         self._ready: deque[SimHandle] = deque()
@@ -158,6 +161,7 @@ class SimLoop(asyncio.AbstractEventLoop):
                 return
         self.current = owner
         self.steps += 1
+        began = time.thread_time_ns() - self.cost.in_threads_ns
         try:
             handle.run()
         except Crashed:
@@ -166,6 +170,8 @@ class SimLoop(asyncio.AbstractEventLoop):
             self.call_exception_handler({"message": f"a callback failed: {handle._callback}", "exception": error})
         finally:
             self.current = None
+        if owner is not None and owner.is_node:
+            self.cost.took(time.thread_time_ns() - self.cost.in_threads_ns - began, owner.name, handle._callback)
         if owner is not None and owner.crashed and not owner.dead:
             self.on_crash(owner)
 
@@ -262,10 +268,12 @@ class SimThreads(Executor):
         def run() -> None:
             if self._waiting.pop(number, None) is None:
                 return
+            began = time.thread_time_ns()
             try:
                 result, error = func(*args), None
             except Exception as problem:
                 result, error = None, problem
+            self._loop.cost.in_threads_ns += time.thread_time_ns() - began
             self._loop.for_process(self._owner, self._delay(), told, result, error)
 
         self._waiting[number] = run

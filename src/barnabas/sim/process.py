@@ -18,11 +18,23 @@ class Crashed(BaseException):
 
 
 class Process:
-    __slots__ = ("crashed", "dead", "deferred", "host", "keepsakes", "name", "paused", "tasks", "wall_offset_seconds")
+    __slots__ = (
+        "crashed",
+        "dead",
+        "deferred",
+        "host",
+        "is_node",
+        "keepsakes",
+        "name",
+        "paused",
+        "tasks",
+        "wall_offset_seconds",
+    )
 
-    def __init__(self, name: str, host: str) -> None:
+    def __init__(self, name: str, host: str, *, is_node: bool = False) -> None:
         self.name = name
         self.host = host
+        self.is_node = is_node  # what its callbacks cost is measured
         self.dead = False
         self.crashed = False  # died by itself (or by an armed disk); the world has yet to bury it
         self.paused = False

@@ -32,6 +32,8 @@ class Verdict:
     answers: int
     acknowledged: int
     faults: dict[str, int] = field(default_factory=dict)
+    worst_callback_ms: float = 0.0  # CPU time, measured: the one figure that the seed does not decide
+    worst_callback: str = ""
 
     @property
     def ok(self) -> bool:
@@ -63,6 +65,8 @@ def run_seed(
         world.history.answers,
         sum(len(sent.values) for sent in world.history.sent if sent.acked_at is not None),
         world.faults,
+        world.loop.cost.worst_ms,
+        world.loop.cost.worst_name,
     )
 
 
@@ -116,6 +120,7 @@ def _live(world: World, scenario: Scenario) -> Iterator[str]:
     world.same_bytes.look(again=True)
     yield from _rebuilt(world)
     yield from world.surprises
+    yield from world.loop.cost.problems()
     yield from world.history.problems
     for watch in (world.leaders, world.votes, world.committed, world.same_bytes, world.watermarks, world.work_goes_on):
         yield from watch.problems

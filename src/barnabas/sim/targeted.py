@@ -1,11 +1,12 @@
 """Scenarios that aim at one promise each, as swarm testing does: few kinds of faults, settings and topics chosen so
 that the rare coincidence is common. The general scenario (cluster_scenario.py) has everything and meets these seldom.
 
-| name           | what is common in it                                                                             |
-|----------------|--------------------------------------------------------------------------------------------------|
-| `pairs`        | topics of two replicas: one that is down leaves one, which may or may not acknowledge alone      |
-| `cut-logs`     | followers that lose the end of their log and catch up slowly, while leaders are killed           |
-| `late-leaders` | leaders that are cut off, replaced, and heard again                                              |
+| name             | what is common in it                                                                            |
+|------------------|-------------------------------------------------------------------------------------------------|
+| `pairs`          | topics of two replicas: one that is down leaves one, which may or may not acknowledge alone     |
+| `cut-logs`       | followers that lose the end of their log and catch up slowly, while leaders are killed          |
+| `late-leaders`   | leaders that are cut off, replaced, and heard again                                             |
+| `large-requests` | requests that name thousands of things, which must not hold the loop (callback_cost.py)         |
 """
 
 from typing import ClassVar
@@ -19,6 +20,7 @@ from barnabas.sim.faults.links import Slow
 from barnabas.sim.faults.pause import Pause
 from barnabas.sim.faults.power_loss import PowerLoss
 from barnabas.sim.faults.replicas_in_turn import CutLog, InTurn, LateLeader
+from barnabas.sim.workloads.large_requests import LargeRequests
 from barnabas.sim.world import World
 
 
@@ -77,4 +79,23 @@ class LateLeaders(Targeted):
         self.settings["replica.lag.time.max.ms"] = "1500"
 
 
-TARGETED: dict[str, type[Targeted]] = {"pairs": Pairs, "cut-logs": CutLogs, "late-leaders": LateLeaders}
+class ManyAtOnce(Targeted):
+    aims = (Slow,)
+    beside = (Kill, CleanRestart)
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.fault_seconds = 10.0
+
+    def add_clients(self, world: World) -> None:
+        super().add_clients(world)
+        for number in range(2):
+            LargeRequests(world, f"large{number}")
+
+
+TARGETED: dict[str, type[Targeted]] = {
+    "pairs": Pairs,
+    "cut-logs": CutLogs,
+    "late-leaders": LateLeaders,
+    "large-requests": ManyAtOnce,
+}
