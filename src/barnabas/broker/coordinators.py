@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 
 _LOAD_AT_ONCE_BYTES = 256 * 1024  # 2,500 offsets, about 40 ms; a larger log is replayed in pieces, and clients wait
 _LOAD_STEP_RECORDS = 2_000  # between steps the loop serves others
-_AGAIN_MS = 500  # until a machine that could not be loaded, or not write, is looked at again
+AGAIN_MS = 500  # until a machine that could not be loaded, or not write, is looked at again
 _AFTER_BACKOFF_MS = 5  # a timer may fire a moment early; the shard would be found still waiting
 _UNREADABLE = (KafkaError, Damaged, ProtocolError, OSError)
 READS = frozenset({9, 12, 15, 16, 65, 66, 69})  # APIs of which no record comes: they are answered from what is known
@@ -180,7 +180,7 @@ class Coordinators(ABC, Generic[M]):
         if self._waking is None and not self._closed:
             self._waking = asyncio.ensure_future(self._wake_all())
 
-    def _again(self, index: int, delay_ms: int = _AGAIN_MS) -> None:
+    def _again(self, index: int, delay_ms: int = AGAIN_MS) -> None:
         """It could not be loaded, or not write: it is looked at once more, because its timers are owed to somebody."""
         if index not in self._later and not self._closed:
             self._later[index] = asyncio.get_running_loop().call_later(delay_ms / 1000, self._look_again, index)
@@ -337,7 +337,7 @@ class Coordinators(ABC, Generic[M]):
     def _due(self, hosted: Hosted[M]) -> None:
         hosted.timer, hosted.due_ms = None, None
         if hosted.partition.under_min_isr:
-            hosted.timer = asyncio.get_running_loop().call_later(_AGAIN_MS / 1000, self._due, hosted)
+            hosted.timer = asyncio.get_running_loop().call_later(AGAIN_MS / 1000, self._due, hosted)
             return
         self.step(hosted, lambda now_ms: hosted.machine.tick(now_ms))
 

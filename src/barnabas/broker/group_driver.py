@@ -5,12 +5,14 @@ their machines. The machine itself is imported when the first client comes to a 
 without it.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.context import RequestContext
-from barnabas.broker.coordinators import Answer, Coordinators, Hosted, Token, request_info, settled
+from barnabas.broker.coordinators import AGAIN_MS, Answer, Coordinators, Hosted, Token, request_info, settled
 from barnabas.broker.partition import HostedPartition
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import OFFSETS_TOPIC
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from barnabas.broker.node import Node
     from barnabas.core.groups.budget import MetadataBudget
     from barnabas.core.groups.config import GroupConfig
+    from barnabas.core.groups.effects import Effects, Job
     from barnabas.core.groups.shard import GroupShard
 
 
@@ -32,6 +35,8 @@ class GroupDriver(Coordinators["GroupShard"]):
         super().__init__(node)
         self._config = config
         self._budget: MetadataBudget | None = None
+        # Their threads are started by the first job.
+        self._threads = node.ground.threads(node.settings.int("group.coordinator.background.threads"), "groups")
 
     def _make(self, partition: HostedPartition) -> "GroupShard":
         from barnabas.core.groups.budget import MetadataBudget
@@ -119,6 +124,27 @@ class GroupDriver(Coordinators["GroupShard"]):
             for record in iter_records(batch):
                 if record.key is not None:
                     machine.replay_transactional(header.producer_id, record.key, record.value)
+
+    # --- what a thread computes -------------------------------------------------------------------------------------
+
+    def drive(self, hosted: "Hosted[GroupShard]", effects: "Effects") -> None:  # type: ignore[override]
+        super().drive(hosted, effects)
+        for job in effects.jobs:
+            future = asyncio.get_running_loop().run_in_executor(self._threads, job.compute)
+            future.add_done_callback(partial(self._computed, hosted, job))
+
+    def _computed(self, hosted: "Hosted[GroupShard]", job: "Job", done: "asyncio.Future[Any]") -> None:
+        failed = not done.cancelled() and done.exception() is not None
+        if done.cancelled() or self._hosted.get(hosted.partition.id.partition) is not hosted:
+            return  # the node stops, or another coordinator speaks for the group now and has it computed again
+        if hosted.partition.under_min_isr and not failed:  # it could not be written down
+            asyncio.get_running_loop().call_later(AGAIN_MS / 1000, self._computed, hosted, job, done)
+            return
+        self.step(hosted, lambda now_ms: hosted.machine.finish(job, done.result(), now_ms))
+
+    def close(self) -> None:
+        super().close()
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
     def metadata_changed(self) -> None:
         for hosted in list(self._hosted.values()):

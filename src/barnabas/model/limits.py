@@ -55,6 +55,7 @@ GROUP_RECORD_MAX_BYTES = 1_000_000  # one record of a group: it must fit a batch
 GROUP_MEMBER_METADATA_MAX_BYTES = 4_000_000  # what a member says of itself, all its protocols; one of them is written
 GROUP_METADATA_NODE_MAX_BYTES = 256 * 1024 * 1024  # what members say of themselves and were assigned, over all groups
 GROUP_REGEX_MAX_CHARS = 4_096  # a subscription's pattern; RE2 keeps its running time linear, this its program
+GROUP_REGEX_CACHED_MAX = 100  # expressions of which a coordinator keeps the topics; each may hold every topic's name
 GROUP_REGEX_MAX_BYTES = 8 << 20  # memory of one compiled pattern (RE2's own default)
 
 # --- transactions ---------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from barnabas.core.groups import Effects, GroupConfig, GroupShard, RequestInfo
+from barnabas.core.groups.effects import Job
 from barnabas.core.groups.embedded import Subscription, write_subscription
 from barnabas.model.errors import ErrorCode
 from barnabas.wire import codec
@@ -77,6 +78,8 @@ class Bench:
         self.log: list[tuple[bytes, bytes | None]] = []
         self.asked: dict[int, tuple[int, int]] = {}  # token -> api key, version
         self.answers: dict[int, Any] = {}
+        self.holds_jobs = False  # until `compute` is called; else a job is done in no time
+        self.jobs: list[Job] = []
         self.shard = self._new_shard()
         self.take(self.shard.loaded(self.now_ms))
 
@@ -117,6 +120,15 @@ class Bench:
             key, version = self.asked[reply.token]
             data = bytes(codec.encode_response(key, version, reply.response))
             self.answers[reply.token] = codec.decode_response(key, version, data)
+        self.jobs.extend(effects.jobs)
+        if not self.holds_jobs:
+            self.compute()
+
+    def compute(self) -> None:
+        """The threads finish what they were given."""
+        while self.jobs:
+            job = self.jobs.pop(0)
+            self.take(self.shard.finish(job, job.compute(), self.now_ms))
 
     @property
     def unanswered(self) -> list[int]:
@@ -139,6 +151,7 @@ class Bench:
         """A new coordinator takes over: it knows what the log says and nothing else."""
         self.take(self.shard.abort_waiting(ErrorCode.NOT_COORDINATOR))
         self.shard = self._new_shard()
+        self.jobs.clear()
         for key, value in dict(self.log).items() if compacted else self.log:
             assert self.shard.replay(key, value, self.now_ms) is None
         self.take(self.shard.loaded(self.now_ms))

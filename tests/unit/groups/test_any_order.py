@@ -49,10 +49,12 @@ def durable(shard: GroupShard) -> dict[str, Any]:
 class AnyOrder(RuleBasedStateMachine):
     agents: list[Agent]
 
-    @initialize(policy=st.sampled_from([MigrationPolicy.BIDIRECTIONAL, MigrationPolicy.UPGRADE]))
-    def begin(self, policy: MigrationPolicy) -> None:
-        config = GroupConfig(group_consumer_migration_policy=policy)
+    @initialize(policy=st.sampled_from([MigrationPolicy.BIDIRECTIONAL, MigrationPolicy.UPGRADE]), threads=st.booleans())
+    def begin(self, policy: MigrationPolicy, threads: bool) -> None:
+        """With `threads` every assignment is computed beside the heartbeats, and done when `the_threads_finish`."""
+        config = GroupConfig(group_consumer_migration_policy=policy, assignment_inline_work=0 if threads else 1_000)
         self.bench = Bench(topics=FakeTopics(alpha=3, beta=2), config=config)
+        self.bench.holds_jobs = threads
         self.agents = []
         self.committed: dict[tuple[str, int], int] = {}
         self.count = 0
@@ -126,6 +128,11 @@ class AnyOrder(RuleBasedStateMachine):
             self.bench.topics.grow("beta", self.bench.topics.counts["beta"] + 1)
             self.bench.topics_changed()
 
+    @precondition(lambda self: self.bench.jobs)
+    @rule()
+    def the_threads_finish(self) -> None:
+        self.bench.compute()
+
     @rule(compacted=st.booleans())
     def the_coordinator_moves(self, compacted: bool) -> None:
         self.bench.reload(compacted=compacted)
@@ -196,6 +203,8 @@ class AnyOrder(RuleBasedStateMachine):
     def teardown(self) -> None:
         if not hasattr(self, "bench"):
             return
+        self.bench.holds_jobs = False
+        self.bench.compute()
         for _ in range(8):
             self.bench.advance(3_000)
             for agent in self.agents:

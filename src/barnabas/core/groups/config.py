@@ -11,6 +11,10 @@ sooner than `group.consumer.heartbeat.interval.ms` until it has them, and so is 
 (`group.consumer.assignment.interval.ms`). Members that start together would otherwise wait a
 whole interval for what was free after milliseconds. The larger the group the slower, so that a group that waits for one
 slow member costs a bounded number of requests.
+
+A third one: with `group.consumer.assignor.offload.enable` Kafka computes every assignment beside the heartbeat that
+asks for it. Here only one that takes more than some milliseconds (`assignment_inline_work`); the same holds for regular
+expressions (`regex_inline_names`).
 """
 
 from collections.abc import Callable, Mapping
@@ -65,6 +69,9 @@ class GroupConfig:
     group_consumer_assignment_interval_ms: int = 0
     group_consumer_min_assignment_interval_ms: int = 0
     group_consumer_max_assignment_interval_ms: int = 15_000
+    group_consumer_assignor_offload_enable: bool = True
+    assignment_inline_work: int = 1_000  # ours: partitions, members and topics of an assignment made at once, 5-10 ms
+    regex_inline_names: int = 1_000  # ours: topics matched with a regular expression at once, 5 ms
     group_consumer_assignors: tuple[str, ...] = ("uniform", "range")  # the first is the default
     group_consumer_migration_policy: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL
     # Per-group settings (`consumer.session.timeout.ms`, `consumer.heartbeat.interval.ms`), by group id.

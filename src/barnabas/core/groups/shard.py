@@ -3,6 +3,7 @@
     effects = shard.handle(request, info, now_ms, token)      a request of a client
     effects = shard.tick(now_ms)                              when `next_deadline_ms()` has come
     effects = shard.on_metadata_change(now_ms)                topics appeared, vanished or grew
+    effects = shard.finish(job, result, now_ms)               a job of earlier effects has been computed
     shard.replay(key, value); effects = shard.loaded(now_ms)  before all of it, from the partition's log
 
 Every token given to `handle` is answered exactly once, in the effects of that call or of a later one (a JoinGroup or
@@ -26,7 +27,7 @@ from barnabas.core.groups.config import GroupConfig
 from barnabas.core.groups.consumer.group import ConsumerGroup
 from barnabas.core.groups.consumer.load import load_consumer
 from barnabas.core.groups.consumer.metadata import topics_changed
-from barnabas.core.groups.effects import Effects, RequestInfo
+from barnabas.core.groups.effects import Effects, Job, RequestInfo
 from barnabas.core.groups.lengths import check_lengths
 from barnabas.core.groups.offsets.expire import arm_expiry, forget_stale_topics
 from barnabas.core.groups.offsets.fetch import TopicRequest, fetch_offsets
@@ -40,6 +41,8 @@ from barnabas.core.groups.topics import TopicsView
 from barnabas.core.groups.world import World
 from barnabas.core.wall_time import WallTime
 from barnabas.model.errors import ErrorCode, KafkaError
+
+_TICK_ACTIONS = 8  # a thousand members may expire at once, and the departure of each takes some milliseconds
 
 
 class GroupShard:
@@ -73,8 +76,12 @@ class GroupShard:
         return world.take_effects()
 
     def tick(self, now_ms: int) -> Effects:
+        """Some of what is due; if there is more, `next_deadline_ms()` is in the past."""
         world = self._begin(now_ms)
-        while (action := world.timers.pop_due(now_ms)) is not None:
+        for _ in range(_TICK_ACTIONS):
+            action = world.timers.pop_due(now_ms)
+            if action is None:
+                break
             action()
         return world.take_effects()
 
@@ -85,6 +92,11 @@ class GroupShard:
         world = self._begin(now_ms)
         forget_stale_topics(world)
         topics_changed(world)
+        return world.take_effects()
+
+    def finish(self, job: Job, result: Any, now_ms: int) -> Effects:
+        world = self._begin(now_ms)
+        job.finish(result)
         return world.take_effects()
 
     def transaction_ended(self, producer_id: int, commit: bool, now_ms: int) -> Effects:

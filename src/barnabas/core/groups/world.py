@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from barnabas.core.groups.budget import MetadataBudget
 from barnabas.core.groups.config import GroupConfig
-from barnabas.core.groups.effects import Effects, Reply
+from barnabas.core.groups.consumer.regex_cache import RegexCache
+from barnabas.core.groups.effects import Effects, Job, Reply
 from barnabas.core.groups.offsets.pending import PendingOffsets
 from barnabas.core.groups.offsets.store import OffsetStore
 from barnabas.core.groups.records.keys import Kind, RecordKey
@@ -40,6 +41,9 @@ class World:
     topic_ids_seen: dict[str, bytes | None] = field(default_factory=dict)  # of topics that have offsets here
     records: list[tuple[bytes, bytes | None]] = field(default_factory=list)
     replies: list[Reply] = field(default_factory=list)
+    jobs: list[Job] = field(default_factory=list)
+    regexes: RegexCache = field(default_factory=RegexCache)
+    changed: dict[str, None] = field(default_factory=dict)  # groups whose topics are to be looked at again
     pending: PendingOffsets = field(default_factory=PendingOffsets)
     budget: MetadataBudget | None = None  # of the node, shared by its shards
     transaction: tuple[int, int] | None = None  # whose records this step writes, when it is a transaction's
@@ -54,8 +58,8 @@ class World:
         self.replies.append(Reply(token, response, after_commit))
 
     def take_effects(self) -> Effects:
-        effects = Effects(self.records, self.replies, self.transaction)
-        self.records, self.replies, self.transaction = [], [], None
+        effects = Effects(self.records, self.replies, self.transaction, self.jobs)
+        self.records, self.replies, self.transaction, self.jobs = [], [], None, []
         return effects
 
     def has_offsets(self, group_id: str) -> bool:

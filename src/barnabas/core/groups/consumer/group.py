@@ -18,6 +18,7 @@ from barnabas.core.groups.records.keys import Kind
 from barnabas.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
+    from barnabas.core.groups.consumer.target import AssignmentRun
     from barnabas.core.groups.world import World
 
 Target = dict[bytes, frozenset[int]]
@@ -34,7 +35,18 @@ class ConsumerState(Enum):
 
 
 class ConsumerGroup:
-    __slots__ = ("facts", "group_id", "members", "owners", "regexes", "static_members", "target_facts", "targets")
+    __slots__ = (
+        "facts",
+        "group_id",
+        "members",
+        "owners",
+        "regexes",
+        "resolving",
+        "run",
+        "static_members",
+        "target_facts",
+        "targets",
+    )
 
     has_guests = False
 
@@ -47,6 +59,8 @@ class ConsumerGroup:
         self.targets: dict[str, Target] = {}
         self.owners: dict[tuple[bytes, int], str] = {}
         self.regexes: dict[str, RegexValue] = {}
+        self.run: AssignmentRun | None = None  # computed in a thread at this moment
+        self.resolving: set[str] = set()  # regular expressions that a thread is matching
 
     @property
     def epoch(self) -> int:
@@ -59,6 +73,11 @@ class ConsumerGroup:
     @property
     def is_empty(self) -> bool:
         return not self.members
+
+    @property
+    def is_computing(self) -> bool:
+        """A thread is busy with its next assignment, or with what that needs first."""
+        return self.run is not None or bool(self.resolving)
 
     @property
     def state(self) -> ConsumerState:

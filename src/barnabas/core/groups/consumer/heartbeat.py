@@ -84,6 +84,8 @@ def _interval_ms(world: "World", group: ConsumerGroup, member: ConsumerMember) -
     if delay_ms:  # it comes back when the assignment may be made; whoever comes first has it made
         soon_ms = max(delay_ms + 1, world.config.waiting_heartbeat_min_ms)
         return min(soon_ms, world.config.consumer_heartbeat_interval_ms(group.group_id))
+    if group.is_computing:  # it takes a fraction of a second
+        return min(world.config.waiting_heartbeat_min_ms, world.config.consumer_heartbeat_interval_ms(group.group_id))
     if member.place.state == MemberState.UNRELEASED_PARTITIONS:
         return world.config.waiting_heartbeat_interval_ms(group.group_id, len(group.members))
     return world.config.consumer_heartbeat_interval_ms(group.group_id)

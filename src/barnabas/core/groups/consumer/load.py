@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from barnabas.core.groups.consumer.departure import arm_revocation, arm_session
 from barnabas.core.groups.consumer.group import ConsumerGroup
-from barnabas.core.groups.consumer.metadata import look_again
 from barnabas.core.groups.consumer.replay import is_fragment
+from barnabas.core.groups.consumer.subscriptions import look_again
 
 if TYPE_CHECKING:
     from barnabas.core.groups.world import World

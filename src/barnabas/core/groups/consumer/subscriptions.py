@@ -2,14 +2,19 @@
 
 RE2 runs in time linear in the topic's name whatever the pattern, so a client cannot stop the loop with one. A pattern
 must match the whole name. The topics it stands for are written down (kind 16) and looked up again when topics change.
+With thousands of names to match, a thread does it: meanwhile the members that ask for the expression have no topics of
+it (or the ones it stood for before), the group's assignment waits, and its members are told to come back soon.
 """
 
 import hashlib
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import re2
 
 from barnabas.core.groups.consumer.group import ConsumerGroup
+from barnabas.core.groups.consumer.regex_cache import matching
+from barnabas.core.groups.effects import Job
 from barnabas.core.groups.records.consumer_group import ConsumerGroupValue, RegexValue
 from barnabas.core.groups.records.keys import Kind, RecordKey
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -35,10 +40,36 @@ def compile_regex(text: str) -> Any:
         ) from error
 
 
-def resolve(world: "World", text: str) -> RegexValue:
-    pattern = compile_regex(text)
-    topics = tuple(sorted(name for name in world.topics.names() if pattern.fullmatch(name)))
-    return RegexValue(topics, world.topics.version, world.wall.stamp_ms)
+def resolve(world: "World", group: ConsumerGroup, text: str) -> RegexValue | None:
+    """The topics an expression stands for; None while a thread is finding out."""
+    names = world.regexes.unmatched(text, world.topics)
+    if len(names) > world.config.regex_inline_names:
+        if text not in group.resolving:
+            group.resolving.add(text)
+            compute = partial(matching, compile_regex(text), names)
+            world.jobs.append(Job(compute, partial(_resolved, world, group, text, names)))
+        return None
+    if names:
+        world.regexes.add(text, names, matching(compile_regex(text), names))
+    return RegexValue(world.regexes.topics(text, world.topics), world.topics.version, world.wall.stamp_ms)
+
+
+def _resolved(world: "World", group: ConsumerGroup, text: str, names: frozenset[str], found: list[str]) -> None:
+    world.regexes.add(text, names, found)
+    group.resolving.discard(text)
+    if world.groups.get(group.group_id) is group and group.members:
+        resolved = update_regexes(world, group)
+        look_again(world, group, changed=resolved)
+
+
+def look_again(world: "World", group: ConsumerGroup, *, changed: bool = False) -> None:
+    """Topics appeared, vanished or grew: if the group reads any of them it begins another epoch."""
+    refresh_regexes(world, group)
+    if group.resolving and not changed:
+        return  # once its topics are known
+    fingerprint = metadata_hash(world, group)
+    if changed or fingerprint != group.facts.metadata_hash:
+        bump_epoch(world, group, fingerprint)
 
 
 def update_regexes(world: "World", group: ConsumerGroup) -> bool:
@@ -46,8 +77,10 @@ def update_regexes(world: "World", group: ConsumerGroup) -> bool:
     used = {member.facts.topic_regex for member in group.members.values() if member.facts.topic_regex}
     changed = False
     for text in sorted(used - group.regexes.keys()):
-        _remember(world, group, text, resolve(world, text))
-        changed = True
+        found = resolve(world, group, text)
+        if found is not None:
+            _remember(world, group, text, found)
+            changed = True
     for text in sorted(group.regexes.keys() - used):
         del group.regexes[text]
         world.tombstone(Kind.CONSUMER_REGEX, group.group_id, text)
@@ -56,8 +89,8 @@ def update_regexes(world: "World", group: ConsumerGroup) -> bool:
 
 def refresh_regexes(world: "World", group: ConsumerGroup) -> None:
     for text, known in list(group.regexes.items()):
-        found = resolve(world, text)
-        if found.topics != known.topics:
+        found = resolve(world, group, text)
+        if found is not None and found.topics != known.topics:
             _remember(world, group, text, found)
 
 
@@ -85,6 +118,9 @@ def metadata_hash(world: "World", group: ConsumerGroup) -> int:
     return int.from_bytes(digest.digest(), "big", signed=True) if found else 0
 
 
-def bump_epoch(world: "World", group: ConsumerGroup) -> None:
-    group.facts = ConsumerGroupValue(group.epoch + 1, metadata_hash(world, group))
+def bump_epoch(world: "World", group: ConsumerGroup, fingerprint: int | None = None) -> None:
+    """`fingerprint` is the present metadata hash, where the caller knows it."""
+    if fingerprint is None:
+        fingerprint = metadata_hash(world, group)
+    group.facts = ConsumerGroupValue(group.epoch + 1, fingerprint)
     world.write(RecordKey(Kind.CONSUMER_GROUP, group.group_id), group.facts.encode())

@@ -147,11 +147,11 @@ def heartbeat_as_guest(world: "World", group: ConsumerGroup, request: Any, token
 
 
 def _is_behind(world: "World", group: ConsumerGroup, member: ConsumerMember) -> bool:
-    """There is an assignment it has not seen, or one to be made now. One that has to wait (KIP-1263) is no reason to
-    rejoin: the member would join and synchronise over and over meanwhile."""
+    """There is an assignment it has not seen, or one to be made now. One that has to wait or is being computed
+    (KIP-1263) is no reason to rejoin: the member would join and synchronise over and over meanwhile."""
     if member.epoch < group.target_epoch:
         return True
-    return member.epoch < group.epoch and not assignment_delay_ms(world, group)
+    return member.epoch < group.epoch and not group.is_computing and not assignment_delay_ms(world, group)
 
 
 def _still_waits(group: ConsumerGroup, member: ConsumerMember) -> bool:
