@@ -198,7 +198,7 @@ class HostedPartition(RoledReplica):
         if self.when_flushed is not None and not self.deleted:
             then, self.when_flushed = self.when_flushed, None
             then()
-        if self.deleted or not self.is_leader or self.lost:
+        if self.deleted or not self.is_leader or not self.may_lead:
             return
         if self.replicas is not None:
             self.settle()

@@ -78,9 +78,11 @@ def cut_point(partition: HostedPartition, epoch: int, end_offset: int) -> int:
 
 
 def truncate(partition: HostedPartition, offset: int) -> bool:
-    """Cut the end of the log; gives whether anything was cut. Raises KafkaError when the rest cannot be read."""
+    """Cut the end of the log; gives whether anything was cut. Its producers are read from the rest after that
+    (`partition.rebuild`). Raises KafkaError when the index of aborted transactions cannot be cut."""
     own = partition.log
     before = own.log_end_offset
+    aborted = partition.aborted
     own.truncate_to(offset)
     if own.log_end_offset == before:
         return False
@@ -88,7 +90,13 @@ def truncate(partition: HostedPartition, offset: int) -> bool:
     if own.log_end_offset < partition.high_watermark:
         log.warning("%s: committed up to %d, cut to %d", partition.id, partition.high_watermark, own.log_end_offset)
         partition.high_watermark = own.log_end_offset
-    _rebuild(partition)
+    try:
+        own.unsynced_paths += aborted.truncate_to(own.log_end_offset)
+    except OSError as error:
+        raise partition.storage_error(error) from error
+    finally:
+        own.folder_dirty = True
+        partition.end_was_cut()
     return True
 
 

@@ -16,6 +16,7 @@ from collections import deque
 
 from barnabas.broker.partition_replica import Acknowledge, Replica
 from barnabas.core.cluster.image import PartitionImage
+from barnabas.core.partition.producers import Producers
 from barnabas.core.partition.replicas import LeaderState
 from barnabas.model.errors import ErrorCode, KafkaError
 
@@ -38,14 +39,23 @@ class RoledReplica(Replica):
             if self.is_open:
                 self.log.epochs.truncate_from_end(self.log.log_end_offset)  # an epoch that we wrote nothing in
             self._send_away(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        if self.is_leader and self.is_open and not self.lost:
+        if self.is_leader and self.is_open and self.may_lead:
             if newer or not led:
-                self._begin_epoch()
-                if self.config.flush_every_write and self.log.unflushed_records:
-                    self._flush_requested(self)  # what a follower has not flushed yet counts for nothing
+                self._lead()
             else:
                 self._take_replicas()
         self._count_isr()
+
+    def _lead(self) -> None:
+        self._begin_epoch()
+        if self.config.flush_every_write and self.log.unflushed_records:
+            self._flush_requested(self)  # what a follower has not flushed yet counts for nothing
+
+    def rebuilt(self, producers: Producers) -> None:
+        super().rebuilt(producers)
+        if self.is_leader and not self.lost:  # it was chosen meanwhile
+            self._lead()
+            self._count_isr()
 
     def _begin_epoch(self) -> None:
         """We lead: from the end of our log on, batches carry our epoch (KIP-101)."""
@@ -107,7 +117,7 @@ class RoledReplica(Replica):
         """For whoever holds a partition for longer than a request: is it still ours to write to?"""
         if self.deleted:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{self.id} is being deleted")
-        if not self.is_leader:
+        if not self.is_leader or self.rebuild is not None:
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"this node does not lead {self.id}")
         if self.under_min_isr:
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS, f"too few replicas of {self.id} are in sync")
@@ -115,7 +125,7 @@ class RoledReplica(Replica):
     def accept_loss(self) -> None:
         """Nobody else can lead: what is left here is all there is."""
         self.lost = False
-        if self.is_leader and self.is_open:
+        if self.is_leader and self.is_open and self.may_lead:
             self._begin_epoch()
             self._count_isr()
 

@@ -4,12 +4,16 @@ Read from the newest snapshot and the batches behind it, at opening and whenever
 here is known that the log does not tell.
 """
 
+import time
+
 from barnabas.broker.clock import wall_ms
 from barnabas.core.partition.producers import Marker, Producers
 from barnabas.storage.aborted import AbortedTransaction, AbortedTransactions
 from barnabas.storage.log import Log
 from barnabas.wire.batch import BatchHeader
 from barnabas.wire.markers import read_marker
+
+_YIELD_EVERY_BATCHES = 1024  # about 1.5 ms of replay; a busy loop then takes 5 ms
 
 
 class PartitionState:
@@ -50,3 +54,25 @@ class PartitionState:
             log.unsynced_paths.append(self.aborted.add(entry, log.active_segment.base_offset))
             log.folder_dirty = True
         self.producers.marker_appended(marker, offset, timestamp, wall_ms())
+
+
+def read_producers(log: Log) -> Producers:
+    """What the log as it is now says of its producers. In any thread while nothing is appended: only reads.
+
+    Raises OSError, Damaged or ProtocolError where the log cannot be read.
+    """
+    end_offset = log.log_end_offset
+    offset, entries = log.snapshots.peek() or (log.log_start_offset, [])
+    producers = Producers(entries, wall_ms())
+    for number, (header, batch) in enumerate(log.batches_from(offset)):
+        if not header.is_control:
+            producers.replay(header, wall_ms())
+        elif (found := read_marker(batch)) is not None:
+            commit, coordinator_epoch = found
+            marker = Marker(header.producer_id, header.producer_epoch, coordinator_epoch, commit)
+            producers.marker_appended(marker, header.base_offset, header.max_timestamp, wall_ms())
+        if number % _YIELD_EVERY_BATCHES == 0:
+            time.sleep(0)  # the loop has the interpreter now, not after the 5 ms of sys.getswitchinterval()
+        if log.log_end_offset != end_offset or log.closed:
+            break  # cut once more, or gone: nobody will ask for this
+    return producers

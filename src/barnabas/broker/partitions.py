@@ -168,18 +168,18 @@ class PartitionTable:
     def _place(self, partition: HostedPartition, *, led: bool) -> None:
         """Among those we lead or not, and whoever has to know is told."""
         topic, index = partition.id
-        if partition.is_leader and not partition.lost:
+        if partition.is_leader and partition.may_lead:
             self._led.setdefault(topic, {})[index] = partition
         elif led:
             self._led[topic].pop(index, None)
         self._around.moved(partition)
-        leads = partition.is_leader and not partition.lost
+        leads = partition.is_leader and partition.may_lead
         if led or leads:
             for then in self._on_leadership:
                 then(partition, leads)
 
     def replace(self, partition: HostedPartition) -> None:
-        """It has been found to have lost records, or has to do without them."""
+        """It has been found to have lost records, or has to do without them, or knows its producers again."""
         self._place(partition, led=self.get(*partition.id) is partition)
 
     def _remove(self, topic: str, index: int) -> None:

@@ -12,6 +12,7 @@ flush that is done), a second one is sent behind it, and the other side answers 
 | OFFSET_OUT_OF_RANGE                      | our log ends before the leader's begins: begin anew where it begins       |
 | any other error, or bytes that are wrong | left alone for a moment, longer each time                                 |
 | nothing but a watermark or a start       | taken over                                                                |
+| anything, while its producers are read   | passed over: it is named again when they are known                        |
 
 Before a partition is named, what it says must be true after a power loss where the topic asks for that
 (`flush.messages=1`): its flush is waited for. And a log that was cut is written down as cut first, or a later start
@@ -21,13 +22,12 @@ would take for flushed what was written in place of what was cut off.
 import asyncio
 import logging
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from barnabas.broker import partition_following as following
 from barnabas.broker.partition import HostedPartition
 from barnabas.broker.peers import PeerConnection, PeerGone
 from barnabas.model.errors import ErrorCode, KafkaError
-from barnabas.model.settings import Settings
 from barnabas.wire.codec import decode_response
 from barnabas.wire.errors import ProtocolError
 from barnabas.wire.fetch_request import VERSION, Wanted, follower_fetch
@@ -49,28 +49,6 @@ _SESSION_ERRORS = (
 )
 
 Key = tuple[bytes, int]
-
-
-class FetchLimits(NamedTuple):
-    """What the settings say about every fetch of a follower."""
-
-    wait_ms: int
-    min_bytes: int
-    max_bytes: int
-    partition_max_bytes: int
-    timeout_ms: int
-    backoff_seconds: float
-
-    @classmethod
-    def of(cls, settings: Settings) -> "FetchLimits":
-        return cls(
-            settings.int("replica.fetch.wait.max.ms"),
-            settings.int("replica.fetch.min.bytes"),
-            settings.int("replica.fetch.response.max.bytes"),
-            settings.int("replica.fetch.max.bytes"),
-            settings.int("replica.socket.timeout.ms"),
-            settings.int("replica.fetch.backoff.ms") / 1000,
-        )
 
 
 class _Followed:
@@ -201,6 +179,9 @@ class ReplicaFetcher:
             log.error("%s cannot be followed: %s", partition.id, error.message)
             self._hold(key, followed)
             return None
+        if partition.rebuild is not None:
+            partition.when_rebuilt = partial(self._again, key, followed)
+            return None
         if partition.config.flush_every_write and own.unflushed_records:
             partition.when_flushed = partial(self._again, key, followed)
             self._node.flusher.request(partition)
@@ -234,6 +215,9 @@ class ReplicaFetcher:
 
     def _take(self, key: Key, followed: _Followed, part: Any) -> None:
         partition, code = followed.partition, part.error_code
+        if partition.rebuild is not None:
+            self._news[key] = None  # it is not named before they are known
+            return
         try:
             if code == ErrorCode.OFFSET_OUT_OF_RANGE and part.log_start_offset >= 0:
                 following.reset(partition, part.log_start_offset)

@@ -13,7 +13,9 @@ from barnabas.broker.follower_sessions import FollowerSessions
 from barnabas.broker.isr_keeper import IsrKeeper
 from barnabas.broker.lost_replicas import LostReplicas
 from barnabas.broker.partition import HostedPartition
-from barnabas.broker.replica_fetcher import FetchLimits, ReplicaFetcher
+from barnabas.broker.producer_rebuilds import ProducerRebuilds
+from barnabas.broker.replica_fetcher import ReplicaFetcher
+from barnabas.broker.replication_limits import FetchLimits
 from barnabas.broker.replication_throttle import Throttle
 from barnabas.core.cluster.image import MetadataImage
 from barnabas.core.partition.producers import ProducerTotal
@@ -36,6 +38,7 @@ class Replication:
         self.heard = self.sessions.heard
         self.isr = IsrKeeper(node)
         self.lost = LostReplicas(node)
+        self._rebuilds = ProducerRebuilds(node)
         self.throttle = Throttle(node, "follower")
         self.leader_throttle = Throttle(node, "leader")
         self.loop_time = asyncio.get_running_loop().time
@@ -56,6 +59,7 @@ class Replication:
         self._running = False
         self.isr.stop()
         self.lost.stop()
+        self._rebuilds.stop()
         for fetcher in self._fetchers.values():
             fetcher.close()
         self.sessions.close()
@@ -81,6 +85,9 @@ class Replication:
 
     def not_written(self, error: OSError) -> None:
         self._node.disk_space.failed(error)
+
+    def rebuild(self, partition: HostedPartition) -> None:
+        self._rebuilds.start(partition)
 
     # --- the image ----------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any, Protocol
 
 from barnabas.broker.clock import Clock
+from barnabas.broker.partition_state import read_producers
 from barnabas.core.partition.producers import ProducerTotal
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ class Surroundings(Protocol):
     def not_written(self, error: OSError) -> None:
         """This time; perhaps there is no room."""
 
+    def rebuild(self, partition: Any) -> None:
+        """The end of its log was cut: read what the rest says of its producers, and call `partition.rebuilt`."""
+
 
 class Alone:
     """Nobody else is there."""
@@ -63,3 +67,6 @@ class Alone:
 
     def not_written(self, error: OSError) -> None:
         pass
+
+    def rebuild(self, partition: "HostedPartition") -> None:
+        partition.rebuilt(read_producers(partition.log))

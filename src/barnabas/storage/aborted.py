@@ -95,6 +95,40 @@ class AbortedTransactions:
             self._disk.unlink(path)
             del self._files[path]
 
+    def truncate_to(self, end_offset: int) -> list[str]:
+        """The log ends there now, and markers from there on are gone; gives the paths that need a flush."""
+        producers, firsts, block_firsts, lasts = self._columns
+        rows = bisect_left(lasts, end_offset)
+        if rows == len(lasts):
+            return []
+        whole = rows // _BLOCK_ROWS
+        block_firsts = block_firsts[:whole]
+        if rows % _BLOCK_ROWS:
+            block_firsts.append(min(firsts[whole * _BLOCK_ROWS : rows]))
+        self._columns = (producers[:rows], firsts[:rows], block_firsts, lasts[:rows])
+        # All of them: a power loss may have left a file whose entries are in another one too.
+        paths = [f"{self._folder}/{name}" for name in self._disk.scan(self._folder) if name.endswith(_SUFFIX)]
+        return [path for path in paths if self._truncate_file(path, end_offset)]
+
+    def _truncate_file(self, path: str, end_offset: int) -> bool:
+        """By bisection in the file: entries stand in the order of their markers, and there may be a million."""
+        file = self._disk.open(path, write=True)
+
+        def last_offset(entry: int) -> int:
+            return int(ENTRY.unpack(self._disk.pread(file.fd, ENTRY.size, entry * ENTRY.size))[3])
+
+        count = self._disk.size(path) // ENTRY.size
+        kept = bisect_left(range(count), end_offset, key=last_offset)
+        if kept == count:
+            return False
+        if kept:
+            self._disk.truncate(file.fd, kept * ENTRY.size)
+            self._files[path] = last_offset(kept - 1)
+        else:
+            self._disk.unlink(path)
+            self._files.pop(path, None)
+        return True
+
     def __len__(self) -> int:
         return len(self._columns[3])
 

@@ -87,6 +87,14 @@ class Snapshots:
             self._remove(offset)
         return None
 
+    def peek(self) -> tuple[int, list[ProducerEntry]] | None:
+        """As `newest`, in any thread: nothing is removed."""
+        for offset in reversed(list(self.offsets)):
+            producers = decode(self._disk.read_whole(path_of(self._directory, offset)) or b"")
+            if producers is not None:
+                return offset, producers
+        return None
+
     def drop_above(self, offset: int) -> None:
         """Remove those that speak of offsets the log does not have."""
         while self.offsets and self.offsets[-1] > offset:

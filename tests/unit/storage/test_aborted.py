@@ -4,6 +4,8 @@ import random
 import time
 from pathlib import Path
 
+import pytest
+
 from barnabas.storage.aborted import ENTRY, AbortedTransaction, AbortedTransactions
 from barnabas.storage.disk import Disk
 
@@ -78,3 +80,24 @@ def test_aborted_transactions_later_in_the_log_cost_a_fetch_nothing(tmp_path: Pa
         return (time.process_time() - began) / 20
 
     assert min(seconds(0) for _ in range(3)) < 0.002  # 20 ms when every row was looked at
+
+
+@pytest.mark.parametrize("end_offset", [0, 5, 999, 1000, 2561, 2999, 7000, 9999])
+def test_a_cut_log_forgets_the_markers_behind_its_end(tmp_path: Path, end_offset: int) -> None:
+    kept = AbortedTransactions(str(tmp_path))
+    for number in range(1000):
+        entry = AbortedTransaction(number, number * 10 - 100, number * 10, 0)
+        kept.add(entry, number // 300 * 3000)
+    before = kept.between(0, 1 << 62)
+    changed = kept.truncate_to(end_offset)
+    expected = [row for row in before if row[0] * 10 < end_offset]
+    assert kept.between(0, 1 << 62) == expected and bool(changed) == (len(expected) < 1000)
+    read = loaded(tmp_path, 1 << 62)
+    assert read.between(0, 1 << 62) == expected
+    assert [kept.between(at, at + 10) for at in range(0, 11000, 500)] == [
+        read.between(at, at + 10) for at in range(0, 11000, 500)
+    ]
+    for log in (kept, read):  # and both go on
+        log.truncate_to(end_offset)
+    kept.add(AbortedTransaction(5000, 11000, 12000, 0), 12000)
+    assert loaded(tmp_path, 1 << 62).between(0, 1 << 62) == [*expected, (5000, 11000)]

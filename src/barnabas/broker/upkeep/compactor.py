@@ -46,6 +46,8 @@ class _Look(PartitionTask):
             return
         if not partition.is_open:
             partition.open()
+        if partition.rebuild is not None:
+            return  # which batches are the last of their producers is not known
         ratio = cleaner.due_ratio(partition.log, wall_ms(), last_stable_offset=partition.last_stable_offset)
         if ratio is not None and (self.dirtiest is None or ratio > self._ratio):
             self.dirtiest, self._ratio = partition, ratio
@@ -74,6 +76,8 @@ class Compactor(PartitionTask):
 
     async def run(self, partition: HostedPartition) -> None:
         loop, threads = asyncio.get_running_loop(), self._node.read_threads
+        if partition.rebuild is not None:
+            return
         plan = cleaner.plan(partition.log, wall_ms(), last_stable_offset=partition.last_stable_offset)
         if plan is None:
             return

@@ -46,6 +46,7 @@ from barnabas.wire.batch import TRANSACTIONAL_BIT, BatchHeader
 BATCHES_REMEMBERED = 5  # max.in.flight.requests.per.connection of an idempotent producer
 _SEQUENCES = 0x8000_0000  # sequences run from 0 to the largest int32 and begin again
 NO_TRANSACTION = -1
+_NO_OFFSET = 1 << 62  # above all of them
 _MAKE_ROOM_INTERVAL_MS = 1_000  # a full table is searched (5 ms) this often at most, however many new producers come
 
 
@@ -286,6 +287,10 @@ class Producers:
     def first_open_beside(self, producer_id: int) -> int | None:
         """The first offset of the oldest transaction that is open, this producer's left out."""
         return next((offset for owner, offset in self._open.items() if owner != producer_id), None)
+
+    def trust_nothing(self) -> None:
+        """The end of the log was cut, and what the rest says is not read yet: no transaction counts as ended."""
+        self._ending.append((0, _NO_OFFSET))
 
     def first_unstable(self, high_watermark: int) -> int | None:
         """Where the stable part of the log ends, None when all below the high watermark is stable."""
