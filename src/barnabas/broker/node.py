@@ -137,6 +137,7 @@ class Node:
         total, clock = self.replication.producer_total, self.clock
         self.producer_expiry = ProducerExpiry(self.partitions, total, clock, lambda name: self.settings.int(name))
         self.producer_expiry.start()
+        await self.upkeep.flush_before_serving()
         self.is_open = True
         self.opened.set()
         self.upkeep.flush_recovered()

@@ -76,6 +76,18 @@ class Upkeep:
     def checkpoint_soon(self) -> None:
         self._checkpoints.write_soon()
 
+    async def flush_before_serving(self) -> None:
+        """Where the high watermark waits for the flush (`flush.messages=1`), what recovery has read is flushed before
+        clients are served: a reader that was told a high watermark before the crash must not be told an earlier one."""
+        flushed = []
+        for partition in self._node.partitions.open_ones():
+            if partition.log.unflushed_records and partition.config.flush_every_write:
+                done = asyncio.Event()
+                self._node.flusher.request(partition, done.set)
+                flushed.append(done)
+        for done in flushed:
+            await done.wait()
+
     def flush_recovered(self) -> None:
         """What recovery has read is perhaps in the page cache only; once it is on disk it need not be read again."""
         for partition in self._node.partitions.open_ones():
