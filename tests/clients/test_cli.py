@@ -206,6 +206,33 @@ def test_settings(run: Run, topic: str) -> None:
     assert "num.partitions" in listed(run, "config", "list", "node", "1")
 
 
+def test_habits_of_other_tools(run: Run, bootstrap: str, topic: str) -> None:
+    assert run("--version").stdout == run("version").stdout
+    assert topic in run("topic", "list", "--bootstrap-server", bootstrap).stdout
+    assert topic in {each["name"] for each in json.loads(run("topic", "list", "-o", "json").stdout)}
+    run("topic", "create", f"{topic}-kept", "--config", "cleanup.policy=compact")
+    assert run("config", "get", "topic", f"{topic}-kept", "cleanup.policy").stdout == "compact\n"
+
+
+def test_oldest_records_are_deleted(run: Run, topic: str) -> None:
+    run("produce", topic, "--partition", "0", stdin="a\nb\nc\n")
+    run("topic", "delete-records", topic, "--before", "2", code=2)  # nobody is here to say yes
+    assert f"{topic}-0 begins at 2" in run("topic", "delete-records", topic, "--before", "2", "--yes").stdout
+    assert run("consume", topic, "--from", "beginning", "-n", "1").stdout == "c\n"
+    told = run("topic", "delete-records", topic, "--before", "end", "--partition", "0", "--yes").stdout
+    assert told == f"{topic}-0 begins at 3\n"
+    for words in (["--before", "beginning"], ["--before", "soon"], ["--before", "1", "--partition", "9"]):
+        run("topic", "delete-records", topic, *words, "--yes", code=2)
+
+
+def test_settings_of_all_nodes(run: Run) -> None:
+    try:
+        assert "node all" in run("config", "set", "node", "all", "log.cleaner.threads=2").stdout
+        assert run("config", "get", "node", "all", "log.cleaner.threads").stdout == "2\n"
+    finally:
+        run("config", "delete", "node", "all", "log.cleaner.threads")
+
+
 def test_the_doctor(run: Run) -> None:
     found = listed(run, "doctor", "--write")
     told = {check["what"]: check["status"] for check in found["node"]}

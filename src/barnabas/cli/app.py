@@ -82,11 +82,24 @@ COMPLETION = "_BARNABAS_COMPLETE"  # set by the shell's completion script
 _USAGE_ERROR: type[Exception] = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
 
+def _as_here(arguments: list[str]) -> list[str]:
+    """Habits of other tools: `--version`, and `-o json` (kubectl's) for --json."""
+    if arguments in (["--version"], ["-V"]):
+        return ["version"]
+    for place, word in enumerate(arguments[:-1]):
+        if word == "--":
+            break
+        if word in ("-o", "--output") and arguments[place + 1] == "json":
+            return [*arguments[:place], "--json", *arguments[place + 2 :]]
+    return arguments
+
+
 def invoke(arguments: list[str]) -> int:
     """Run one command line; a wrong one becomes a Failure with exit code 2.
 
     Not by typer's own `main`: that one would end the process itself, with code 1 when a reader leaves a pipe.
     """
+    arguments = _as_here(arguments)
     command = typer.main.get_command(app)
     if COMPLETION in os.environ:
         command.main(arguments, prog_name="barnabas", complete_var=COMPLETION)

@@ -1,7 +1,8 @@
 """`barnabas config`: the settings of topics, nodes and groups, read and changed while everything runs.
 
-Three kinds of things have settings: `topic views`, `node 1`, `group billing`. (On the wire a node is a "broker".) Names
-and values are Kafka's; a name that does not exist is answered with the nearest one that does.
+Three kinds of things have settings: `topic views`, `node 1` (or `node all`: every node of the cluster that has no value
+of its own), `group billing`. (On the wire a node is a "broker".) Names and values are Kafka's; a name that does not
+exist is answered with the nearest one that does.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ app = typer.Typer(help="Read and change the settings of topics, nodes and groups
 WireKind = Literal["topic", "broker", "group"]
 _KINDS: dict[str, WireKind] = {"topic": "topic", "node": "broker", "broker": "broker", "group": "group"}
 
+_ALL_NODES = "all"
+
 Kind = Annotated[str, typer.Argument(metavar="KIND", help="topic, node or group.")]
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The topic's or group's name, or the node's number.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A topic's or group's name, a node's number, or all.")]
 Changes = Annotated[list[str], typer.Argument(metavar="SETTING=VALUE...", help="One or more, by Kafka's names.")]
 Settings = Annotated[list[str], typer.Argument(metavar="SETTING...", help="One or more, by Kafka's names.")]
 
@@ -93,6 +96,7 @@ def set_settings(kind: Kind, name: Name, changes: Changes, bootstrap: Bootstrap 
     \b
     Example:
       barnabas config set topic views retention.ms=3600000 max.message.bytes=2097152
+      barnabas config set node all log.retention.hours=72
     """
     _change(kind, name, bootstrap, "set", pairs(changes, "set"))
 
@@ -143,13 +147,17 @@ def show(settings: Mapping[str, ConfigValue]) -> None:
 def _wire_kind(kind: str, name: str) -> WireKind:
     if kind not in _KINDS:
         raise usage(f"{kind!r} has no settings", "Choose from topic, node and group.")
-    if _KINDS[kind] == "broker" and not name.isdigit():
-        raise usage(f"a node is named by its number, not {name!r}", "See the numbers: barnabas doctor")
+    if _KINDS[kind] == "broker" and not name.isdigit() and name != _ALL_NODES:
+        raise usage(f"a node is named by its number, or all, not {name!r}", "See the numbers: barnabas cluster status")
     return _KINDS[kind]
 
 
 def _settings(kind: str, name: str, bootstrap: str) -> dict[str, ConfigValue]:
     wire_kind = _wire_kind(kind, name)
+    if wire_kind == "broker" and name == _ALL_NODES:
+        from barnabas.cli import config_all
+
+        return config_all.read(bootstrap)
     with admin(bootstrap) as cluster:
         if wire_kind == "topic":
             _require_topic(cluster, name)
@@ -158,6 +166,12 @@ def _settings(kind: str, name: str, bootstrap: str) -> dict[str, ConfigValue]:
 
 def _change(kind: str, name: str, bootstrap: str, how: str, changes: dict[str, str]) -> None:
     wire_kind = _wire_kind(kind, name)
+    if wire_kind == "broker" and name == _ALL_NODES:
+        from barnabas.cli import config_all
+
+        config_all.change(bootstrap, how, changes)
+        _tell(kind, name, changes, config_all.read(bootstrap))
+        return
     with admin(bootstrap) as cluster:
         if wire_kind == "topic":
             _require_topic(cluster, name)
@@ -170,6 +184,10 @@ def _change(kind: str, name: str, bootstrap: str, how: str, changes: dict[str, s
         else:
             cluster.alter_configs(wire_kind, name, **cast("dict[str, dict[str, str]]", {how: changes}))  # type: ignore[arg-type]
         now = cluster.configs(wire_kind, name)
+    _tell(kind, name, changes, now)
+
+
+def _tell(kind: str, name: str, changes: Mapping[str, str], now: Mapping[str, ConfigValue]) -> None:
     for setting in changes:
         value = now[setting].value if setting in now else "-"
         means = human.setting(setting, value)

@@ -12,6 +12,7 @@ Bootstrap = Annotated[
     str,
     typer.Option(
         "--bootstrap",
+        "--bootstrap-server",
         "-b",
         envvar="BARNABAS_BOOTSTRAP",
         metavar="HOST:PORT",

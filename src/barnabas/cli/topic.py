@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from barnabas.cli import human
+from barnabas.cli import human, moments
 from barnabas.cli.failure import Failure, usage
 from barnabas.cli.link import admin, no_topic
 from barnabas.cli.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, Topic, Yes, confirm, pairs
@@ -20,7 +22,7 @@ app = typer.Typer(help="Create, list, describe, change, grow and delete topics."
 
 Sets = Annotated[
     list[str] | None,
-    typer.Option("--set", "-s", metavar="NAME=VALUE", help="A setting by Kafka's name; may be repeated."),
+    typer.Option("--set", "--config", "-s", metavar="NAME=VALUE", help="A setting by Kafka's name; may be repeated."),
 ]
 
 
@@ -31,7 +33,7 @@ def create(
         int | None, typer.Option("--partitions", "-p", min=1, metavar="N", help="How many; else the node's default.")
     ] = None,
     replication: Annotated[
-        int | None, typer.Option("--replication", "-r", min=1, metavar="N", help="Copies; else the node's default.")
+        int | None, typer.Option("--replication", "-r", min=1, metavar="N", help="Replicas; else the node's default.")
     ] = None,
     sets: Sets = None,
     if_missing: Annotated[bool, typer.Option("--if-missing", help="Be content when it exists already.")] = False,
@@ -214,6 +216,54 @@ def delete_topic(topic: Topic, yes: Yes = False, bootstrap: Bootstrap = DEFAULT_
         confirm(f"Delete topic {topic} and all its records?", yes)
         cluster.delete_topic(topic)
     say(f"deleted topic {topic}")
+
+
+@app.command("delete-records")
+def delete_records(
+    topic: Topic,
+    before: Annotated[str, typer.Option("--before", metavar="WHERE", help=f"Up to here: {moments.HELP}.")],
+    partition: Annotated[
+        list[int] | None, typer.Option("--partition", min=0, metavar="N", help="Only this one; may be repeated.")
+    ] = None,
+    yes: Yes = False,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+) -> None:
+    """Delete the oldest records of a topic, for good.
+
+    Offsets do not change: the topic begins later than before.
+
+    \b
+    Example:
+      barnabas topic delete-records views --before '7d ago'
+      barnabas topic delete-records views --before end --yes
+      barnabas topic delete-records views --before 1200 --partition 0 --yes
+    """
+    try:
+        position = moments.parse(before, int(time.time() * 1000))
+    except ValueError as error:
+        raise usage(f"--before: {error}") from None
+    with admin(bootstrap) as cluster:
+        count = _existing(cluster, topic)
+        chosen = partition or list(range(count))
+        if wrong := [each for each in chosen if each >= count]:
+            raise usage(f"{topic} has no partition {wrong[0]}", f"It has 0 to {count - 1}.")
+        bound: int | datetime | Literal["end"]
+        match position.kind:
+            case "end":
+                bound = "end"
+            case "offset":
+                bound = position.value
+            case "time":
+                bound = datetime.fromtimestamp(position.value / 1000, UTC)
+            case _:
+                raise usage(f"--before {before!r}: give an offset, a time, or end", "Nothing was deleted.")
+        confirm(f"Delete what is older than {before} from {human.plural(len(chosen), 'partition')} of {topic}?", yes)
+        if isinstance(bound, int) and len(chosen) == count:
+            left = cluster.delete_records(topic, bound)
+        else:
+            left = cluster.delete_records(topic, dict.fromkeys(chosen, bound))
+    for index, offset in sorted(left.items()):
+        say(f"{topic}-{index} begins at {offset}")
 
 
 def _existing(cluster: Admin, topic: str) -> int:

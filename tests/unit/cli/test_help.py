@@ -43,6 +43,7 @@ def test_the_tree_is_the_promised_one() -> None:
         for name in (
             "up", "demo", "produce", "consume", "doctor", "sim", "version", "log dump",
             "topic create", "topic list", "topic describe", "topic alter", "topic grow", "topic delete",
+            "topic delete-records",
             "group list", "group describe", "group reset", "group delete",
             "cluster status", "cluster balance", "cluster drain", "cluster kill-test",
             "txn list", "txn describe", "txn producers", "txn find-hanging", "txn abort",
