@@ -1,26 +1,55 @@
-"""CreatePartitions (37), versions 0-3: topics grow to so many partitions; each of a request has its own fate."""
+"""CreatePartitions (37), versions 0-3: topics grow to so many partitions; each of a request has its own fate.
 
+A request with many topics is decided in parts, so that others are served in between.
+"""
+
+import asyncio
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.context import RequestContext
-from barnabas.core.cluster import MorePartitions
+from barnabas.broker.loop_budget import in_turns
+from barnabas.core.cluster import MorePartitions, TopicResult
+from barnabas.model.limits import PARTITIONS_PER_REQUEST_MAX
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
+_AT_ONCE = 256  # topics of one decision
+
 
 async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
-    wanted = [
-        MorePartitions(
-            topic.name,
-            topic.count,
-            None if topic.assignments is None else [assignment.broker_ids for assignment in topic.assignments],
-        )
-        for topic in request.topics
-    ]
-    results = await node.controller.submit("create_partitions", wanted, request.validate_only)
-    return {
-        "results": [
-            {"name": result.name, "error_code": int(result.code), "error_message": result.message} for result in results
-        ]
-    }
+    wanted = await in_turns(request.topics, _wanted)
+    if len(wanted) <= _AT_ONCE or _growth(node, wanted) > PARTITIONS_PER_REQUEST_MAX:
+        results = await node.controller.submit("create_partitions", wanted, request.validate_only)
+    else:
+        results = await _in_parts(node, wanted, request.validate_only)
+    return {"results": await in_turns(results, _item)}
+
+
+def _wanted(topic: Any) -> MorePartitions:
+    assignments = None if topic.assignments is None else [assignment.broker_ids for assignment in topic.assignments]
+    return MorePartitions(topic.name, topic.count, assignments)
+
+
+def _item(result: TopicResult) -> dict[str, Any]:
+    return {"name": result.name, "error_code": int(result.code), "error_message": result.message}
+
+
+def _growth(node: "Node", wanted: list[MorePartitions]) -> int:
+    """More than fits one decision is refused by it, so it has to see all of the request."""
+    known = node.image.topics
+    return sum(max(more.count - len(known[more.name].partitions), 0) for more in wanted if more.name in known)
+
+
+async def _in_parts(node: "Node", wanted: list[MorePartitions], validate_only: bool) -> list[TopicResult]:
+    """Two that name the same topic stay together, because both are refused; a third would change nothing."""
+    times = Counter(more.name for more in wanted)
+    once = list({more.name: more for more in wanted}.values())
+    results: list[TopicResult] = []
+    for at in range(0, len(once), _AT_ONCE):
+        part = once[at : at + _AT_ONCE]
+        part += [more for more in part if times[more.name] > 1]
+        results += await node.controller.submit("create_partitions", part, validate_only)
+        await asyncio.sleep(0)
+    return results

@@ -2,33 +2,60 @@
 
 v4 takes -1 for the defaults of partitions and replicas; v5 answers with what the topic has become, its settings
 included; v7 adds its id. The answer leaves when the topics are in the metadata log, safe, so the timeout of the
-request is never reached.
+request is never reached. A request with many topics is decided in parts, so that others are served in between.
 """
 
+import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.context import RequestContext
+from barnabas.broker.loop_budget import in_turns
 from barnabas.core.cluster import NewTopic, TopicResult
+from barnabas.core.cluster.topics import check_request
 from barnabas.model.errors import ErrorCode
 from barnabas.model.settings import TOPIC_SETTINGS, Settings, value_text
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
+_AT_ONCE = 256  # topics of one decision: 25 us each, and their records have to be played onto the image
+
 
 async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
-    wanted = [
-        NewTopic(
-            topic.name,
-            topic.num_partitions,
-            topic.replication_factor,
-            [(assignment.partition_index, assignment.broker_ids) for assignment in topic.assignments],
-            [(config.name, config.value) for config in topic.configs],
-        )
-        for topic in request.topics
-    ]
-    results = await node.controller.submit("create_topics", wanted, request.validate_only)
-    return {"topics": [_item(node.settings, result) for result in results]}
+    wanted = await in_turns(request.topics, _wanted)
+    if len(wanted) <= _AT_ONCE:
+        results = await node.controller.submit("create_topics", wanted, request.validate_only)
+    else:
+        results = await _in_parts(node, wanted, request.validate_only)
+    return {"topics": await in_turns(results, partial(_item, node.settings))}
+
+
+def _wanted(topic: Any) -> NewTopic:
+    return NewTopic(
+        topic.name,
+        topic.num_partitions,
+        topic.replication_factor,
+        [(assignment.partition_index, assignment.broker_ids) for assignment in topic.assignments],
+        [(config.name, config.value) for config in topic.configs],
+    )
+
+
+async def _in_parts(node: "Node", wanted: list[NewTopic], validate_only: bool) -> list[TopicResult]:
+    """What the request as a whole forbids (a name twice, too many partitions) is judged before it is taken apart."""
+    node.controller.check_active()
+    refused = check_request(wanted, node.settings)
+    once = list({topic.name: topic for topic in wanted}.values())
+    results: list[TopicResult] = []
+    for at in range(0, len(once), _AT_ONCE):
+        part = once[at : at + _AT_ONCE]
+        asked = [topic for topic in part if topic.name not in refused]
+        made = iter(await node.controller.submit("create_topics", asked, validate_only) if asked else ())
+        for topic in part:
+            error = refused.get(topic.name)
+            results.append(next(made) if error is None else TopicResult(topic.name, error.code, error.message))
+        await asyncio.sleep(0)
+    return results
 
 
 def _item(settings: Settings, result: TopicResult) -> dict[str, Any]:

@@ -10,7 +10,7 @@ A request between two parts may change what the second one sees, as it may betwe
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ import msgspec
 
 from barnabas.broker import clock
 from barnabas.broker.context import RequestContext
+from barnabas.broker.loop_budget import LoopBudget
 from barnabas.model.limits import LARGE_REQUEST_THREAD_BYTES
 from barnabas.wire import apis
 from barnabas.wire.codec import decode_request, encode_response
@@ -69,7 +70,7 @@ async def decode(threads: Executor, frame: bytes, position: int, context: Reques
 async def handle(request: Any, context: RequestContext, answer: Callable[[Any], "Awaitable[Body]"]) -> Body:
     """The body of the answer, from as many calls of `answer` as it takes."""
     parts = PARTS.get(context.api_key)
-    items = _taken_apart(request, parts) if parts is not None else None
+    items = await _taken_apart(request, parts) if parts is not None else None
     if parts is None or items is None:
         return await answer(request)
     whole: dict[str, Any] = {}
@@ -101,33 +102,42 @@ async def encode(threads: Executor, body: Body, context: RequestContext, request
     return await loop.run_in_executor(threads, encode_response, context.api_key, context.api_version, body)
 
 
-def _taken_apart(request: Any, parts: Parts) -> list[tuple[Any, bool]] | None:
+async def _taken_apart(request: Any, parts: Parts) -> list[tuple[Any, bool]] | None:
     """The items, each once; with inner items, pieces of an item: (piece, does it go on with the one before)."""
     items = getattr(request, parts.items)
     if not items:
         return None
     if parts.inner:
-        return list(_pieces(items, parts))
-    by_key = {_key(item, parts.key): item for item in items}
+        return await _pieces(items, parts)
+    by_key: dict[Any, Any] = {}
+    budget = LoopBudget()
+    for item in items:
+        by_key[_key(item, parts.key)] = item
+        await budget.pause()
     if len(by_key) == len(items):
         return [(item, False) for item in items]
     return None if parts.only_unique else [(item, False) for item in by_key.values()]
 
 
-def _pieces(items: list[Any], parts: Parts) -> Iterator[tuple[Any, bool]]:
+async def _pieces(items: list[Any], parts: Parts) -> list[tuple[Any, bool]]:
     merged: dict[Any, tuple[Any, dict[Any, Any]]] = {}
+    budget = LoopBudget()
     for item in items:
         _, inner = merged.setdefault(_key(item, parts.key), (item, {}))
         for each in getattr(item, parts.inner):
             inner[getattr(each, parts.inner_key) if parts.inner_key else each] = each
+        await budget.pause()
+    pieces: list[tuple[Any, bool]] = []
     for item, by_key in merged.values():
+        await budget.pause()
         if len(by_key) == len(getattr(item, parts.inner)) <= _INNER_ITEMS:
-            yield item, False
+            pieces.append((item, False))
             continue
         inner_items = list(by_key.values())
         for at in range(0, max(len(inner_items), 1), _INNER_ITEMS):
             piece = msgspec.structs.replace(item, **{parts.inner: inner_items[at : at + _INNER_ITEMS]})
-            yield piece, at > 0
+            pieces.append((piece, at > 0))
+    return pieces
 
 
 def _key(item: Any, fields: tuple[str, ...]) -> Any:
@@ -144,6 +154,6 @@ def _join(found: list[Any], answers: list[Any], asked: list[tuple[Any, bool]], p
         return
     for answer, (_, goes_on) in zip(answers, asked, strict=True):
         if goes_on and found:
-            found[-1][parts.inner_answers] = [*found[-1][parts.inner_answers], *answer[parts.inner_answers]]
+            found[-1][parts.inner_answers].extend(answer[parts.inner_answers])
         else:
             found.append(answer)
