@@ -43,6 +43,7 @@ class Ceiling(NamedTuple):
 CEILINGS: dict[str, Ceiling] = {
     # Read by a parser of its own, and records are judged by tests of their own.
     "produce": Ceiling(cpu_seconds_per_mib=5.0, answer_per_byte=16.0, memory_per_byte=300.0),
+    "describe_groups": Ceiling(cpu_seconds_per_mib=6.0),  # each name of five letters is asked of its coordinator
     "describe_quorum": Ceiling(answer_per_byte=16.0),
 }
 NOT_ASKED = {"unregister_broker", "remove_raft_voter"}  # nothing to repeat, and the node would be gone

@@ -148,7 +148,7 @@ class Dispatcher:
         if len(frame) > LARGE_REQUEST_BYTES:
             return self._serve_large(bytes(frame), position, context)
         request = decode_request(api_key, version, frame, position)
-        if self._is_forwarded(api_key, request):
+        if api_key in FORWARDED and self._is_forwarded(api_key, request):
             return self._forwarded(bytes(frame), request, context)
         try:
             body = self.handler(api_key)(self._node, request, context)
@@ -265,8 +265,9 @@ async def _answer_later(body: Awaitable[Body], request: Any, context: RequestCon
 
 
 def _encode(body: Body, context: RequestContext) -> bytes:
-    data = body if isinstance(body, bytes) else encode_response(context.api_key, context.api_version, body)
-    return _framed(data, context)
+    key, version = context.api_key, context.api_version
+    data = body if isinstance(body, bytes) else encode_response(key, version, body)
+    return response_frame(key, version, context.correlation_id, data)
 
 
 def _framed(data: bytes, context: RequestContext) -> bytes:

@@ -109,8 +109,10 @@ class FetchSessions:
         epoch: int = request.session_epoch
         if epoch in (_FINAL_EPOCH, _INITIAL_EPOCH):
             self._drop(request.session_id)
-            # Twice the same partition is one, as in Kafka's map of them: it would be read and sent twice.
-            wanted = list({_key(item, by_id): item for item in _named(request)}.values())
+            wanted = list(_named(request))
+            if len(wanted) > 1:
+                # Twice the same partition is one, as in Kafka's map of them: it would be read and sent twice.
+                wanted = list({_key(item, by_id): item for item in wanted}.values())
             fits = epoch == _INITIAL_EPOCH and len(wanted) <= FETCH_SESSION_PARTITIONS_MAX
             session = self._open(by_id, now_ms) if fits and self._have_room(len(wanted)) else None
             if session is not None:

@@ -6,17 +6,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.context import RequestContext
+from barnabas.broker.loop_budget import LoopBudget
 from barnabas.model.errors import ErrorCode
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
 
-def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
     results: dict[str, list[dict[str, Any]]] = {}
-    here = node.data_dir.absolute()
+    here, budget = node.data_dir.absolute(), LoopBudget()
     for directory in request.dirs:
-        known = Path(directory.path).is_absolute() and Path(directory.path) == here
+        known = directory.path.startswith("/") and Path(directory.path) == here
+        await budget.pause()
         for topic in directory.topics:
             for index in topic.partitions:
                 if not known:
@@ -26,4 +28,5 @@ def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any
                 else:
                     code = ErrorCode.NONE
                 results.setdefault(topic.name, []).append({"partition_index": index, "error_code": int(code)})
+                await budget.pause()
     return {"results": [{"topic_name": name, "partitions": partitions} for name, partitions in results.items()]}

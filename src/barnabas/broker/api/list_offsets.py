@@ -10,7 +10,7 @@ the first question opens the folder of each.
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -51,9 +51,10 @@ class _Search:
 
 
 def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any] | Coroutine[Any, Any, dict[str, Any]]:
-    asked = sum(len(topic.partitions) for topic in request.topics)
-    by_time = any(_needs_search(part.timestamp) for topic in request.topics for part in topic.partitions)
-    if asked > _AT_ONCE or by_time:
+    asked = 0
+    for topic in request.topics:
+        asked += len(topic.partitions)
+    if asked > _AT_ONCE:
         return _answer_in_turns(node, request, context)
     searches: list[_Search] = []
     topics = [
@@ -66,7 +67,7 @@ def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any
         }
         for topic in request.topics
     ]
-    return {"topics": topics}
+    return _searched(node, searches, topics) if searches else {"topics": topics}
 
 
 async def _answer_in_turns(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
@@ -78,6 +79,10 @@ async def _answer_in_turns(node: "Node", request: Any, context: RequestContext) 
             answers.append(_answer(node, topic.name, part, context, request, count > 1, searches))
             await budget.pause()
         topics.append({"name": topic.name, "partitions": answers})
+    return await _searched(node, searches, topics)
+
+
+async def _searched(node: "Node", searches: list[_Search], topics: list[Answer]) -> dict[str, Any]:
     loop = asyncio.get_running_loop()
     for start in range(0, len(searches), _SEARCHES_PER_JOB):
         job = searches[start : start + _SEARCHES_PER_JOB]
@@ -87,12 +92,10 @@ async def _answer_in_turns(node: "Node", request: Any, context: RequestContext) 
     return {"topics": topics}
 
 
-def _needs_search(timestamp: int) -> bool:
-    return timestamp >= 0 or timestamp == MAX_TIMESTAMP
-
-
-def _once_each(partitions: Iterable[Any]) -> list[tuple[Any, int]]:
+def _once_each(partitions: Sequence[Any]) -> list[tuple[Any, int]]:
     """Each partition once, and how often it was asked for."""
+    if len(partitions) == 1:
+        return [(partitions[0], 1)]
     asked: dict[int, tuple[Any, int]] = {}
     for partition in partitions:
         _, count = asked.get(partition.partition_index, (None, 0))
@@ -123,13 +126,20 @@ def _answer(
         else:
             bound = partition.last_stable_offset if isolation_level == READ_COMMITTED else partition.high_watermark
             _check_settled(partition, asked.timestamp, context.api_version)
-        if _needs_search(asked.timestamp):
+        if asked.timestamp >= 0 or asked.timestamp == MAX_TIMESTAMP:
             answer: Answer = {"partition_index": asked.partition_index}
             searches.append(_Search(partition, partition.leader_epoch, asked.timestamp, bound, answer))
             return answer
-        return {"partition_index": asked.partition_index} | _found(*_known(partition, asked.timestamp, bound))
+        timestamp, offset, epoch = _known(partition, asked.timestamp, bound)
     except KafkaError as error:
         return {"partition_index": asked.partition_index, "error_code": int(error.code)}
+    return {
+        "partition_index": asked.partition_index,
+        "error_code": 0,
+        "timestamp": timestamp,
+        "offset": offset,
+        "leader_epoch": epoch,
+    }
 
 
 def _found(timestamp: int, offset: int, epoch: int) -> Answer:
