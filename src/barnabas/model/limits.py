@@ -5,7 +5,8 @@ Settings (model/settings.py) let an operator move some of them; these are the fl
 
 # --- the wire -------------------------------------------------------------------------------------------------------
 ARRAY_MAX_ELEMENTS = 1_000_000  # of a message; an array is also never longer than its bytes (CVE-2022-34917)
-REQUEST_ELEMENTS_MAX = 100_000  # of all arrays of a request: twice the partitions of a node; 1 us to decode each
+REQUEST_ELEMENTS_MAX = 250_000  # of all arrays of a request; a follower may name 50,000 partitions, each of another
+# topic, and drop as many others: 200,000. 1 us to decode each, in a thread.
 LARGE_REQUEST_BYTES = 8 * 1024  # above it a request is worked off in parts; it may name a thousand things
 LARGE_REQUEST_THREAD_BYTES = 64 * 1024  # above it a thread decodes the request: from here on it takes milliseconds
 TAGGED_FIELDS_MAX = 10_000  # tags of one struct; a known client sends a handful

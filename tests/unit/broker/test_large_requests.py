@@ -11,7 +11,7 @@ import pytest
 
 from barnabas.broker.context import RequestContext
 from barnabas.broker.network import large_requests
-from barnabas.model.limits import REQUEST_ELEMENTS_MAX
+from barnabas.model.limits import PARTITIONS_PER_NODE_MAX, REQUEST_ELEMENTS_MAX
 from barnabas.wire import apis
 from barnabas.wire.codec import ProtocolError, decode_request, encode_request
 
@@ -100,3 +100,39 @@ def test_a_request_may_not_have_more_elements_than_its_limit() -> None:
     body = encode_request(apis.DESCRIBE_GROUPS, 5, {"groups": ["g"] * (REQUEST_ELEMENTS_MAX + 1)})
     with pytest.raises(ProtocolError):
         decode_request(apis.DESCRIBE_GROUPS, 5, body)
+
+
+@pytest.mark.parametrize(
+    ("api_key", "version", "body"),
+    [
+        (apis.METADATA, 9, {"topics": [{"name": f"t{i}"} for i in range(100_000)], "allow_auto_topic_creation": False}),
+        (
+            apis.OFFSET_FETCH,
+            7,
+            {
+                "group_id": "g",
+                "topics": [{"name": f"t{i}", "partition_indexes": list(range(100))} for i in range(1_000)],
+                "require_stable": False,
+            },
+        ),
+        (
+            apis.FETCH,
+            12,
+            {
+                "replica_id": 2,
+                "max_wait_ms": 500,
+                "min_bytes": 1,
+                "topics": [
+                    {"topic": f"t{i}", "partitions": [{"fetch_offset": 0, "partition_max_bytes": 1, "partition": 0}]}
+                    for i in range(PARTITIONS_PER_NODE_MAX)
+                ],
+                "forgotten_topics_data": [
+                    {"topic": f"f{i}", "partitions": [0]} for i in range(PARTITIONS_PER_NODE_MAX)
+                ],
+            },
+        ),
+    ],
+    ids=["Metadata", "OffsetFetch", "Fetch of a follower"],
+)
+def test_what_a_full_node_needs_is_within_the_limit(api_key: int, version: int, body: dict[str, Any]) -> None:
+    decode_request(api_key, version, encode_request(api_key, version, body))
