@@ -76,6 +76,7 @@ class Hosted(Generic[M]):
         self.waiting: dict[Token, None] = {}  # in the order they came, so that they are let go in that order
         self.timer: asyncio.TimerHandle | None = None
         self.due_ms: int | None = None
+        self.replayed_to = 0
         self.appended_to = 0  # the offset after the last record this machine rests on
 
     def fail(self, code: ErrorCode) -> None:
@@ -207,6 +208,10 @@ class Coordinators(ABC, Generic[M]):
         try:
             for _ in self._replay(hosted):
                 await asyncio.sleep(0)
+            for _ in self._before_ready(hosted.machine):
+                await asyncio.sleep(0)
+            for _ in self._replay(hosted):  # what was written meanwhile
+                await asyncio.sleep(0)
             if self._loading.get(index) is asyncio.current_task():
                 self._ready(index, hosted)
         except _UNREADABLE as error:
@@ -223,15 +228,20 @@ class Coordinators(ABC, Generic[M]):
     def _replay(self, hosted: Hosted[M]) -> Iterable[None]:
         """Feed the machine its log, a piece at a time, also what is written meanwhile (markers of transactions)."""
         partition_log = hosted.partition.log
-        records, offset = 0, partition_log.log_start_offset
+        records = size_bytes = 0
+        offset = max(hosted.replayed_to, partition_log.log_start_offset)
         while offset < (end_offset := partition_log.log_end_offset):
             for header, batch in partition_log.batches_from(offset):
                 self._replay_batch(hosted.machine, header, batch)
-                records += header.record_count
-                if records >= _LOAD_STEP_RECORDS:
-                    records = 0
+                records, size_bytes = records + header.record_count, size_bytes + len(batch)
+                if records >= _LOAD_STEP_RECORDS or size_bytes >= _LOAD_AT_ONCE_BYTES:
+                    records = size_bytes = 0
                     yield
-            offset = end_offset
+            hosted.replayed_to = offset = end_offset
+
+    def _before_ready(self, machine: M) -> Iterable[None]:
+        """What a machine has to do after a large replay and before `loaded`, in steps."""
+        return ()
 
     def _replay_batch(self, machine: M, header: BatchHeader, batch: memoryview) -> None:
         if not header.is_control:

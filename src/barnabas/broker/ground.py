@@ -20,6 +20,7 @@ from barnabas.storage.disk import DISK, Disk
 class Ground:
     disk: Disk = DISK
     writes_status = True  # a file for a person at this machine (metrics/health.py)
+    imports_ahead = True  # of the first request, in a thread: what a first request would otherwise wait for
     watches_loop = True  # a thread that notices what holds the loop (metrics/loop_watchdog.py)
 
     def threads(self, count: int, name: str) -> Executor:

@@ -1,14 +1,15 @@
 """The group coordinators of this node: one for each partition of `__consumer_offsets` it leads.
 
 What a coordinator's driver does is in coordinators.py; here is how requests about one, several or all groups find
-their machines. The machine itself is imported when the first client comes to a group: a node without groups starts
-without it.
+their machines. The machine itself is imported by a thread once the node is open: a node starts without it, and the
+first client that comes to a group does not hold the loop for the 100 ms and more that the import takes.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from copy import copy
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.context import RequestContext
@@ -37,6 +38,11 @@ class GroupDriver(Coordinators["GroupShard"]):
         self._budget: MetadataBudget | None = None
         # Their threads are started by the first job.
         self._threads = node.ground.threads(node.settings.int("group.coordinator.background.threads"), "groups")
+
+    def wake(self) -> None:
+        super().wake()
+        if self._node.ground.imports_ahead and self._node.has_broker:
+            self._threads.submit(import_module, "barnabas.core.groups.shard")
 
     def _make(self, partition: HostedPartition) -> "GroupShard":
         from barnabas.core.groups.budget import MetadataBudget
@@ -124,6 +130,9 @@ class GroupDriver(Coordinators["GroupShard"]):
             for record in iter_records(batch):
                 if record.key is not None:
                     machine.replay_transactional(header.producer_id, record.key, record.value)
+
+    def _before_ready(self, machine: "GroupShard") -> Iterable[None]:
+        return machine.loading(self._node.clock.steady_ms())
 
     # --- what a thread computes -------------------------------------------------------------------------------------
 

@@ -32,6 +32,7 @@ _EPOCH_SECONDS = 1_700_000_000.0  # when a simulated world begins, as wall clock
 
 class SimGround(Ground):
     writes_status = False  # nobody looks into the folder; problems are in node.health
+    imports_ahead = False  # all nodes are one process here
     watches_loop = False  # time stands still while a callback runs
 
     def __init__(self, computer: "Computer", process: Process) -> None:

@@ -16,7 +16,7 @@ the log. Clients look for the coordinator again and retry; members found in the 
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from barnabas.core.groups import admin
@@ -29,8 +29,9 @@ from barnabas.core.groups.consumer.load import load_consumer
 from barnabas.core.groups.consumer.metadata import topics_changed
 from barnabas.core.groups.effects import Effects, Job, RequestInfo
 from barnabas.core.groups.lengths import check_lengths
-from barnabas.core.groups.offsets.expire import arm_expiry, forget_stale_topics
+from barnabas.core.groups.offsets.expire import arm_expiry
 from barnabas.core.groups.offsets.fetch import TopicRequest, fetch_offsets
+from barnabas.core.groups.offsets.stale import forget_stale_topics
 from barnabas.core.groups.offsets.transactional import replay_transactional, transaction_ended
 from barnabas.core.groups.parked import abort_waiting
 from barnabas.core.groups.refusals import refusal
@@ -42,6 +43,7 @@ from barnabas.core.groups.world import World
 from barnabas.core.wall_time import WallTime
 from barnabas.model.errors import ErrorCode, KafkaError
 
+_LOAD_STEP = 1_000  # groups and members, about 5 ms
 _TICK_ACTIONS = 8  # a thousand members may expire at once, and the departure of each takes some milliseconds
 
 
@@ -61,6 +63,7 @@ class GroupShard:
         self._world = World(config, topics, rng, budget=budget)
         if wall_of is not None:
             self._world.wall = WallTime(wall_of)
+        self._loaded: set[str] = set()  # groups, while the shard is loaded
 
     def metadata_bytes(self) -> int:
         """What the members of this shard's groups keep in memory of what they said, roughly."""
@@ -116,19 +119,35 @@ class GroupShard:
         transaction_ended(self._world, producer_id, commit)
 
     def loaded(self, now_ms: int) -> Effects:
+        """The end of the replay; after `loading` it has little left to do."""
         world = self._begin(now_ms)
-        for group_id in world.offsets.group_ids():
-            # Offsets without a group record: a "simple" group, there by its offsets alone.
-            world.groups.setdefault(group_id, ClassicGroup(group_id, world.wall.stamp_ms))
-        for group in list(world.groups.values()):
-            if isinstance(group, ClassicGroup):
-                load_classic(world, group)
-            else:
-                load_consumer(world, group)
+        for _ in self.loading(now_ms):
+            pass
+        self._loaded.clear()
         forget_stale_topics(world)
         world.wall.believed_ms()
         arm_expiry(world)
         return world.take_effects()
+
+    def loading(self, now_ms: int) -> Iterator[None]:
+        """What `loaded` does for each group, in steps: others are served in between when there are thousands."""
+        world = self._begin(now_ms)
+        work = 0
+        for group_id in [*world.groups, *world.offsets.group_ids()]:
+            if group_id in self._loaded:
+                continue
+            self._loaded.add(group_id)
+            group = world.groups.get(group_id)
+            if group is None:  # offsets without a group record: a "simple" group, there by its offsets alone
+                group = world.groups[group_id] = ClassicGroup(group_id, world.wall.stamp_ms)
+            if isinstance(group, ClassicGroup):
+                load_classic(world, group)
+            else:
+                load_consumer(world, group)
+            work += 1 + len(group.members)
+            if work >= _LOAD_STEP:
+                work = 0
+                yield
 
     def abort_waiting(self, code: ErrorCode) -> Effects:
         """This shard is no coordinator any more: every parked request is answered, nothing is written."""

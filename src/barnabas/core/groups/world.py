@@ -29,6 +29,15 @@ Group: TypeAlias = "ClassicGroup | ConsumerGroup"
 
 
 @dataclass(slots=True)
+class StaleTopic:
+    """A topic of which some offsets may be of another one of the same name (offsets/stale.py)."""
+
+    topic_id: bytes | None  # as it is now
+    vanished: bool
+    group_ids: list[str] | None = None  # still to be looked at; None before the first step
+
+
+@dataclass(slots=True)
 class World:
     config: GroupConfig
     topics: TopicsView
@@ -39,6 +48,7 @@ class World:
     groups: dict[str, Group] = field(default_factory=dict)
     offsets: OffsetStore = field(default_factory=OffsetStore)
     topic_ids_seen: dict[str, bytes | None] = field(default_factory=dict)  # of topics that have offsets here
+    stale: dict[str, StaleTopic] = field(default_factory=dict)  # being looked through
     records: list[tuple[bytes, bytes | None]] = field(default_factory=list)
     replies: list[Reply] = field(default_factory=list)
     jobs: list[Job] = field(default_factory=list)

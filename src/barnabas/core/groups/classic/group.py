@@ -13,7 +13,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from barnabas.core.groups.classic.member import ClassicMember, Protocols
-from barnabas.core.groups.embedded import CONSUMER_PROTOCOL_TYPE, read_subscription
+from barnabas.core.groups.embedded import CONSUMER_PROTOCOL_TYPE
 from barnabas.core.groups.records.group_metadata import ClassicGroupValue, ClassicMemberValue
 from barnabas.core.groups.records.keys import Kind
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -179,13 +179,20 @@ class ClassicGroup:
         self.subscribed_topics = None
         if not self.uses_consumer_protocol or self.protocol_name is None:
             return
-        topics: set[str] = set()
+        distinct: dict[int, frozenset[str]] = {}
         for member in self.members.values():
-            subscription = read_subscription(member.metadata_for(self.protocol_name))
-            if subscription is None:
+            topics = member.topics_for(self.protocol_name)
+            if topics is None:
                 return
-            topics.update(subscription.topics)
-        self.subscribed_topics = frozenset(topics)
+            distinct[id(topics)] = topics
+        self.subscribed_topics = frozenset().union(*distinct.values())
+
+    def read_topics(self, member: ClassicMember) -> None:
+        """Read what a member asks for now that it joins, for the protocol that the group is likely to choose."""
+        if self.uses_consumer_protocol and member.protocols:
+            first = member.protocols[0][0]
+            leader = self.members.get(self.leader_id or "", member)
+            member.topics_for(first, leader.topics_for(first) if leader is not member else None)
 
     def is_subscribed_to(self, topic: str) -> bool:
         """Unknown subscriptions count as "maybe" for expiry and deletion: nothing is thrown away on a guess."""

@@ -178,6 +178,7 @@ def _add(world: World, group: ClassicGroup, join: Join, member_id: str) -> None:
         join_token=join.token,
     )
     group.add(member)
+    group.read_topics(member)
     arm_new_member(world, group, member)
     if group.is_initial_rebalance:
         wait_for_more(world, group)
@@ -191,6 +192,7 @@ def _update(world: World, group: ClassicGroup, member: ClassicMember, join: Join
         world.reply(member.join_token, refusal, after_commit=False)
     member.join_token = join.token
     member.protocols = join.protocols
+    group.read_topics(member)
     member.rebalance_timeout_ms = join.rebalance_timeout_ms
     member.session_timeout_ms = join.session_timeout_ms
     member.client_id, member.client_host = join.client_id, join.client_host

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from barnabas.core.groups.embedded import read_subscription
+
 Protocols = tuple[tuple[str, bytes], ...]  # name and metadata, the most wanted first
 
 
@@ -21,6 +23,7 @@ class ClassicMember:
     sync_token: object | None = field(default=None, repr=False)
     # A member that has not seen its first generation. It cannot heartbeat yet; see NEW_MEMBER_JOIN_TIMEOUT_MS.
     is_new: bool = False
+    _topics: tuple[bytes, frozenset[str] | None] | None = field(default=None, repr=False, compare=False)
 
     @property
     def is_static(self) -> bool:
@@ -35,3 +38,16 @@ class ClassicMember:
             if name == protocol:
                 return metadata
         return b""
+
+    def topics_for(self, protocol: str | None, known: frozenset[str] | None = None) -> frozenset[str] | None:
+        """What it reads, as its metadata for a protocol says; None when that cannot be told.
+
+        Read when the member joins: a thousand members that are read when their generation begins take 40 ms.
+        `known` is kept instead where it is the same, since the members of a group mostly read the same topics.
+        """
+        metadata = self.metadata_for(protocol)
+        if self._topics is None or self._topics[0] is not metadata:
+            subscription = read_subscription(metadata)
+            topics = frozenset(subscription.topics) if subscription is not None else None
+            self._topics = (metadata, known if known == topics else topics)
+        return self._topics[1]

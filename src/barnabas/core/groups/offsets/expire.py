@@ -6,7 +6,7 @@
 | has members | the commit, and only if no member reads the topic |
 
 A commit that brought its own retention time (OffsetCommit 2-4) expires when that says. A group without members and
-without offsets is deleted. Offsets of a deleted topic go at once: see `forget_stale_topics`.
+without offsets is deleted. Offsets of a deleted topic go at once: see stale.py.
 """
 
 from functools import partial
@@ -15,7 +15,6 @@ from barnabas.core.groups.classic.group import ClassicGroup, ClassicState
 from barnabas.core.groups.offsets.delete import forget
 from barnabas.core.groups.records.offset_commit import NO_EXPIRY, CommittedOffset
 from barnabas.core.groups.world import Group, World
-from barnabas.model.ids import ZERO_UUID
 
 _CHECK_KEY = ("expiry",)
 _STEP_OFFSETS = 2_000  # looked at in one step, about 10 ms
@@ -79,24 +78,3 @@ def _is_expired(world: World, group: Group, kept: CommittedOffset, now_ms: int) 
     if kept.expire_timestamp_ms != NO_EXPIRY:
         return now_ms >= kept.expire_timestamp_ms
     return now_ms - since_ms >= world.config.offsets_retention_ms
-
-
-def forget_stale_topics(world: World) -> None:
-    """Drop the offsets of topics that are gone, or that came back under the same name as another topic.
-
-    An offset knows the id of its topic, so even a deletion that happened while no coordinator was looking is seen.
-    Offsets without an id (written by older brokers) go only when their topic is seen to vanish.
-    """
-    for topic in world.offsets.topics():
-        current, before = world.topics.topic_id(topic), world.topic_ids_seen.get(topic)
-        if topic in world.topic_ids_seen and current == before:
-            continue
-        vanished = before is not None and current != before
-        for group_id in world.offsets.groups_with(topic):
-            for partition in world.offsets.partitions_of(group_id, topic):
-                kept = world.offsets.get(group_id, topic, partition)
-                if kept is not None and (vanished if kept.topic_id == ZERO_UUID else kept.topic_id != current):
-                    forget(world, group_id, topic, partition)
-        world.topic_ids_seen[topic] = current
-    for topic in world.topic_ids_seen.keys() - world.offsets.topics():
-        del world.topic_ids_seen[topic]

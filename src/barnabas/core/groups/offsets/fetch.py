@@ -17,6 +17,7 @@ from typing import Any
 
 from barnabas.core.groups.classic.group import ClassicGroup
 from barnabas.core.groups.effects import RequestInfo
+from barnabas.core.groups.offsets.stale import is_stale
 from barnabas.core.groups.world import World
 from barnabas.model.errors import ErrorCode, KafkaError
 
@@ -53,7 +54,7 @@ def _answer(world: World, group_id: str, topic: str, number: int, require_stable
     if require_stable and world.pending.is_waiting((group_id, topic, number)):
         return _missing(number, ErrorCode.UNSTABLE_OFFSET_COMMIT)
     kept = world.offsets.get(group_id, topic, number)
-    if kept is None:
+    if kept is None or (world.stale and is_stale(world, topic, kept)):
         return _missing(number, ErrorCode.NONE)
     return {
         "partition_index": number,
