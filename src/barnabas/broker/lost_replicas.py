@@ -3,6 +3,9 @@
 It must not lead, and must not count as in sync: the controller is told (AssignReplicasToDirs with the directory id that
 Kafka keeps for what is lost, KIP-858), takes it out and lets another one lead. Then its leader fills it again. If no
 other replica could lead, what is left here is all there is, and is served as far as it is whole.
+
+A controller that cannot be told is asked again, more and more rarely; that is logged once and stands in the node's
+health. What goes wrong with one of the replicas keeps that one out of service, and no other.
 """
 
 import asyncio
@@ -10,8 +13,10 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.partition import HostedPartition
+from barnabas.broker.upkeep.failures import WHOLE_NODE, describe, way_out
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import LOST_DIRECTORY
+from barnabas.storage.disk import StorageFatal
 from barnabas.wire.apis import ASSIGN_REPLICAS_TO_DIRS
 
 if TYPE_CHECKING:
@@ -19,7 +24,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_AGAIN_SECONDS = 0.5
+TASK = "reporting lost replicas"
+_AGAIN_SECONDS = 0.5  # at first; doubled each time
+_LONGEST_SECONDS = 15.0
 _ASKED_AGAIN_SECONDS = 5.0  # another replica may have come back meanwhile
 
 
@@ -28,6 +35,7 @@ class LostReplicas:
         self._node = node
         self._reported: dict[HostedPartition, None] = {}
         self._kept: dict[HostedPartition, float] = {}  # nobody else could lead, and when we were told so
+        self._failing: set[str] = set()
         self._task: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
 
@@ -61,42 +69,81 @@ class LostReplicas:
             await asyncio.wait([self._task])
 
     async def _tell(self) -> None:
+        wait = _AGAIN_SECONDS
         while self._reported:
-            asked = dict(self._reported)
-            node = self._node
-            topics: dict[bytes, list[dict[str, Any]]] = {}
-            for partition in asked:
-                topics.setdefault(partition.topic_id, []).append({"partition_index": partition.id.partition})
-            body = {
-                "broker_id": node.node_id,
-                "broker_epoch": node.broker_epoch,
-                "directories": [
-                    {
-                        "id": LOST_DIRECTORY,
-                        "topics": [{"topic_id": topic, "partitions": items} for topic, items in topics.items()],
-                    }
-                ],
-            }
-            try:
-                answer = await node.controller.ask(ASSIGN_REPLICAS_TO_DIRS, 0, body)
-                if answer.error_code:
-                    raise KafkaError(ErrorCode(answer.error_code), "")
-            except (KafkaError, OSError) as error:
-                log.warning("the controller cannot be told of lost replicas: %s", error)
-                await asyncio.sleep(_AGAIN_SECONDS)
-                continue
-            codes = {
-                (topic.topic_id, item.partition_index): ErrorCode(item.error_code)
-                for directory in answer.directories
-                for topic in directory.topics
-                for item in topic.partitions
-            }
-            for partition in asked:
-                del self._reported[partition]
-                self._told(partition, codes.get((partition.topic_id, partition.id.partition), ErrorCode.NONE))
+            if await self._tell_once(list(self._reported)):
+                wait = _AGAIN_SECONDS
+            else:
+                await asyncio.sleep(wait)
+                wait = min(wait * 2, _LONGEST_SECONDS)
 
-    def _told(self, partition: HostedPartition, code: ErrorCode) -> None:
-        if code is ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE:
+    async def _tell_once(self, asked: list[HostedPartition]) -> bool:
+        """False when some of them have to be told of again."""
+        try:
+            codes = await self._ask(asked)
+        except Exception as error:  # whatever it is: they stay reported, and the node serves its other partitions
+            self._failed(WHOLE_NODE, error)
+            return False
+        self._recovered(WHOLE_NODE)
+        well = True
+        for partition in asked:
+            subject = str(partition.id)
+            try:
+                self._told(partition, codes.get((partition.topic_id, partition.id.partition), 0))
+            except StorageFatal:
+                raise
+            except Exception as error:  # one partition's own: the others go on
+                self._failed(subject, error)
+                well = False
+            else:
+                self._reported.pop(partition, None)
+                self._recovered(subject)
+        return well
+
+    async def _ask(self, asked: list[HostedPartition]) -> dict[tuple[bytes, int], int]:
+        """The controller's error code for each of them. Raises when it cannot be told."""
+        node = self._node
+        topics: dict[bytes, list[dict[str, Any]]] = {}
+        for partition in asked:
+            topics.setdefault(partition.topic_id, []).append({"partition_index": partition.id.partition})
+        items = [{"topic_id": topic, "partitions": partitions} for topic, partitions in topics.items()]
+        body = {
+            "broker_id": node.node_id,
+            "broker_epoch": node.broker_epoch,
+            "directories": [{"id": LOST_DIRECTORY, "topics": items}],
+        }
+        answer = await node.controller.ask(ASSIGN_REPLICAS_TO_DIRS, 0, body)
+        if answer.error_code:
+            raise KafkaError(ErrorCode(answer.error_code), "")
+        return {
+            (topic.topic_id, item.partition_index): item.error_code
+            for directory in answer.directories
+            for topic in directory.topics
+            for item in topic.partitions
+        }
+
+    def _failed(self, subject: str, error: Exception) -> None:
+        """Said once, counted from then on."""
+        way = way_out(error)
+        if subject == WHOLE_NODE and isinstance(error, KafkaError | OSError):
+            way = "Lost replicas stay out of service until a controller is active and can be reached."
+        self._node.health.failed(TASK, subject, describe(error), way)
+        if subject not in self._failing:
+            self._failing.add(subject)
+            expected = isinstance(error, KafkaError | OSError)
+            text = "%s of %s failed, it is tried again, more and more rarely: %s. %s"
+            log.warning(text, TASK, subject, describe(error), way, exc_info=None if expected else error)
+
+    def _recovered(self, subject: str) -> None:
+        if subject in self._failing:
+            self._failing.discard(subject)
+            self._node.health.recovered(TASK, subject)
+            log.warning("%s of %s works again", TASK, subject)
+
+    def _told(self, partition: HostedPartition, code: int) -> None:
+        if partition.deleted:
+            return
+        if code == ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE:
             log.error("%s: no other replica can lead, so this one is all there is", partition.id)
             partition.accept_loss()
             self._node.partitions.replace(partition)
