@@ -252,6 +252,16 @@ class Disk:
         except FileNotFoundError:
             return None
 
+    def write_new(self, path: str, data: bytes) -> None:
+        """A small file under a name that nothing has, not flushed. A crash may leave part of it: for files that tell
+        by a CRC whether they are whole, and of which thousands are written at once (a clean stop): no rename."""
+        file = self.open(path, write=True, create=True)
+        try:
+            self.write_all(file.fd, data, 0)
+        except OSError:
+            self.unlink(path)
+            raise
+
     def write_whole(self, path: str, data: bytes, *, sync: bool = True) -> None:
         """Replace a small file in one step: a crash leaves the old or the new one, never half of each."""
         temporary = path + ".tmp"

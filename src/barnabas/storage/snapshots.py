@@ -69,7 +69,10 @@ class Snapshots:
         if self.offsets and self.offsets[-1] == offset:
             return None
         path = path_of(self._directory, offset)
-        self._disk.write_whole(path, encode(producers), sync=sync)
+        if sync or offset in self.offsets:
+            self._disk.write_whole(path, encode(producers), sync=sync)
+        else:
+            self._disk.write_new(path, encode(producers))
         self.offsets = [kept for kept in self.offsets if kept < offset] + [offset]
         anchor = max((kept for kept in self.offsets if kept <= recovery_point), default=-1)
         for old in self.offsets[:-KEPT]:

@@ -1,6 +1,8 @@
 """Epochs, snapshots, checkpoints, the data directory, the offset index: Kafka's formats, and each damage refused."""
 
+import errno
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +19,7 @@ from barnabas.storage.directory import (
     read_partition_metadata,
     write_partition_metadata,
 )
-from barnabas.storage.disk import DISK
+from barnabas.storage.disk import DISK, Disk
 from barnabas.storage.epochs import LeaderEpochs
 from barnabas.storage.index_file import PAGE_ENTRIES, TAIL_ENTRIES
 from barnabas.storage.log import Log
@@ -274,3 +276,40 @@ def test_a_torn_entry_does_not_stay_in_the_file(tmp_path: Path) -> None:
     path.write_bytes(b"\x01" * 5)
     OffsetIndex(DISK, str(path), 0, 5).write(create=True)
     assert path.read_bytes() == b""
+
+
+def test_a_snapshot_that_finds_no_room_leaves_nothing_behind(tmp_path: Path) -> None:
+    class Full(Disk):
+        room = 20
+
+        def pwrite(self, fd: int, data: Any, position: int) -> int:
+            if self.room < 1:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            taken = min(self.room, len(data))
+            self.room -= taken
+            return super().pwrite(fd, data[:taken], position)
+
+    disk = Full()
+    kept = snapshots.Snapshots(disk, str(tmp_path))
+    entry = ProducerEntry(7, 0, 0, 0, 0, 1, -1, -1)
+    with pytest.raises(OSError, match="No space"):
+        kept.write(5, [entry], recovery_point=0)
+    assert not list(tmp_path.iterdir()) and not kept.offsets
+    disk.room = 1000
+    assert kept.write(5, [entry], recovery_point=0) is not None
+    assert kept.newest() == kept.peek() == (5, [entry])
+
+
+def test_a_torn_snapshot_is_not_believed(tmp_path: Path) -> None:
+    kept = snapshots.Snapshots(Disk(), str(tmp_path))
+    old, new = ProducerEntry(7, 0, 0, 0, 0, 1, -1, -1), ProducerEntry(8, 0, 0, 0, 0, 1, -1, -1)
+    kept.write(5, [old], recovery_point=0)
+    path = kept.write(9, [old, new], recovery_point=0)
+    assert path is not None
+    whole = Path(path).read_bytes()
+    for size in range(len(whole)):
+        Path(path).write_bytes(whole[:size])
+        assert kept.peek() == (5, [old])
+    names = [file.name for file in tmp_path.iterdir()]
+    assert snapshots.Snapshots(Disk(), str(tmp_path), names).newest() == (5, [old])
+    assert not Path(path).exists()
