@@ -20,6 +20,7 @@ log = logging.getLogger(__name__)
 
 _ACCEPT_BACKLOG = 1024  # a storm of connections waits in the kernel, not in a retry
 _SWEEP_SECONDS = 5.0
+_SYSTEM_SIZED = -1  # of a socket's buffer: the kernel lets it grow
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "::ffff:127.0.0.1"})
 
 
@@ -35,10 +36,12 @@ class Listener:
         request_max_bytes: int,
         idle_ms: int,
         request_memory_bytes: int = limits.REQUEST_MEMORY_MIN_BYTES,
+        send_buffer_bytes: int = _SYSTEM_SIZED,
         listen: Callable[[str, int], socket.socket] | None = None,
     ) -> None:
         self.dispatcher = dispatcher
         self._listen = listen or listening_socket
+        self._send_buffer_bytes = send_buffer_bytes
         self.request_max_bytes = request_max_bytes
         self.request_memory = RequestMemory(request_memory_bytes)
         self.receive_buffer = memoryview(bytearray(limits.RECEIVE_BUFFER_BYTES))
@@ -65,6 +68,8 @@ class Listener:
         """Take the address; gives it as bound (port 0 takes a free one). Clients that come now wait in the kernel."""
         try:
             bound = self._listen(host, port)
+            if self._send_buffer_bytes != _SYSTEM_SIZED:  # every connection accepted inherits it
+                bound.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._send_buffer_bytes)
         except OSError as error:
             raise CannotListen(_explain(error, host, port)) from error
         self._sockets.append(bound)

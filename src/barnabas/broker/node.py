@@ -168,6 +168,7 @@ class Node:
             request_max_bytes=self.settings.int("socket.request.max.bytes"),
             idle_ms=self.settings.int("connections.max.idle.ms"),
             request_memory_bytes=self.memory.requests_bytes,
+            send_buffer_bytes=self.settings.int("socket.send.buffer.bytes"),
             listen=self.ground.listen,
         )
         self._limit_connections()

@@ -120,6 +120,9 @@ class SimSocket:
     def getsockname(self) -> tuple[str, int]:
         return self.address
 
+    def setsockopt(self, level: int, option: int, value: int) -> None:
+        """A simulated connection has no buffer to size."""
+
     def serve(self, factory: Callable[[], Protocol]) -> "SimSocket":
         self.factory = factory
         return self
