@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from datetime import date
 
 from tests.kafka.table import KafkaClass
 from tests.kafka.verdict import Verdict
@@ -13,14 +14,15 @@ PAGE = ROOT / "docs" / "compatibility.md"
 BEGIN, END = "<!-- kafka-tests: begin -->", "<!-- kafka-tests: end -->"
 
 
-def write_page(verdicts: Sequence[Verdict], table: Sequence[KafkaClass]) -> None:
+def write_page(verdicts: Sequence[Verdict], table: Sequence[KafkaClass], days: Sequence[date]) -> None:
+    """`days`: when the recorded runs were made."""
     text = PAGE.read_text()
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
-    PAGE.write_text(f"{before}{BEGIN}\n{made(verdicts, table)}{END}{after}")
+    PAGE.write_text(f"{before}{BEGIN}\n{made(verdicts, table, days)}{END}{after}")
 
 
-def made(verdicts: Sequence[Verdict], table: Sequence[KafkaClass]) -> str:
+def made(verdicts: Sequence[Verdict], table: Sequence[KafkaClass], days: Sequence[date]) -> str:
     total: Counter[str] = Counter()
     rows = []
     for verdict in sorted(verdicts, key=lambda each: each.test_class.simple_name):
@@ -37,7 +39,8 @@ def made(verdicts: Sequence[Verdict], table: Sequence[KafkaClass]) -> str:
     return "\n".join(
         [
             f"{total['passed']} pass, {total['failed']} fail, {total['skipped']} are skipped."
-            " A test counts once for each kind of cluster that it ran on (`--quick`: one).",
+            " A test counts once for each kind of cluster that it ran on.",
+            origin(verdicts, days),
             "",
             "| class | pass | fail | skip | why not |",
             "|---|---|---|---|---|",
@@ -50,6 +53,20 @@ def made(verdicts: Sequence[Verdict], table: Sequence[KafkaClass]) -> str:
             *left_out,
             "",
         ]
+    )
+
+
+def origin(verdicts: Sequence[Verdict], days: Sequence[date]) -> str:
+    """From which runs the results come."""
+    if not days:
+        return "No run is recorded."
+    quick = sum(1 for verdict in verdicts if verdict.quick)
+    whole = sum(1 for verdict in verdicts if verdict.runs) - quick
+    when = f"{min(days)}" if min(days) == max(days) else f"{min(days)} to {max(days)}"
+    return (
+        f"The results are those of the last run of each test, made {when}: {quick} classes with `--quick` (the"
+        " controller in the broker's process, where a test has the choice),"
+        f" {whole} with every kind of cluster that their tests name."
     )
 
 

@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 from tests.kafka.page import write_page
@@ -90,6 +91,11 @@ def recorded() -> list[Verdict]:
     return [judge(row, _kept(row, read_runs(RESULTS / f"{row.simple_name}.jsonl")), 0) for row in rows]
 
 
+def recorded_days() -> list[date]:
+    files = (RESULTS / f"{row.simple_name}.jsonl" for row in read_table() if not row.not_run)
+    return [datetime.fromtimestamp(file.stat().st_mtime, UTC).date() for file in files if file.exists()]
+
+
 def _kept(row: KafkaClass, runs: list[Outcome]) -> list[Outcome]:
     """Without the tests that are no longer run."""
     return [run for run in runs if re.fullmatch(row.methods, run.method)]
@@ -118,7 +124,7 @@ def main() -> int:
         for problem in verdict.problems:
             print(f"    {problem}", flush=True)
     if not arguments.short:
-        write_page(recorded(), read_table())
+        write_page(recorded(), read_table(), recorded_days())
     failed = sum(1 for verdict in verdicts if verdict.problems)
     print(f"kafka-tests: {len(verdicts)} classes, {failed} not as expected")
     return 1 if failed else 0

@@ -36,6 +36,11 @@ class Verdict:
         return Counter(run.state for run in self.runs if LEFT_OUT not in run.reason)
 
     @property
+    def quick(self) -> bool:
+        """Was it run with one kind of cluster only, where its tests have several?"""
+        return any(LEFT_OUT in run.reason for run in self.runs)
+
+    @property
     def skips(self) -> list[str]:
         """Why tests were skipped, without the name of the exception that said so."""
         reasons = (run.reason for run in self.runs if run.state == "skipped" and LEFT_OUT not in run.reason)

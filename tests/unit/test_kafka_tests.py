@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 
 from tests.kafka.page import made
 from tests.kafka.table import KafkaClass, read_table
-from tests.kafka.verdict import Outcome, judge
+from tests.kafka.verdict import LEFT_OUT, Outcome, judge
 
 CLASS = KafkaClass("a.b.SomeTest", fails={"testQuota*": "quotas are not served"}, skips={"testTier*": "no tiers"})
 
@@ -19,9 +20,13 @@ def test_what_is_expected_is_no_problem() -> None:
     runs = [run("testA", "passed"), run("testQuotaB", "failed", "x"), run("testC", "skipped", "inside")]
     verdict = judge(CLASS, runs, 0)
     assert verdict.problems == []
-    page = made([verdict], [CLASS, KafkaClass("a.OtherTest", not_run="share groups are not served")])
+    table = [CLASS, KafkaClass("a.OtherTest", not_run="share groups are not served")]
+    page = made([verdict], table, [date(2026, 3, 1), date(2026, 3, 2)])
     assert "| SomeTest | 1 | 1 | 1 | quotas are not served; inside; testTier*: no tiers |" in page
     assert "| OtherTest | share groups are not served |" in page
+    assert "made 2026-03-01 to 2026-03-02: 0 classes with `--quick`" in page
+    quick = judge(CLASS, [*runs, run("testA", "skipped", LEFT_OUT)], 0)
+    assert "made 2026-03-01: 1 classes with `--quick`" in made([quick], table, [date(2026, 3, 1)])
 
 
 def test_what_is_not_expected_fails_the_run() -> None:
