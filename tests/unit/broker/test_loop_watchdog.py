@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -113,3 +114,17 @@ def test_counters_are_bounded_and_logging_is_rare(caplog: pytest.LogCaptureFixtu
     assert figures["sites"]["f0"] == {"holds": 2, "worst_ms": 70}
     assert len(caplog.records) == 2
     assert "99 more since the last such line" in caplog.text
+
+
+def test_the_thread_ends_with_its_loop() -> None:
+    """A node that was never stopped, as after a kill in a test, leaves no thread that looks for ever."""
+    before = threading.active_count()
+
+    async def abandon() -> None:
+        LoopWatchdog(lambda hold: None).start()
+
+    asyncio.run(abandon())
+    end = time.monotonic() + 10
+    while threading.active_count() > before and time.monotonic() < end:
+        time.sleep(0.02)
+    assert threading.active_count() == before

@@ -133,7 +133,7 @@ class LoopWatchdog:
         last, pause = self._clock(), _LOOK_SECONDS
         while True:
             time.sleep(pause)  # half the price of waiting for an event
-            if self._stopped:
+            if self._stopped or self._loop.is_closed():  # closed under a node that nobody stopped
                 break
             now = self._clock()
             frame = sys._current_frames().get(self._loop_thread)

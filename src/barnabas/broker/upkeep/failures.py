@@ -88,11 +88,13 @@ class UpkeepFailures:
 
     def _log(self, task: str, subject: str, error: Exception, now: float, wait: float) -> None:
         self._logged = [at for at in self._logged if at > now - _MINUTE]
+        if len(self._logged) > _LOGGED_AT_ONCE:
+            return
         if len(self._logged) < _LOGGED_AT_ONCE:
             text = "%s of %s failed, it is tried again in %.0f s and then more rarely: %s. %s"
             traceback = None if isinstance(error, _EXPECTED) else error  # a mistake of ours: show where
             log.error(text, task, subject, wait, describe(error), way_out(error), exc_info=traceback)
-        elif len(self._logged) == _LOGGED_AT_ONCE:
+        else:
             log.error("background work fails for more partitions: `barnabas doctor` lists them")
         self._logged.append(now)
 
