@@ -118,13 +118,12 @@ def test_counters_are_bounded_and_logging_is_rare(caplog: pytest.LogCaptureFixtu
 
 def test_the_thread_ends_with_its_loop() -> None:
     """A node that was never stopped, as after a kill in a test, leaves no thread that looks for ever."""
-    before = threading.active_count()
+    before = set(threading.enumerate())
 
     async def abandon() -> None:
         LoopWatchdog(lambda hold: None).start()
 
     asyncio.run(abandon())
-    end = time.monotonic() + 10
-    while threading.active_count() > before and time.monotonic() < end:
-        time.sleep(0.02)
-    assert threading.active_count() == before
+    (started,) = set(threading.enumerate()) - before
+    started.join(10)
+    assert not started.is_alive()
