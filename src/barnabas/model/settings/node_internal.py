@@ -12,8 +12,8 @@ ROWS = (
     node("controller.performance.sample.period.ms", LONG, 60_000, at_least(100), internal=True, effective=False,
          doc="Accepted for compatibility; the controller writes no timing log."),
     node("group.consumer.assignor.offload.enable", BOOLEAN, True, mode=CLUSTER_WIDE, internal=True,
-         doc="Whether the assignment of a large consumer-protocol group is computed in a background thread (KIP-1263); "
-             "its members get it with their next heartbeat. A small group is assigned at once."),
+         doc="Whether assignments of large consumer-protocol groups are computed in a background thread (KIP-1263); "
+             "small groups are assigned at once."),
     node("group.consumer.regex.refresh.interval.ms", INT, 600_000, at_least(10000), internal=True, effective=False,
          doc="Accepted for compatibility; a pattern is matched again when topics change."),
     node("group.share.initialize.retry.interval.ms", INT, 30_000, at_least(1), internal=True, effective=False,

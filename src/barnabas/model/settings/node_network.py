@@ -85,8 +85,8 @@ ROWS = (
     node("socket.request.max.bytes", INT, 104_857_600, at_least(1),
          doc="The largest request the node takes."),
     node("socket.send.buffer.bytes", INT, 102_400, at_least(-1),
-         doc="The kernel's buffer for answers on their way to a client; -1 lets the system size it, which costs a "
-             "large fetch more CPU on a fast network and helps on a slow one."),
+         doc="The kernel's buffer for answers on their way to a client; -1 lets the system size it, which costs "
+             "large fetches more CPU on a fast network."),
     node("telemetry.max.bytes", INT, 1_048_576, at_least(1), effective=False,
          doc="Accepted for compatibility; clients cannot push metrics yet."),
 )
