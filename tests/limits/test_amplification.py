@@ -37,12 +37,14 @@ class Ceiling(NamedTuple):
     cpu_seconds_per_mib: float = 3.0
     answer_per_byte: float = 12.0  # bytes sent for each received: an error text stands for a name of two letters
     memory_per_byte: float = 150.0  # a decoded name is an object of 60 bytes, and an item of the answer a dict
+    hold_ms: int = LOOP_BUDGET_MS
 
 
 # Where an API may cost more, and why.
 CEILINGS: dict[str, Ceiling] = {
-    # Read by a parser of its own, and records are judged by tests of their own.
-    "produce": Ceiling(cpu_seconds_per_mib=5.0, answer_per_byte=16.0, memory_per_byte=300.0),
+    # Read by a parser of its own, and records are judged by tests of their own. Taking a request for 15,000 partitions
+    # apart is still one step, of 45 to 75 ms.
+    "produce": Ceiling(cpu_seconds_per_mib=5.0, answer_per_byte=16.0, memory_per_byte=300.0, hold_ms=120),
     "describe_groups": Ceiling(cpu_seconds_per_mib=6.0),  # each name of five letters is asked of its coordinator
     "describe_quorum": Ceiling(answer_per_byte=16.0),
 }
@@ -135,7 +137,9 @@ def test_what_one_request_costs(name: str, target: tuple[BarnabasNode, bytes]) -
         good.done.set()
         good.join(60)
     assert good.waits, "the good client was not served at all"
-    over = [held for held in measured_node.read(held_file(node), before) if held.milliseconds > LOOP_BUDGET_MS]
+    # A pass of the garbage collector belongs to whoever allocates next, not to this callback.
+    held = measured_node.read(held_file(node), before)
+    over = [each for each in held if each.milliseconds - each.collecting_ms > ceiling.hold_ms]
     assert not over, (over, worst)
 
 
