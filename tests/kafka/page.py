@@ -1,9 +1,12 @@
-"""Writes the table of Apache Kafka's own tests into docs/compatibility.md, between two marks."""
+"""Writes the table of Apache Kafka's own tests into docs/compatibility.md, between two marks.
+
+The page is the record: a class whose results are not on this machine keeps the row it has there.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from datetime import date
 
 from tests.kafka.table import KafkaClass
@@ -12,38 +15,38 @@ from tests.support.paths import ROOT
 
 PAGE = ROOT / "docs" / "compatibility.md"
 BEGIN, END = "<!-- kafka-tests: begin -->", "<!-- kafka-tests: end -->"
+_ROW = re.compile(r"^\| (\w+) \| *(\d*) *\| *(\d*) *\| *(\d*) *\| *(\d{4}-\d\d-\d\d[^|]*?) *\|.*\|$", re.M)
 
 
-def write_page(verdicts: Sequence[Verdict], table: Sequence[KafkaClass], days: Sequence[date]) -> None:
-    """`days`: when the recorded runs were made."""
+def write_page(verdicts: Sequence[Verdict], table: Sequence[KafkaClass], days: Mapping[str, date]) -> None:
+    """`days`: when each class was run on this machine."""
     text = PAGE.read_text()
     before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    PAGE.write_text(f"{before}{BEGIN}\n{made(verdicts, table, days)}{END}{after}")
+    old, _, after = rest.partition(END)
+    PAGE.write_text(f"{before}{BEGIN}\n{made(verdicts, table, days, old)}{END}{after}")
 
 
-def made(verdicts: Sequence[Verdict], table: Sequence[KafkaClass], days: Sequence[date]) -> str:
-    total: Counter[str] = Counter()
+def made(verdicts: Sequence[Verdict], table: Sequence[KafkaClass], days: Mapping[str, date], old: str = "") -> str:
+    """`old`: the part of the page as it was."""
+    kept = {found[1]: found[0] for found in _ROW.finditer(old)}
     rows = []
     for verdict in sorted(verdicts, key=lambda each: each.test_class.simple_name):
-        total.update(verdict.counts)
-        counts = verdict.counts
-        if not verdict.runs:
-            rows.append(f"| {verdict.test_class.simple_name} | | | | no result is recorded |")
-            continue
-        rows.append(
-            f"| {verdict.test_class.simple_name} | {counts['passed']} | {counts['failed'] or ''}"
-            f" | {counts['skipped'] or ''} | {reasons(verdict)} |"
-        )
-    left_out = [f"| {row.simple_name} | {row.not_run} |" for row in table if row.not_run]
+        name = verdict.test_class.simple_name
+        if verdict.runs:
+            rows.append(row(verdict, days[name]))
+        else:
+            rows.append(kept.get(name, f"| {name} | | | | | no result is recorded |"))
+    counted = [found.group(2, 3, 4) for line in rows if (found := _ROW.match(line))]
+    passed, failed, skipped = (sum(int(counts[i] or 0) for counts in counted) for i in range(3))
+    left_out = [f"| {each.simple_name} | {each.not_run} |" for each in table if each.not_run]
     return "\n".join(
         [
-            f"{total['passed']} pass, {total['failed']} fail, {total['skipped']} are skipped."
-            " A test counts once for each kind of cluster that it ran on.",
-            origin(verdicts, days),
+            f"{passed} pass, {failed} fail, {skipped} are skipped."
+            ' A test counts once for each kind of cluster that it ran on; "one kind" is a run with `--quick`: the'
+            " controller in the broker's process, where a test has the choice.",
             "",
-            "| class | pass | fail | skip | why not |",
-            "|---|---|---|---|---|",
+            "| class | pass | fail | skip | run | why not |",
+            "|---|---|---|---|---|---|",
             *rows,
             "",
             "Not run:",
@@ -56,17 +59,11 @@ def made(verdicts: Sequence[Verdict], table: Sequence[KafkaClass], days: Sequenc
     )
 
 
-def origin(verdicts: Sequence[Verdict], days: Sequence[date]) -> str:
-    """From which runs the results come."""
-    if not days:
-        return "No run is recorded."
-    quick = sum(1 for verdict in verdicts if verdict.quick)
-    whole = sum(1 for verdict in verdicts if verdict.runs) - quick
-    when = f"{min(days)}" if min(days) == max(days) else f"{min(days)} to {max(days)}"
+def row(verdict: Verdict, day: date) -> str:
+    counts = verdict.counts
     return (
-        f"The results are those of the last run of each test, made {when}: {quick} classes with `--quick` (the"
-        " controller in the broker's process, where a test has the choice),"
-        f" {whole} with every kind of cluster that their tests name."
+        f"| {verdict.test_class.simple_name} | {counts['passed']} | {counts['failed'] or ''}"
+        f" | {counts['skipped'] or ''} | {day}{', one kind' if verdict.quick else ''} | {reasons(verdict)} |"
     )
 
 

@@ -4,6 +4,7 @@
                                                     docs/compatibility.md
     .venv/bin/python -m tests.kafka.run --short     the short slice of `make test`
     .venv/bin/python -m tests.kafka.run TopicCommandTest [METHOD-PATTERN]
+                                                    one class; whole, it writes its row of the table
 
 Exit code 1 when a test fails that is not expected to, or passes that was expected to fail.
 """
@@ -91,9 +92,12 @@ def recorded() -> list[Verdict]:
     return [judge(row, _kept(row, read_runs(RESULTS / f"{row.simple_name}.jsonl")), 0) for row in rows]
 
 
-def recorded_days() -> list[date]:
-    files = (RESULTS / f"{row.simple_name}.jsonl" for row in read_table() if not row.not_run)
-    return [datetime.fromtimestamp(file.stat().st_mtime, UTC).date() for file in files if file.exists()]
+def recorded_days() -> dict[str, date]:
+    """When each class was run whole on this machine, by its name."""
+    files = {row.simple_name: RESULTS / f"{row.simple_name}.jsonl" for row in read_table() if not row.not_run}
+    return {
+        name: datetime.fromtimestamp(file.stat().st_mtime, UTC).date() for name, file in files.items() if file.exists()
+    }
 
 
 def _kept(row: KafkaClass, runs: list[Outcome]) -> list[Outcome]:

@@ -21,12 +21,23 @@ def test_what_is_expected_is_no_problem() -> None:
     verdict = judge(CLASS, runs, 0)
     assert verdict.problems == []
     table = [CLASS, KafkaClass("a.OtherTest", not_run="share groups are not served")]
-    page = made([verdict], table, [date(2026, 3, 1), date(2026, 3, 2)])
-    assert "| SomeTest | 1 | 1 | 1 | quotas are not served; inside; testTier*: no tiers |" in page
+    day = date(2026, 3, 1)
+    page = made([verdict], table, {"SomeTest": day})
+    assert "| SomeTest | 1 | 1 | 1 | 2026-03-01 | quotas are not served; inside; testTier*: no tiers |" in page
     assert "| OtherTest | share groups are not served |" in page
-    assert "made 2026-03-01 to 2026-03-02: 0 classes with `--quick`" in page
     quick = judge(CLASS, [*runs, run("testA", "skipped", LEFT_OUT)], 0)
-    assert "made 2026-03-01: 1 classes with `--quick`" in made([quick], table, [date(2026, 3, 1)])
+    assert "| SomeTest | 1 | 1 | 1 | 2026-03-01, one kind | quotas" in made([quick], table, {"SomeTest": day})
+
+
+def test_a_class_that_was_not_run_here_keeps_its_row() -> None:
+    other, never = KafkaClass("a.OtherTest"), KafkaClass("a.NeverTest")
+    first = made([judge(other, [run("testA", "passed")], 0)], [other], {"OtherTest": date(2026, 3, 1)})
+    verdicts = [judge(CLASS, [run("testA", "passed"), run("testQuotaB", "failed")], 0)]
+    verdicts += [judge(row, [], 0) for row in (other, never)]
+    page = made(verdicts, [CLASS, other, never], {"SomeTest": date(2026, 3, 2)}, first)
+    assert "| OtherTest | 1 |  |  | 2026-03-01 |  |\n" in page
+    assert "| NeverTest | | | | | no result is recorded |" in page
+    assert page.startswith("2 pass, 1 fail, 0 are skipped.")
 
 
 def test_what_is_not_expected_fails_the_run() -> None:
