@@ -26,6 +26,7 @@ REPLICAS = 3
 
 
 class ClusterScenario(Scenario):
+    nodes = REPLICAS
     replicas: ClassVar[dict[str, int]] = {}  # topic: how many it has, where that is not REPLICAS
 
     def __init__(self, seed: int) -> None:

@@ -68,6 +68,7 @@ class History:
         self.unanswered_commits: list[Committed] = []  # may be carried out at any later time
         self.fetched_offsets: list[Committed] = []  # what a coordinator answered to OffsetFetch
         self.owners: list[tuple[float, str, int, str, frozenset[Partition]]] = []  # group, generation, member
+        self.heartbeats: list[tuple[float, str, int, str]] = []  # accepted: when asked, group, generation, member
         self.problems: list[str] = []  # what a workload itself found wrong
         self.topics_made: dict[str, float] = {}
         self.answers = 0

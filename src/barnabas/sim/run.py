@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from barnabas.sim import look
 from barnabas.sim.checkers import CHECKERS, Final, inside, s4_decision_first, s8_work_goes_on, s9_nothing_left
-from barnabas.sim.cluster_scenario import REPLICAS, ClusterScenario
+from barnabas.sim.cluster_scenario import ClusterScenario
 from barnabas.sim.computer import Computer
 from barnabas.sim.history import Partition
 from barnabas.sim.scenario import QUIET_SECONDS, Scenario
@@ -44,11 +44,12 @@ def run_seed(
     seed: int, bug: Callable[[], AbstractContextManager[None]] = nullcontext, nodes: int = 1, targeted: str = ""
 ) -> Verdict:
     """Run one seed; `bug` plants a fault in the node's own code, to test the tests. `targeted` names a scenario of
-    targeted.py, which needs three nodes."""
+    targeted.py, which says itself how many nodes it needs at least."""
     begun = time.perf_counter()
     scenario: Scenario
     if targeted:
-        scenario, nodes = TARGETED[targeted](seed), max(nodes, REPLICAS)
+        scenario = TARGETED[targeted](seed)
+        nodes = max(nodes, scenario.nodes)
     else:
         scenario = Scenario(seed) if nodes == 1 else ClusterScenario(seed)
     world = World(seed, nodes, scenario.settings)

@@ -25,6 +25,8 @@ QUIET_SECONDS = 20.0  # longer than a transaction's and a session's timeout
 
 
 class Scenario:
+    nodes = 1
+
     def __init__(self, seed: int) -> None:
         random = self.random = Random(seed ^ 0x5EED)
         self.kinds: list[type[Fault]] = random.sample(FAULTS, random.randint(1, 5))

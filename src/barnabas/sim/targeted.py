@@ -7,6 +7,9 @@ that the rare coincidence is common. The general scenario (cluster_scenario.py) 
 | `cut-logs`       | followers that lose the end of their log and catch up slowly, while leaders are killed          |
 | `late-leaders`   | leaders that are cut off, replaced, and heard again                                             |
 | `large-requests` | requests that name thousands of things, which must not hold the loop (callback_cost.py)         |
+| `abandoned`      | transactions whose producer never returns, on one node whose clock is wrong at boot             |
+| `lost-markers`   | such transactions on three nodes, while leaders are cut off and replaced                        |
+| `moved-groups`   | groups that move to another coordinator while the former one is well and still asked            |
 """
 
 from typing import ClassVar
@@ -15,12 +18,17 @@ from barnabas.sim.cluster_scenario import ClusterScenario
 from barnabas.sim.faults.base import Fault
 from barnabas.sim.faults.calm_kill import CalmKill
 from barnabas.sim.faults.clean_restart import CleanRestart
+from barnabas.sim.faults.clock_jump import WrongClockAtBoot
 from barnabas.sim.faults.kill import Kill
 from barnabas.sim.faults.links import Slow
+from barnabas.sim.faults.moved_leader import MovedCoordinator
 from barnabas.sim.faults.pause import Pause
 from barnabas.sim.faults.power_loss import PowerLoss
 from barnabas.sim.faults.replicas_in_turn import CutLog, InTurn, LateLeader
+from barnabas.sim.scenario import Scenario
+from barnabas.sim.workloads.abandoned import AbandoningProducer
 from barnabas.sim.workloads.large_requests import LargeRequests
+from barnabas.sim.workloads.lasting_member import LastingMember, VisitingMember
 from barnabas.sim.world import World
 
 
@@ -93,9 +101,58 @@ class ManyAtOnce(Targeted):
             LargeRequests(world, f"large{number}")
 
 
-TARGETED: dict[str, type[Targeted]] = {
+class Abandoned(Scenario):
+    """One node, so that whoever reads the transactions again is the one whose clock was wrong."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        others: tuple[type[Fault], ...] = (Kill, CleanRestart)
+        self.kinds = [WrongClockAtBoot, *self.random.sample(others, self.random.randint(0, 2))]
+        self.loses_unflushed = False
+        self.fault_seconds = 15.0
+
+    def add_clients(self, world: World) -> None:
+        add_abandoning(world)
+
+
+class LostMarkers(LateLeaders):
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.fault_seconds = 15.0
+
+    def add_clients(self, world: World) -> None:
+        add_abandoning(world)
+
+
+def add_abandoning(world: World) -> None:
+    for number in range(2):
+        AbandoningProducer(world, f"abandoning{number}").partitions = [("tx", 0), ("tx", 1), ("flushed", 0)]
+
+
+class MovedGroups(Targeted):
+    """Nothing but leadership fails: a coordinator that is cut off may answer from the past, as in Kafka."""
+
+    aims = (MovedCoordinator,)
+    beside = ()
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.fault_seconds = 20.0
+        self.settings |= {"offsets.topic.num.partitions": "4", "leader.imbalance.check.interval.seconds": "300"}
+
+    def add_clients(self, world: World) -> None:
+        for number in range(4):
+            for kind in (LastingMember, VisitingMember):
+                member = kind(world, f"{kind.__name__.lower()}{number}")
+                member.group, member.topic, member.partition_count = f"group{number}", "flushed", 2
+
+
+TARGETED: dict[str, type[Scenario]] = {
     "pairs": Pairs,
     "cut-logs": CutLogs,
     "late-leaders": LateLeaders,
     "large-requests": ManyAtOnce,
+    "abandoned": Abandoned,
+    "lost-markers": LostMarkers,
+    "moved-groups": MovedGroups,
 }

@@ -14,4 +14,12 @@ def _make(right: Any) -> Any:
     return leadership
 
 
-BUG = Bug("coordinator-stays", "a coordinator outlives its leadership", Coordinators, "_leadership", _make, nodes=3)
+BUG = Bug(
+    "coordinator-stays",
+    "a coordinator outlives its leadership",
+    Coordinators,
+    "_leadership",
+    _make,
+    nodes=3,
+    scenario="moved-groups",
+)

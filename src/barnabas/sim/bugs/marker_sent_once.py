@@ -14,4 +14,12 @@ def _make(right: Any) -> Any:
     return outcome
 
 
-BUG = Bug("marker-sent-once", "a marker that did not arrive is not resent", MarkerSender, "_outcome", _make, nodes=3)
+BUG = Bug(
+    "marker-sent-once",
+    "a marker that did not arrive is not resent",
+    MarkerSender,
+    "_outcome",
+    _make,
+    nodes=3,
+    scenario="lost-markers",
+)

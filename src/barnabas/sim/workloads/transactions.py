@@ -44,6 +44,7 @@ class TransactionalProducer(Workload):
     pause_seconds = 0.3
     partitions: list[Partition]
     generation = 2
+    timeout_ms = TIMEOUT_MS
     producer = NO_PRODUCER
     number = 0
 
@@ -54,7 +55,7 @@ class TransactionalProducer(Workload):
     async def prepare(self) -> None:
         code = await self.client.find_coordinator(self.transactional_id, transaction=True)
         if not code:
-            code, producer = await init_producer(self.client, self.transactional_id, TIMEOUT_MS)
+            code, producer = await init_producer(self.client, self.transactional_id, self.timeout_ms)
         if code:
             raise NoAnswer(str(code))
         self.producer = producer
