@@ -12,7 +12,8 @@ TABLE = Path(__file__).with_name("classes.toml")
 
 @dataclass(frozen=True)
 class KafkaClass:
-    """`fails` and `skips`: patterns over the names of methods, each with the reason; those of `skips` are not run.
+    """`fails`, `unsteady` and `skips`: patterns over the names of methods, each with the reason. Those of `fails`
+    always fail, those of `unsteady` at times, with Kafka's own brokers too; those of `skips` are not run.
     `not_run`: why nothing of the class is run."""
 
     name: str
@@ -20,6 +21,7 @@ class KafkaClass:
     short: tuple[str, ...] = ()  # methods of the short slice in `make test`
     fails: dict[str, str] = field(default_factory=dict)
     skips: dict[str, str] = field(default_factory=dict)
+    unsteady: dict[str, str] = field(default_factory=dict)
 
     @property
     def simple_name(self) -> str:
@@ -32,7 +34,8 @@ class KafkaClass:
         return f"(?!(?:{left_out})$).*" if left_out else ".*"
 
     def expected_failure(self, method: str) -> str | None:
-        return next((why for pattern, why in self.fails.items() if fnmatch.fnmatchcase(method, pattern)), None)
+        patterns = [*self.fails.items(), *self.unsteady.items()]
+        return next((why for pattern, why in patterns if fnmatch.fnmatchcase(method, pattern)), None)
 
 
 def read_table(path: Path = TABLE) -> list[KafkaClass]:
@@ -45,6 +48,7 @@ def read_table(path: Path = TABLE) -> list[KafkaClass]:
             tuple(row.get("short", ())),
             dict(row.get("fails", {})),
             dict(row.get("skips", {})),
+            dict(row.get("unsteady", {})),
         )
         for package, classes in rows.items()
         for name, row in classes.items()
