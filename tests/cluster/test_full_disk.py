@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from tests.cluster.company import Company
 from tests.cluster.whole import await_whole, check_replicas
 from tests.support.cluster import CHAOS, BarnabasCluster
+from tests.support.members import until
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.skipif(not CHAOS, reason="a long one: make chaos")]
+pytestmark = pytest.mark.timeout(300)
 VICTIM = 2
 SMALL_BYTES = 64 << 20
 
@@ -43,6 +45,7 @@ def _fill(disk: Path) -> Path:
     return filler
 
 
+@pytest.mark.skipif(not CHAOS, reason="a long one: make chaos")
 def test_a_full_disk(small_disk: Path, make_cluster: Callable[..., BarnabasCluster], tmp_path: Path) -> None:
     cluster = make_cluster()
     company = Company(cluster, tmp_path)
@@ -65,3 +68,54 @@ def test_a_full_disk(small_disk: Path, make_cluster: Callable[..., BarnabasClust
         company.end()
     stayed = "stayed up" if alive else "had stopped"
     print(f"\na full disk, twice: {told}; {compared >> 10} KiB of replicas identical; the node {stayed}")
+
+
+def _send(cluster: BarnabasCluster, topic: str, partition: int, value: bytes, seconds: float) -> str:
+    """What became of one record: nothing, or why it was not delivered in time."""
+    told: list[str] = []
+    timeout_ms = int(seconds * 1000)
+    producer = Producer({"bootstrap.servers": cluster.bootstrap, "message.timeout.ms": timeout_ms})
+    producer.produce(
+        topic, value, partition=partition, on_delivery=lambda e, _: told.append("" if e is None else str(e))
+    )
+    producer.flush(seconds + 10)
+    return told[0]
+
+
+def _read(cluster: BarnabasCluster, topic: str, partition: int, count: int) -> list[bytes]:
+    consumer = Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": "none", "enable.auto.commit": False})
+    consumer.assign([TopicPartition(topic, partition, 0)])
+    found: list[bytes] = []
+    until(lambda: _more(consumer, found) >= count, f"{count} records of {topic}-{partition}", 30)
+    consumer.close()
+    return found
+
+
+def _more(consumer: Consumer, found: list[bytes]) -> int:
+    message = consumer.poll(0.5)
+    if message is not None and message.error() is None:
+        found.append(bytes(message.value() or b""))
+    return len(found)
+
+
+def test_what_only_a_full_node_has_is_still_read(
+    small_disk: Path, make_cluster: Callable[..., BarnabasCluster]
+) -> None:
+    cluster = make_cluster()
+    cluster.create("shared", 3, 3, min_insync_replicas="2")
+    cluster.create("single", 3, 1)
+    own = next(index for index in range(3) if cluster.leader("single", index) == VICTIM)
+    assert _send(cluster, "single", own, b"before", 30) == ""
+    filler = _fill(small_disk)
+    assert _send(cluster, "single", own, bytes(100_000), 3) != ""
+    for index in range(3):
+        assert _send(cluster, "shared", index, b"led by others", 30) == ""
+    cluster.create("made-meanwhile", 1, 3)  # the full node hears of changes: its metadata log has space kept for it
+    assert _read(cluster, "single", own, 1) == [b"before"]
+    until(lambda: not cluster.metadata(VICTIM, ["made-meanwhile"])["topics"][0]["error_code"], "the node knows it", 30)
+    assert all(cluster.leader("shared", index) != VICTIM for index in range(3))
+    filler.unlink()
+    cluster.await_isr("shared", 3, 3)
+    assert _send(cluster, "single", own, b"after", 30) == ""
+    assert _read(cluster, "single", own, 2) == [b"before", b"after"]
+    assert cluster.nodes[VICTIM].alive()

@@ -22,7 +22,7 @@ FOUND_BY: dict[str, int] = {
     "unverified-batches": 3,
     "index-trusted": 1,
     "watermark-off-by-one": 1,
-    "committed-to-watermark": 18,
+    "committed-to-watermark": 5,
     "abort-marker-missing": 2,
     "marker-before-prepare": 42,
     "aborted-offsets-count": 2,

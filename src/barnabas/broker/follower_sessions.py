@@ -15,7 +15,7 @@ first is answered then and there, with what it has.
 """
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 from barnabas.broker.fetch_sessions import Wanted
@@ -183,8 +183,13 @@ class FollowerSessions:
 
     def keep_only(self, brokers: Any) -> None:
         """Brokers that left the cluster are not waited for."""
-        for replica_id in [known for known in self._by_replica if known not in brokers]:
-            self._by_replica.pop(replica_id).close()
+        self.drop([known for known in self._by_replica if known not in brokers])
+
+    def drop(self, brokers: Iterable[int]) -> None:
+        """Whoever of these fetches again names all its partitions anew."""
+        for replica_id in brokers:
+            if (session := self._by_replica.pop(replica_id, None)) is not None:
+                session.close()
             self.heard.pop(replica_id, None)
 
     def close(self) -> None:

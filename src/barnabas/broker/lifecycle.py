@@ -168,7 +168,7 @@ class Lifecycle:
     @property
     def _is_better_fenced(self) -> bool:
         """Its logs are not in order yet, or it cannot write while somebody else can."""
-        return self._wants_fence or (self._node.disk_space.is_lacking and self._node.has_successor)
+        return self._wants_fence or self._node.disk_space.is_better_fenced
 
     def _heard(self, answer: Any, seconds: float) -> float:
         """What a heartbeat was answered; gives when the next one goes."""

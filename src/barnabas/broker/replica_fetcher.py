@@ -41,6 +41,7 @@ _FETCH = 1
 _NAMED_AT_ONCE = 500  # partitions opened for one request, here and there: the loop serves others in between
 _PIPELINED = 2
 _BACKOFF_SECONDS = 0.02  # at first; doubled each time up to replica.fetch.backoff.ms
+_PAUSE_SECONDS = 0.5  # between two looks at a disk that is full
 _NOT_YET = 1 << 62
 _SESSION_ERRORS = (
     ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
@@ -123,6 +124,9 @@ class ReplicaFetcher:
         self._woken = False
         if self.closed or not (self._followed or self._forgotten):
             return
+        if self._node.disk_space.is_lacking:
+            self._pause()
+            return
         if self._connection is None or self._connection.closed:
             self._connect()
             return
@@ -131,6 +135,15 @@ class ReplicaFetcher:
             self._send(self._connection)
             if fresh or not self._news:
                 return
+
+    def _pause(self) -> None:
+        """Nothing can be written. A follower that asks counts as one that keeps up, so it does not ask either."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+            self._under_way = 0
+        self._woken = True
+        self._loop.call_later(_PAUSE_SECONDS, self._pump)
 
     def _send(self, connection: PeerConnection) -> None:
         node, limits = self._node, self._node.replication.limits

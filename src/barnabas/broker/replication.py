@@ -123,8 +123,12 @@ class Replication:
             self.limits = FetchLimits.of(self._node.settings)
         if old.brokers is not new.brokers:
             self.sessions.keep_only(new.brokers)
+            fenced = [b for b, known in old.brokers.items() if known.eligible and not self.eligible(b, -1)]
+            self.sessions.drop(fenced)
             for partition in self._node.partitions.led():
                 state = partition.replicas
+                if state is not None and fenced:
+                    state.fenced(fenced)
                 if state is not None and len(state.maximal_isr) < len(state.replicas):
                     partition.settle()
                     self.isr.due(partition)

@@ -22,6 +22,7 @@ class Platter:
         self.random = random
         self.root = Folder()
         self.full = False
+        self.given_back_bytes = 0  # of a file that kept space: what may be written to a full disk
         self.failing_reads = False
         self.failing_writes = False
         self.failing_syncs = False
@@ -34,6 +35,7 @@ class Platter:
     def heal(self) -> None:
         self.full = self.failing_reads = self.failing_writes = self.failing_syncs = False
         self.crash_after_changes = None
+        self.given_back_bytes = 0
 
     def lose_power(self) -> None:
         self.root.lose_power(self.random)
@@ -143,7 +145,9 @@ class SimDisk(Disk):
     def pwrite(self, fd: int, data: bytes | bytearray | memoryview, position: int) -> int:  # type: ignore[override]
         file = self._files[fd]
         platter = self._alive()
-        if platter.full or platter.failing_writes:
+        if platter.full and len(data) <= platter.given_back_bytes:
+            platter.given_back_bytes -= len(data)
+        elif platter.full or platter.failing_writes:
             if platter.full and len(data) > 1 and platter.random.random() < 0.5:
                 some = platter.random.randrange(1, len(data))
                 file.write(position, bytes(data[:some]))
@@ -223,9 +227,19 @@ class SimDisk(Disk):
 
     def unlink(self, path: str) -> None:
         parent, _, name = path.rpartition("/")
-        if self._alive().find(path) is not None:
+        if (found := self._alive().find(path)) is not None:
             self._changing()
             self._platter.folder(parent).remove(name)
+            if isinstance(found, File):
+                self._platter.given_back_bytes += found.reserved_bytes
+
+    def reserve(self, path: str, size: int) -> None:
+        if self._alive().full:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        parent, _, name = path.rpartition("/")
+        file = File()
+        file.reserved_bytes = size
+        self._platter.folder(parent).put(name, file)
 
     def space(self, directory: str) -> tuple[int, int]:
         return 1 << 40, 0 if self._platter.full else 1 << 39

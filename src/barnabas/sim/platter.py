@@ -12,7 +12,7 @@ Change = tuple[int, bytes] | int  # (position, bytes) or a new size
 
 
 class File:
-    __slots__ = ("changes", "live", "locked_by", "modified_ms", "stable")
+    __slots__ = ("changes", "live", "locked_by", "modified_ms", "reserved_bytes", "stable")
 
     def __init__(self) -> None:
         self.live = bytearray()
@@ -20,6 +20,7 @@ class File:
         self.changes: list[Change] = []
         self.modified_ms = 0
         self.locked_by: object = None
+        self.reserved_bytes = 0
 
     def write(self, position: int, data: bytes) -> None:
         _apply(self.live, (position, data))

@@ -203,6 +203,15 @@ class Disk:
         usage = shutil.disk_usage(directory)
         return usage.total, usage.free
 
+    def reserve(self, path: str, size: int) -> None:
+        """A file that takes this much of the disk, or an OSError and no file."""
+        file = self.open(path, write=True, create=True)
+        try:
+            os.posix_fallocate(file.fd, 0, size)
+        except OSError:
+            self.unlink(path)
+            raise
+
     def remove_tree(self, directory: str) -> None:
         with contextlib.suppress(FileNotFoundError):
             shutil.rmtree(directory)

@@ -69,7 +69,7 @@ def _append_single(
     acks, _, name, topic_id, index, start, end = single
     topic = name if name is not None else node.image.topic_names.get(topic_id or b"")
     partition = node.partitions.get(topic, index) if topic is not None else None
-    if partition is None or not -1 <= acks <= 1 or topic in INTERNAL_TOPICS:
+    if partition is None or not -1 <= acks <= 1 or topic in INTERNAL_TOPICS or node.disk_space.ran_out:
         return _UNUSUAL
     if partition.under_min_isr and acks == ACK_ALL:
         return _UNUSUAL

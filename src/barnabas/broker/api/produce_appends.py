@@ -131,6 +131,8 @@ class Appends:
             raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)
         if start < 0:
             raise KafkaError(ErrorCode.INVALID_RECORD, "no records")
+        if node.disk_space.ran_out and node.disk_space.is_lacking:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, node.disk_space.refusal)
         if name in INTERNAL_TOPICS and not node.may_write_internal:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name} is written by the node itself")
         if self._refused and partition.id in self._refused:

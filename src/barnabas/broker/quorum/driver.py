@@ -46,7 +46,7 @@ from barnabas.core.raft.messages import Request, Response
 from barnabas.core.raft.roles import Resigned
 from barnabas.core.raft.view import QuorumView
 from barnabas.model.errors import ErrorCode, KafkaError
-from barnabas.storage.disk import PASSING
+from barnabas.storage.disk import FULL, PASSING
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
@@ -243,11 +243,18 @@ class QuorumDriver:
         return True
 
     def _wait_for_room(self, error: OSError) -> None:
-        if not self._said_full:
-            log.error("the metadata log cannot be written (%s): this node waits for room on its disk", error.strerror)
         self._node.disk_space.failed(error)
-        self._waiting = self._said_full = True
-        asyncio.get_running_loop().call_later(_ROOM_SECONDS, self._go_on)
+        self._waiting = True
+        asyncio.get_running_loop().call_later(self._room_seconds(error.errno in FULL), self._go_on)
+
+    def _room_seconds(self, full: bool) -> float:
+        """When to try again: at once with what was kept for the metadata log, else when there may be room."""
+        if full and self._node.disk_space.release_reserve():
+            return 0.0
+        if full and not self._said_full:
+            self._said_full = True
+            log.error("the metadata log cannot be written: this node waits for room on its disk")
+        return _ROOM_SECONDS
 
     def _go_on(self) -> None:
         self._waiting = False
@@ -342,7 +349,7 @@ class QuorumDriver:
             self._log.log.recovery_point = max(self._log.log.recovery_point, end_offset)
             if end_offset < wanted.end_offset and self._flush_wanted is None:  # no room for what a flush writes
                 self._flush_wanted = wanted
-                asyncio.get_running_loop().call_later(_ROOM_SECONDS, self._flush)
+                asyncio.get_running_loop().call_later(self._room_seconds(True), self._flush)
                 return
         self.step(LogFlushed(end_offset, generation))
         self._flush()

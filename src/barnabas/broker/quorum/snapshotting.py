@@ -15,6 +15,7 @@ from barnabas.core.cluster.image import MetadataImage
 from barnabas.core.raft import OffsetAndEpoch, VoterSet
 from barnabas.core.raft.effects import SnapshotPart
 from barnabas.core.raft.events import SnapshotDownloaded, SnapshotFailed, SnapshotTaken
+from barnabas.storage.disk import FULL
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
@@ -72,6 +73,8 @@ class Snapshotting:
             self._log.snapshots.part(part.snapshot_id, part.position, part.data)
         except OSError as error:
             log.warning("a snapshot of the metadata cannot be written: %s", error)
+            if error.errno in FULL:
+                self._node.disk_space.release_reserve()
             loop.call_soon(self._driver.step, SnapshotFailed(part.snapshot_id))
             return
         if part.last:

@@ -55,7 +55,16 @@ class IsrChange(NamedTuple):
 class Follower:
     """How far one follower has got, as its fetches tell."""
 
-    __slots__ = ("at_end", "broker_epoch", "caught_up_ms", "fetched_ms", "leader_end", "log_start_offset", "offset")
+    __slots__ = (
+        "at_end",
+        "away",
+        "broker_epoch",
+        "caught_up_ms",
+        "fetched_ms",
+        "leader_end",
+        "log_start_offset",
+        "offset",
+    )
 
     def __init__(self, caught_up_ms: int) -> None:
         self.offset = UNKNOWN_OFFSET  # it holds everything below
@@ -65,10 +74,12 @@ class Follower:
         self.caught_up_ms = caught_up_ms  # when it last had all there was
         self.fetched_ms = -1  # its last fetch, and where our log ended then
         self.leader_end = 0
+        self.away = False  # fenced since its last fetch: what it had then says nothing of what it will take
 
     def fetched(self, offset: int, leader_end: int, now_ms: int) -> None:
         """Kafka's rule: having now all there is counts, and so does having now what there was one fetch ago. One that
         comes back with less than it had is a stranger."""
+        self.away = False
         if offset < self.offset:
             self.caught_up_ms, self.leader_end = NEVER, 1 << 62
         if offset >= leader_end:
@@ -182,6 +193,13 @@ class LeaderState:
         follower.fetched(offset, leader_end, now_ms)
         return True
 
+    def fenced(self, brokers: Collection[int]) -> None:
+        """These may not be in sync any more, and have to fetch again before they may: one that is unfenced because it
+        can be read from (its disk is full) does not, and nobody must wait for it."""
+        for replica in brokers:
+            if replica in self.followers:
+                self.followers[replica].away = True
+
     def committed(self, own_end: int, now_ms: int, max_lag_ms: int, heard: Mapping[int, int]) -> int:
         """The high watermark, moved as far as it may. `own_end`: what of our own log counts (its end, or what is
         flushed). It waits for a follower that is about to join, too: else it would never catch up with it."""
@@ -201,7 +219,7 @@ class LeaderState:
         self, replica: int, follower: Follower, now_ms: int, max_lag_ms: int, heard: Mapping[int, int]
     ) -> bool:
         caught_up = now_ms - follower.caught_up(heard.get(replica, -1)) <= max_lag_ms
-        return caught_up and self._eligible(replica, follower.broker_epoch)
+        return caught_up and not follower.away and self._eligible(replica, follower.broker_epoch)
 
     def low_watermark(self) -> int:
         """The lowest start of a follower's log; those that are down do not count."""
@@ -219,6 +237,7 @@ class LeaderState:
             replica not in self.maximal_isr
             and follower.offset >= self.high_watermark
             and follower.offset >= self.epoch_start_offset
+            and not follower.away
             and self._eligible(replica, follower.broker_epoch)
         )
 

@@ -21,6 +21,7 @@ class Full(Fault):
     async def strike(self) -> None:
         self.world.trace.note("the disk is full")
         self.world.excuses += 1
+        self.computer.platter.given_back_bytes = 0
         self.computer.platter.full = True
         await self.wait(5.0)
         self.computer.platter.full = False
