@@ -96,7 +96,7 @@ def set_settings(kind: Kind, name: Name, changes: Changes, bootstrap: Bootstrap 
     \b
     Example:
       barnabas config set topic views retention.ms=3600000 max.message.bytes=2097152
-      barnabas config set node all log.retention.hours=72
+      barnabas config set node all log.retention.ms=259200000
     """
     _change(kind, name, bootstrap, "set", pairs(changes, "set"))
 
