@@ -19,6 +19,7 @@ import java.util.stream.Stream;
 import kafka.server.ControllerServer;
 import kafka.server.KafkaBroker;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.DescribeClusterOptions;
 import org.apache.kafka.clients.admin.FeatureUpdate;
 import org.apache.kafka.clients.admin.UpdateFeaturesOptions;
 import org.apache.kafka.clients.consumer.GroupProtocol;
@@ -46,6 +47,9 @@ import org.opentest4j.TestAbortedException;
 public final class BarnabasCluster implements ClusterInstance {
     static final String EVERY_TOPIC = "";
     private static final int FIRST_CONTROLLER = 3000;
+    private static final long CLOSING_NANOS = 5_000_000_000L;
+    private static final List<String> CLIENT_THREADS =
+        List.of("consumer_background_thread", "kafka-admin-client-thread", "kafka-producer-network-thread", "kafka-coordinator-heartbeat-thread");
 
     private final ClusterConfig config;
     private final boolean combined;
@@ -149,6 +153,7 @@ public final class BarnabasCluster implements ClusterInstance {
     public void stop() {
         if (stopped) return;
         stopped = true;
+        awaitClosingClients();
         nodes.values().forEach(NodeProcess::kill); // a test's data is thrown away: no need for an orderly end
         if (folder == null || Boolean.getBoolean("barnabas.keep")) return;
         try (Stream<Path> files = Files.walk(folder)) {
@@ -156,6 +161,23 @@ public final class BarnabasCluster implements ClusterInstance {
         } catch (IOException | UncheckedIOException leftBehind) {
             // a node that is just ending may still write: the runner removes the rest
         }
+    }
+
+    /**
+     * A client that is closing in the background (its close() was interrupted, or had no time) still waits for answers. Kafka's brokers take seconds to
+     * stop, in which it gets them; nodes killed at once would leave its thread, which Kafka's extension reports as a leak.
+     */
+    private static void awaitClosingClients() {
+        long deadline = System.nanoTime() + CLOSING_NANOS;
+        try {
+            while (System.nanoTime() < deadline && Thread.getAllStackTraces().keySet().stream().anyMatch(BarnabasCluster::ofClient)) Thread.sleep(20);
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private static boolean ofClient(Thread thread) {
+        return CLIENT_THREADS.stream().anyMatch(thread.getName()::startsWith);
     }
 
     @Override
@@ -167,7 +189,21 @@ public final class BarnabasCluster implements ClusterInstance {
     public void shutdownBroker(int brokerId) {
         broker(brokerId).stop();
         down.add(brokerId);
-        if (controllerPorts.containsKey(brokerId)) restart(new NodeProcess(brokerId, nodes.get(brokerId).folder, settings(brokerId, false)));
+        if (!controllerPorts.containsKey(brokerId)) return;
+        restart(new NodeProcess(brokerId, nodes.get(brokerId).folder, settings(brokerId, false)));
+        awaitFenced(brokerId);
+    }
+
+    /** A broker of Kafka's that was stopped is fenced: its controller did not stop with it. Here it may be the one that was restarted. */
+    private void awaitFenced(int brokerId) {
+        if (live().isEmpty()) return;
+        DescribeClusterOptions options = new DescribeClusterOptions().includeFencedBrokers(true);
+        try (Admin admin = admin()) {
+            TestUtils.waitForCondition(() -> admin.describeCluster(options).nodes().get().stream()
+                .allMatch(node -> node.id() != brokerId || node.isFenced()), "broker " + brokerId + " was stopped and is not fenced");
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     @Override
