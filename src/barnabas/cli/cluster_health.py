@@ -79,6 +79,8 @@ def _disks(found: View) -> list[Problem]:
     for disk in found.disks:
         if disk.total_bytes > 0 and disk.usable_bytes < min(_NEARLY_FULL_BYTES, disk.total_bytes * _NEARLY_FULL):
             text = f"the disk of node {disk.broker_id} is nearly full: {human.size(disk.usable_bytes)} free"
+            if not disk.usable_bytes:
+                text = f"the disk of node {disk.broker_id} is full: it refuses producers"
             listed.append(Problem(DEGRADED, text, "Free some, shorten retention, or move partitions to other nodes."))
         if disk.failed:
             text = f"node {disk.broker_id} cannot use its data folder {disk.path}"

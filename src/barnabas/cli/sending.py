@@ -11,7 +11,9 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from barnabas.cli.failure import warn
 from barnabas.cli.lines import Input
+from barnabas.client.full_disks import FullDisks
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Message, Producer
@@ -59,6 +61,8 @@ class Sender:
         self._turns = itertools.cycle(range(round_robin)) if round_robin else None
         self._partition = -1 if partition is None else partition
         self._started = time.monotonic()
+        self.full_disk = ""  # once it is known that records wait because of one
+        self._full_disks = FullDisks(producer, self._tell_full_disk)
 
     @property
     def seconds(self) -> float:
@@ -99,9 +103,14 @@ class Sender:
         self.bytes += size
         self.producer.poll(0)
 
+    def _tell_full_disk(self, text: str) -> None:
+        if not self.full_disk:
+            warn(text + ".")
+        self.full_disk = text
+
     def finish(self) -> None:
-        while self.producer.flush(0.2):
-            pass
+        while left := self.producer.flush(0.2):
+            self._full_disks.look(left)
 
     def _push(self, arguments: tuple[Any, ...], more: dict[str, Any]) -> None:
         while True:
@@ -110,3 +119,4 @@ class Sender:
                 return
             except BufferError:
                 self.producer.poll(FULL_WAIT_S)
+                self._full_disks.look(len(self.producer))

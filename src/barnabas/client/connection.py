@@ -57,8 +57,11 @@ class Troubles:
         self.last = ""
 
     def __call__(self, error: KafkaError) -> None:
-        self.last = error.str()
-        logger.warning("%s", error.str())
+        self.note(error.str())
+
+    def note(self, text: str) -> None:
+        self.last = text
+        logger.warning("%s", text)
 
 
 def librdkafka_settings(

@@ -29,6 +29,7 @@ from barnabas.client.connection import (
 from barnabas.client.delivery import WAIT_SLICE_S, Deliveries, Delivery, OnDelivery, Unseen, explain
 from barnabas.client.errors import BadSetting, BarnabasError, SerializationError, TimedOut
 from barnabas.client.exit_hooks import ForkedHandle, never_free, register
+from barnabas.client.full_disks import FullDisks
 from barnabas.client.outgoing import Headers, listed, refusal, refuse_closed, refuse_outside
 from barnabas.client.partitioners import PartitionCounts, PartitionerName, PartitionFunction, Partitioning, make_chooser
 from barnabas.client.producer_settings import TRANSACTION_TIMEOUT_S, producer_settings
@@ -82,6 +83,7 @@ class Producer:
         settings = producer_settings(bootstrap, acks, *ours, config, librdkafka)
         handle = open_handle(WatchedLibrdkafka, {**settings, "error_cb": self._troubles}, "producer", Producer)
         self._librdkafka = handle
+        self._full_disks = FullDisks(handle, self._troubles.note)
         self._max_bytes = int(settings.get("message.max.bytes", LIBRDKAFKA_MAX_BYTES))
         if connect_timeout is not None:
             ensure_reachable(self._librdkafka, bootstrap, connect_timeout, self._troubles)
@@ -134,6 +136,7 @@ class Producer:
     def _enqueue(self, delivery: Callable[..., None], *record: Any) -> None:
         while not self.offer(delivery, *record):
             self._librdkafka.poll(WAIT_SLICE_S)  # the queue is full: wait for answers to make room
+            self._full_disks.look(len(self._librdkafka))
 
     def offer(
         self,
@@ -197,7 +200,7 @@ class Producer:
             left = 0.2 if deadline is None else min(0.2, deadline - time.monotonic())
             if left <= 0:
                 raise TimedOut(f"flush: {len(self._librdkafka)} records still have no answer after {timeout} s")
-            self._librdkafka.flush(left)
+            self.wait(left)
         self.unseen.tell()
 
     def __len__(self) -> int:
@@ -254,6 +257,7 @@ class Producer:
     def wait(self, seconds: float) -> None:
         """Lets answers in, and asks librdkafka not to linger meanwhile."""
         self._librdkafka.flush(seconds)
+        self._full_disks.look(len(self._librdkafka))
 
     def explain(self, topic: str, partition: int | None, error: KafkaError) -> BarnabasError:
         return explain(topic, partition, error, self._troubles.last, self._transactions)

@@ -38,6 +38,8 @@ async def handle(node: "Node", request: Any, context: RequestContext) -> dict[st
             }
         )
         await budget.pause()
+    if disk and node.disk_space.is_lacking:
+        disk = (disk[0], 0)  # what is left is kept for the node itself: producers are refused
     result = {
         "error_code": int(ErrorCode.NONE if disk else ErrorCode.KAFKA_STORAGE_ERROR),
         "log_dir": str(node.data_dir.absolute()),
