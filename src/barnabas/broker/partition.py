@@ -2,7 +2,7 @@
 
 The appends of a leader pass through `append`: check the batch, ask whether it is new, stamp it, write it, tell those
 who wait: followers of new bytes, readers and producers of the high watermark (partition_roles.py). The log is opened
-when it is first needed (partition_replica.py), so a partition that nobody uses costs an object and nothing else.
+when it is first needed (`UnopenedPartition`), so a partition that nobody uses costs an object and nothing else.
 
 The last stable offset is where the first transaction begins that is still open (or whose marker is not yet safe); a
 read_committed reader sees nothing from there on. What was aborted below it is in `aborted`.
@@ -17,14 +17,18 @@ from barnabas.core.partition.producers import Marker
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.storage.disk import StorageFatal
 from barnabas.wire import batch as batches
+from barnabas.wire.batch import LENGTH_OVERHEAD_BYTES, TRANSACTIONAL_BIT
 from barnabas.wire.deep import Stored
 from barnabas.wire.markers import build_marker
 from barnabas.wire.records import Record, build_batch
 from barnabas.wire.validate import validate_for_produce
 
-__all__ = ["Appended", "HostedPartition", "Waiter"]
+__all__ = ["Appended", "HostedPartition", "UnopenedPartition", "Waiter"]
 
+_AT_FIRST_USE = frozenset({"log", "producers", "aborted", "state", "high_watermark"})
 LOOKED_AT_ONCE_MAX = 2_000  # records; about a millisecond
+_stamp = batches.stamp
+_new = tuple.__new__  # a named tuple's own constructor is a call more
 _BEGINS_AT_ZERO_SINCE = 12  # of Produce: each transaction of KIP-890 has its own epoch, so its sequences begin anew
 
 
@@ -57,38 +61,46 @@ class HostedPartition(RoledReplica):
         """
         config = self.config
         header = validate_for_produce(view, start, end, max_message_bytes=config.max_message_bytes, version=version)
-        end = start + header.batch_length + batches.LENGTH_OVERHEAD_BYTES
-        if header.attributes & batches.TRANSACTIONAL_BIT and not transactional:
+        _, length, _, _, _, attributes, last_delta, oldest, newest, producer_id, _, _, _ = header
+        end = start + length + LENGTH_OVERHEAD_BYTES
+        if attributes & TRANSACTIONAL_BIT and not transactional:
             raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "a transaction without its id")
-        newest = header.max_timestamp
         stored = header
-        if config.is_special or newest - now_ms > config.trusted_ahead_ms or newest < header.base_timestamp:
+        if config.is_special or newest - now_ms > config.trusted_ahead_ms or newest < oldest:
             if looked_at is None:
                 looked_at = config.prepared(view[start:end], header, now_ms, look_max)
             stored = looked_at.header
         log = self.log
-        at_zero = transactional and version >= _BEGINS_AT_ZERO_SINCE
-        if header.producer_id >= 0 and (duplicate := self.producers.check(header, now_ms, begins_at_zero=at_zero)):
-            return Appended(duplicate.base_offset, duplicate.last_offset + 1, duplicate.timestamp)
+        if producer_id >= 0:
+            at_zero = transactional and version >= _BEGINS_AT_ZERO_SINCE
+            if duplicate := self.producers.check(header, now_ms, begins_at_zero=at_zero):
+                return Appended(duplicate.base_offset, duplicate.last_offset + 1, duplicate.timestamp)
         base_offset = log.log_end_offset
-        last_offset = base_offset + header.last_offset_delta
+        last_offset = base_offset + last_delta
+        epoch = self.leader_epoch
         try:
             if stored is header:
-                batches.stamp(view, start, base_offset, header.batch_length, self.leader_epoch)
-                self._write(view[start:end], header, base_offset, last_offset)
+                _stamp(view, start, base_offset, length, epoch)
+                log.append(view[start:end], base_offset, last_offset, newest, epoch)
             else:
                 assert looked_at is not None
-                changed = stored._replace(base_offset=base_offset, leader_epoch=self.leader_epoch)
+                changed = stored._replace(base_offset=base_offset, leader_epoch=epoch)
                 data = batches.with_header(view[start:end], changed, looked_at.records)
-                self._write(data, stored, base_offset, last_offset)
+                log.append(data, base_offset, last_offset, stored.max_timestamp, epoch)
                 end = start + len(data)
-        except KafkaError:
+        except (KafkaError, OSError, StorageFatal) as error:
             batches.write_header(view, start, header)  # as it came: whoever asked may try once more
-            raise
-        if header.producer_id >= 0:
+            if isinstance(error, KafkaError):
+                raise
+            raise self._not_written(error) from error
+        if producer_id >= 0:
             self.producers.appended(stored, base_offset, now_ms)
-        self._written(last_offset + 1, end - start)
-        return Appended(base_offset, last_offset + 1, stored.max_timestamp if config.log_append_time else -1)
+        next_offset = last_offset + 1
+        if self.replicas is None and not config.flushes and not self.waiters and not self._acks:
+            self.high_watermark = next_offset  # the usual way of a node that is alone
+        else:
+            self._written(next_offset, end - start)
+        return _new(Appended, (base_offset, next_offset, stored.max_timestamp if config.log_append_time else -1))
 
     def append_records(
         self,
@@ -151,30 +163,24 @@ class HostedPartition(RoledReplica):
         return max(unstable, self.log.log_start_offset)
 
     def _write(self, data: memoryview, header: batches.BatchHeader, base_offset: int, last_offset: int) -> None:
-        log = self.log
         try:
-            log.append(
-                data,
-                base_offset=base_offset,
-                last_offset=last_offset,
-                max_timestamp=header.max_timestamp,
-                leader_epoch=self.leader_epoch,
-            )
-        except OSError as error:
-            raise self.storage_error(error) from error
-        except StorageFatal as fatal:
-            self.storage_failed(fatal)
-            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(fatal)) from fatal
+            self.log.append(data, base_offset, last_offset, header.max_timestamp, self.leader_epoch)
+        except (OSError, StorageFatal) as error:
+            raise self._not_written(error) from error
+
+    def _not_written(self, error: OSError | StorageFatal) -> KafkaError:
+        """What whoever asked for the append is told."""
+        if isinstance(error, OSError):
+            return self.storage_error(error)
+        self.storage_failed(error)
+        return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
 
     def _written(self, next_offset: int, size: int) -> None:
         """Everything about an append is known now, whose transaction it belongs to as well: readers may be told."""
         config = self.config
         state = self.replicas
-        if state is None and not config.flushes:  # the usual way of a node that is alone
-            if self.waiters or self._acks:
-                self._advance(next_offset, size)
-            else:
-                self.high_watermark = next_offset
+        if state is None and not config.flushes:
+            self._advance(next_offset, size)
             return
         if state is not None:
             self._unseen_bytes += size
@@ -204,3 +210,23 @@ class HostedPartition(RoledReplica):
             self.settle()
         elif offset > self.high_watermark:
             self._advance(offset, ENOUGH)
+
+
+class UnopenedPartition(HostedPartition):
+    """As every partition begins: the first use of the log, the producers or the high watermark opens the log. From then
+    on it is an ordinary HostedPartition, for a class with `__getattr__` makes every use of an attribute slower."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> object:
+        if name not in _AT_FIRST_USE:
+            raise AttributeError(name)
+        self.open()
+        return object.__getattribute__(self, name)
+
+    def open(self) -> None:
+        try:
+            super().open()
+        finally:
+            if self.is_open:
+                self.__class__ = HostedPartition  # type: ignore[assignment]

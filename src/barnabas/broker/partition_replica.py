@@ -24,8 +24,6 @@ from barnabas.storage.disk import StorageFatal
 from barnabas.storage.log import Log
 from barnabas.wire.errors import ProtocolError
 
-_AT_FIRST_USE = frozenset({"log", "producers", "aborted", "state", "high_watermark"})
-
 
 class Waiter(Protocol):
     """A parked fetch: is told how many new bytes it may read."""
@@ -121,13 +119,6 @@ class Replica(ABC):
         self.leader_epoch = image.leader_epoch
         self.is_leader = image.leader == around.node_id
         self._count_isr()
-
-    def __getattr__(self, name: str) -> object:
-        """The first use of the log, the producers or the high watermark opens the log; later uses find the slot set."""
-        if name not in _AT_FIRST_USE:
-            raise AttributeError(name)
-        self.open()
-        return object.__getattribute__(self, name)
 
     def open(self) -> None:
         if self.deleted:

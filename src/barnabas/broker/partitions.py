@@ -12,7 +12,7 @@ from concurrent.futures import Executor
 from itertools import islice
 from typing import Protocol
 
-from barnabas.broker.partition import HostedPartition
+from barnabas.broker.partition import HostedPartition, UnopenedPartition
 from barnabas.broker.partition_checkpoints import PartitionCheckpoints
 from barnabas.broker.partition_config import PartitionConfig, partition_config
 from barnabas.broker.surroundings import Surroundings
@@ -146,7 +146,7 @@ class PartitionTable:
                     self._remove(topic.name, index)
             elif partition is None:
                 identity = TopicPartition(topic.name, index)
-                partition = hosted[index] = HostedPartition(
+                partition = hosted[index] = UnopenedPartition(
                     identity,
                     topic.id,
                     image,

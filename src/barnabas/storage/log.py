@@ -69,7 +69,6 @@ class Log(LogState):
     def append(
         self,
         buffer: bytes | bytearray | memoryview,
-        *,
         base_offset: int,
         last_offset: int,
         max_timestamp: int,

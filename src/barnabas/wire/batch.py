@@ -29,7 +29,7 @@ DELETE_HORIZON_BIT = 0x40  # KIP-534: the base timestamp says when tombstones ma
 
 HEADER = Struct(">qiibIhiqqqhii")
 _OFFSET_AND_LENGTH = Struct(">qi")
-_STAMP = Struct(">qii")  # base offset, batch length, leader epoch
+stamp = Struct(">qii").pack_into  # (buffer, position, base offset, batch length, leader epoch): outside the CRC
 _CRC = Struct(">I")
 
 Buffer = bytes | bytearray | memoryview
@@ -108,13 +108,6 @@ def crc_matches(buffer: Buffer, position: int, size: int) -> bool:
         crc32c(view[position + ATTRIBUTES_POSITION : position + size])
         == _CRC.unpack_from(view, position + CRC_POSITION)[0]
     )
-
-
-def stamp(
-    buffer: bytearray | memoryview, position: int, base_offset: int, batch_length: int, leader_epoch: int
-) -> None:
-    """Write what the leader decides, in place, in one go with the length between them; all of it outside the CRC."""
-    _STAMP.pack_into(buffer, position, base_offset, batch_length, leader_epoch)
 
 
 def write_header(buffer: bytearray | memoryview, position: int, header: BatchHeader) -> None:

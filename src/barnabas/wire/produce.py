@@ -81,7 +81,35 @@ def parse_single(data: bytes | bytearray | memoryview, position: int, version: i
     try:
         if version < FIRST_FLEXIBLE:
             return _single_legacy(data, position)
-        return _single_flexible(data, position, version >= FIRST_WITH_TOPIC_ID)
+        null, acks, timeout_ms, topics, length = _SINGLE_FLEXIBLE(data, position)
+        if null or topics != 2:
+            return None
+        if version >= FIRST_WITH_TOPIC_ID:
+            position += _SINGLE_FLEXIBLE_BYTES - 1
+            after = position + _TOPIC_ID_BYTES
+        elif 0 < length < 128:
+            position += _SINGLE_FLEXIBLE_BYTES
+            after = position + length - 1
+        else:
+            return None
+        partitions, index, size, high = _SINGLE_PARTITION(data, after)
+        if partitions != 2 or size < 2:
+            return None
+        start = after + _SINGLE_PARTITION_BYTES
+        if size > 127:
+            if high < 128:
+                size += (high << 7) - 128
+                start += 1
+            else:
+                size, start = long_uvarint(data, start, size)
+        end = start + size - 1
+        if data[end] or data[end + 1] or data[end + 2]:  # tags of the partition, the topic, the request
+            return None
+        if version >= FIRST_WITH_TOPIC_ID:
+            topic_id = bytes(data[position:after])
+            return _new_single(SingleProduce, (acks, timeout_ms, None, topic_id, index, start, end))
+        name = str(data[position:after], "utf-8")
+        return _new_single(SingleProduce, (acks, timeout_ms, name, None, index, start, end))
     except (StructError, IndexError, UnicodeDecodeError, ProtocolError):
         return None
 
@@ -98,37 +126,6 @@ def _single_legacy(data: bytes | bytearray | memoryview, position: int) -> Singl
         return None
     name = str(data[position:after], "utf-8")
     return _new_single(SingleProduce, (acks, timeout_ms, name, None, index, start, start + size))
-
-
-def _single_flexible(data: bytes | bytearray | memoryview, position: int, by_id: bool) -> SingleProduce | None:
-    null, acks, timeout_ms, topics, length = _SINGLE_FLEXIBLE(data, position)
-    if null or topics != 2:
-        return None
-    name = topic_id = None
-    if by_id:
-        position += _SINGLE_FLEXIBLE_BYTES - 1
-        after = position + _TOPIC_ID_BYTES
-        topic_id = bytes(data[position:after])
-    else:
-        if not 0 < length < 128:
-            return None
-        position += _SINGLE_FLEXIBLE_BYTES
-        after = position + length - 1
-        name = str(data[position:after], "utf-8")
-    partitions, index, size, high = _SINGLE_PARTITION(data, after)
-    if partitions != 2 or size < 2:
-        return None
-    start = after + _SINGLE_PARTITION_BYTES
-    if size > 127:
-        if high < 128:
-            size += (high << 7) - 128
-            start += 1
-        else:
-            size, start = long_uvarint(data, start, size)
-    after = start + size - 1
-    if data[after] or data[after + 1] or data[after + 2]:  # tags of the partition, the topic, the request
-        return None
-    return _new_single(SingleProduce, (acks, timeout_ms, name, topic_id, index, start, after))
 
 
 def parse_produce(data: bytes | bytearray | memoryview, position: int, version: int) -> ProduceRequest:

@@ -18,6 +18,7 @@ _FLEXIBLE_BY_ID = Struct(">iiBB16sBihqqqBBBBiB")
 _FLEXIBLE_PARTITION = Struct(">BihqqqBBBBiB")  # see produce_success_frame
 _FLEXIBLE_BY_ID_BYTES = _FLEXIBLE_BY_ID.size - 4  # a frame's length does not count itself
 _FLEXIBLE_NAMED_BYTES = _FLEXIBLE_NAMED.size + _FLEXIBLE_PARTITION.size - 4
+_FLEXIBLE_BY_NAME: dict[int, Struct] = {}  # the whole answer, by the length of the topic's name
 _LEGACY_NAMED = Struct(">iiih")  # frame length, correlation id, topics, name length
 _LEGACY_PARTITION = {
     **dict.fromkeys((3, 4), Struct(">iihqqi")),
@@ -72,12 +73,28 @@ def produce_success_frame(
             + _OLD_PARTITION.pack(1, index, 0, base_offset, log_append_time_ms, throttle_time_ms)
         )
     if version >= FIRST_FLEXIBLE and length < 127:
-        return (
-            _FLEXIBLE_NAMED.pack(length + _FLEXIBLE_NAMED_BYTES, correlation_id, 0, 2, length + 1)
-            + text
-            + _FLEXIBLE_PARTITION.pack(
-                2, index, 0, base_offset, log_append_time_ms, log_start_offset, 1, 0, 0, 0, throttle_time_ms, 0
-            )
+        answer = _FLEXIBLE_BY_NAME.get(length)
+        if answer is None:
+            answer = _FLEXIBLE_BY_NAME[length] = Struct(f">iiBBB{length}sBihqqqBBBBiB")
+        return answer.pack(
+            length + _FLEXIBLE_NAMED_BYTES,
+            correlation_id,
+            0,  # header tags
+            2,  # one topic
+            length + 1,
+            text,
+            2,  # one partition
+            index,
+            0,  # error code
+            base_offset,
+            log_append_time_ms,
+            log_start_offset,
+            1,  # no record errors
+            0,  # no error message
+            0,  # tags of the partition
+            0,  # tags of the topic
+            throttle_time_ms,
+            0,  # tags of the response
         )
     return _other_success_frame(
         version, correlation_id, text, index, base_offset, log_start_offset, log_append_time_ms, throttle_time_ms
@@ -119,9 +136,10 @@ _ITEM = {
     8: Struct(">ihqqqih"),
     **dict.fromkeys(range(FIRST_FLEXIBLE, 14), Struct(">ihqqqBBB")),
 }
-_NO_RECORD_ERRORS = {8: (0, -1), **dict.fromkeys(range(FIRST_FLEXIBLE, 14), (1, 0, 0))}  # no message, no tags
 _FIRST_WITH_LOG_START = 5
-_HEAD = Struct(">ii")
+_FIRST_WITH_RECORD_ERRORS = 8
+_HEAD_AND_TAGS = Struct(">iiB")
+_HEAD_AND_COUNT = Struct(">iii")
 _INT32 = Struct(">i")
 
 Item = tuple[int, int, int, int]
@@ -132,40 +150,30 @@ def produce_success_answer(
     version: int, correlation_id: int, topics: Iterable[tuple[str | None, bytes | None, list[Item]]]
 ) -> bytes:
     """The whole answer to a request of which every batch was appended."""
-    pack, rest = _ITEM[version].pack, _NO_RECORD_ERRORS.get(version, ())
-    flexible, with_start = version >= FIRST_FLEXIBLE, version >= _FIRST_WITH_LOG_START
-    body = bytearray()
+    pack = _ITEM[version].pack
+    flexible, by_id = version >= FIRST_FLEXIBLE, version >= FIRST_WITH_TOPIC_ID
+    parts: list[bytes] = []
     count = 0
     for name, topic_id, items in topics:
         count += 1
-        if version >= FIRST_WITH_TOPIC_ID:
-            body += topic_id or bytes(16)
+        text = (topic_id or bytes(16)) if by_id else (name or "").encode()
+        if flexible:
+            if not by_id:
+                parts.append(uvarint_bytes(len(text) + 1))
+            parts += (text, uvarint_bytes(len(items) + 1))
+            parts += [pack(index, 0, base, time, start, 1, 0, 0) for index, base, time, start in items]
+            parts.append(b"\0")  # tags of the topic
         else:
-            text = (name or "").encode()
-            if flexible:
-                body += uvarint_bytes(len(text) + 1)
+            parts += (len(text).to_bytes(2), text, _INT32.pack(len(items)))
+            if version < _FIRST_WITH_LOG_START:
+                parts += [pack(index, 0, base, time) for index, base, time, _ in items]
+            elif version < _FIRST_WITH_RECORD_ERRORS:
+                parts += [pack(index, 0, base, time, start) for index, base, time, start in items]
             else:
-                body += len(text).to_bytes(2)
-            body += text
-        if flexible:
-            body += uvarint_bytes(len(items) + 1)
-        else:
-            body += _INT32.pack(len(items))
-        if with_start:
-            body += b"".join([pack(index, 0, base, time, start, *rest) for index, base, time, start in items])
-        else:
-            body += b"".join([pack(index, 0, base, time) for index, base, time, _ in items])
-        if flexible:
-            body.append(0)  # tags of the topic
-    head = bytearray(_HEAD.pack(0, correlation_id))
+                parts += [pack(index, 0, base, time, start, 0, -1) for index, base, time, start in items]
+    body = b"".join(parts)
     if flexible:
-        head.append(0)  # tags of the header
-        head += uvarint_bytes(count + 1)
-        tail = bytes(5)  # throttle time, tags of the response
-    else:
-        head += _INT32.pack(count)
-        tail = bytes(4)
-    head += body
-    head += tail
-    _INT32.pack_into(head, 0, len(head) - 4)
-    return bytes(head)
+        counted = uvarint_bytes(count + 1)
+        length = 10 + len(counted) + len(body)  # with correlation id, tags of the header, throttle time, last tags
+        return b"".join((_HEAD_AND_TAGS.pack(length, correlation_id, 0), counted, body, bytes(5)))
+    return b"".join((_HEAD_AND_COUNT.pack(12 + len(body), correlation_id, count), body, bytes(4)))

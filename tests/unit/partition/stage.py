@@ -8,7 +8,7 @@ import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from barnabas.broker.partition import HostedPartition
+from barnabas.broker.partition import HostedPartition, UnopenedPartition
 from barnabas.broker.partition_config import PartitionConfig
 from barnabas.broker.surroundings import Alone
 from barnabas.core.cluster.image import PartitionImage
@@ -85,7 +85,7 @@ class Stage:
         self.truth = Truth()
         self.sequences: dict[tuple[int, int], int] = {}
         self.numbers = itertools.count()
-        self.partition = HostedPartition(
+        self.partition = UnopenedPartition(
             TopicPartition("t", 0),
             bytes(16),
             PartitionImage(1, 0, (1,), (1,), 0, ()),

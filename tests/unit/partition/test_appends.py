@@ -156,14 +156,15 @@ def test_a_transaction_that_ends_during_the_look_is_not_opened_again(tmp_path: P
     data = build_batch(rows, producer_id=5, producer_epoch=0, base_sequence=1, transactional=True)
     frame = memoryview(data)
     request = ProduceRequest("mine", 1, 1000, [("t", None, [(0, 0, len(data))])])
-    node: Any = SimpleNamespace(partitions=SimpleNamespace(get=lambda topic, index: here.partition))
+    space = SimpleNamespace(ran_out=False)
+    node: Any = SimpleNamespace(partitions=SimpleNamespace(get=lambda topic, index: here.partition), disk_space=space)
     work = Appends(node, request, 9, None)
     with pytest.raises(TakesLong) as long:
-        work.append(frame, work.batches[0])
+        work.append(frame, work.batches[0], NOW)
     work.expect_delay(frame)
     looked_at = run(prepare(frame, long.value.header, here.partition.config.rules, NOW))
     here.end(5, commit=True)
-    work.append(frame, work.batches[0], looked_at)
+    work.append(frame, work.batches[0], NOW, looked_at)
     [result] = work.results
     assert isinstance(result, Refused) and result.error.code is ErrorCode.INVALID_TXN_STATE
     assert here.partition.log.log_end_offset == 2

@@ -35,6 +35,7 @@ from barnabas.wire.produce import (
     produce_success_answer,
     produce_success_frame,
 )
+from barnabas.wire.produce_answer import Item
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
@@ -114,9 +115,10 @@ def _handle(
     if len(batches) > _BATCHES_A_STEP:
         work.expect_delay(frame)
         return _go_on(work, memoryview(bytearray(frame)), 0, correlation_id)
+    now_ms = wall_ms()
     for batch in batches:
         try:
-            work.append(frame, batch)
+            work.append(frame, batch, now_ms)
         except TakesLong:
             work.expect_delay(frame)
             start = batch[3]
@@ -129,7 +131,7 @@ async def _go_on(work: Appends, frame: memoryview, moved_by: int, correlation_id
     for number, (name, topic_id, index, start, end) in enumerate(work.batches[len(work.results) :], 1):
         batch = (name, topic_id, index, start - moved_by if start >= 0 else start, end - moved_by)
         try:
-            work.append(frame, batch)
+            work.append(frame, batch, wall_ms())
         except TakesLong as long:
             await work.append_looked_at(frame, batch, long.header)
         if number % _BATCHES_A_STEP == 0:
@@ -159,13 +161,10 @@ def _not_committed(results: list[Found]) -> list[tuple[int, HostedPartition, int
 
 
 def _answer(request: ProduceRequest, results: list[Found], version: int, correlation_id: int) -> bytes:
-    found = iter(results)
-    if all(type(result) is tuple for result in results):
-        topics = [
-            (name, topic_id, [_appended_item(index, next(found)) for index, _, _ in partitions])
-            for name, topic_id, partitions in request.topics
-        ]
+    topics = _all_appended(request, results)
+    if topics is not None:
         return produce_success_answer(version, correlation_id, topics)
+    found = iter(results)
     body = {
         "responses": [
             {
@@ -179,10 +178,23 @@ def _answer(request: ProduceRequest, results: list[Found], version: int, correla
     return encode_response_frame(API_KEY, version, correlation_id, body)
 
 
-def _appended_item(index: int, found: Found) -> tuple[int, int, int, int]:
-    assert not isinstance(found, Refused)
-    partition, appended = found
-    return index, appended.base_offset, appended.log_append_time_ms, partition.log.log_start_offset
+def _all_appended(
+    request: ProduceRequest, results: list[Found]
+) -> list[tuple[str | None, bytes | None, list[Item]]] | None:
+    """What the usual answer says of each topic; None when a batch was refused."""
+    topics = []
+    number = 0
+    for name, topic_id, partitions in request.topics:
+        items = []
+        for index, _, _ in partitions:
+            found = results[number]
+            number += 1
+            if type(found) is not tuple:
+                return None
+            partition, (base_offset, _, log_append_time_ms) = found
+            items.append((index, base_offset, log_append_time_ms, partition.log.log_start_offset))
+        topics.append((name, topic_id, items))
+    return topics
 
 
 def _item(index: int, found: Found) -> dict[str, Any]:

@@ -45,6 +45,7 @@ class Appends:
         "_node",
         "_noted",
         "_refused",
+        "_transactional",
         "batches",
         "request",
         "results",
@@ -65,6 +66,7 @@ class Appends:
         self._look_max = LOOKED_AT_ONCE_MAX // (len(self.batches) or 1)
         self._errors_left = RECORD_ERRORS_LISTED_MAX
         self._noted: News = {}
+        self._transactional = request.transactional_id is not None
 
     def expect_delay(self, frame: memoryview) -> None:
         """What is left will be appended later. A batch whose transaction ends meanwhile must not come behind its
@@ -76,20 +78,18 @@ class Appends:
             ]
             self._noted = transactions_of(self._node, frame, left, self.version)
 
-    def append(self, frame: memoryview, batch: Batch, looked_at: Stored | None = None) -> None:
+    def append(self, frame: memoryview, batch: Batch, now_ms: int, looked_at: Stored | None = None) -> None:
         """Raises TakesLong, with nothing done, when the records have to be looked at first."""
         partition = None
         try:
             partition = self._partition(batch)
-            _, _, _, start, end = batch
-            transactional = self.request.transactional_id is not None
             appended = partition.append(
                 frame,
-                start,
-                end,
-                wall_ms(),
+                batch[3],
+                batch[4],
+                now_ms,
                 self.version,
-                transactional,
+                self._transactional,
                 looked_at=looked_at,
                 look_max=self._look_max,
             )
@@ -107,7 +107,7 @@ class Appends:
         except KafkaError as error:
             self._refuse(error, partition)
         else:
-            self.append(frame, batch, looked_at)
+            self.append(frame, batch, wall_ms(), looked_at)
 
     def _refuse(self, error: KafkaError, partition: HostedPartition | None) -> None:
         if isinstance(error, InvalidRecords):
@@ -137,8 +137,8 @@ class Appends:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name} is written by the node itself")
         if self._refused and partition.id in self._refused:
             raise self._refused[partition.id]
-        if (noted := self._noted.get(partition.id)) and (error := overtaken(partition, noted)):
+        if self._noted and (noted := self._noted.get(partition.id)) and (error := overtaken(partition, noted)):
             raise error
-        if request.acks == ACK_ALL and partition.under_min_isr:
+        if partition.under_min_isr and request.acks == ACK_ALL:
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS, f"too few replicas of {partition.id} are in sync")
         return partition

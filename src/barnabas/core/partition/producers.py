@@ -47,6 +47,7 @@ BATCHES_REMEMBERED = 5  # max.in.flight.requests.per.connection of an idempotent
 _SEQUENCES = 0x8000_0000  # sequences run from 0 to the largest int32 and begin again
 NO_TRANSACTION = -1
 _NO_OFFSET = 1 << 62  # above all of them
+_new_tuple = tuple.__new__  # every batch pays: a named tuple's own constructor is a call more
 _MAKE_ROOM_INTERVAL_MS = 1_000  # a full table is searched (5 ms) this often at most, however many new producers come
 
 
@@ -171,42 +172,36 @@ class Producers:
             if producer.first_offset >= 0:
                 _check_transactional(header)
             return None
-        expected = (producer.batches[-1].last_sequence + 1) % _SEQUENCES if producer.batches else 0
+        known = producer.batches
+        expected = (known[-1].last_sequence + 1) % _SEQUENCES if known else 0
         if header.base_sequence == expected:
             if producer.first_offset >= 0:
                 _check_transactional(header)
             return None
         last_sequence = (header.base_sequence + header.last_offset_delta) % _SEQUENCES
-        for batch in producer.batches:
+        for batch in known:
             if batch.first_sequence == header.base_sequence and batch.last_sequence == last_sequence:
                 return batch
         raise _out_of_order(header, expected)
 
     def appended(self, header: BatchHeader, base_offset: int, now_ms: int) -> None:
         """Remember a batch that is in the log now (at append, and at replay)."""
-        producer = self._by_id.get(header.producer_id)
+        _, _, _, _, _, attributes, delta, _, timestamp, producer_id, epoch, first, _ = header
+        producer = self._by_id.get(producer_id)
         if producer is None:
-            producer = self._new(header.producer_id, header.producer_epoch)
-        elif producer.epoch != header.producer_epoch:
-            producer.epoch = header.producer_epoch
+            producer = self._new(producer_id, epoch)
+        elif producer.epoch != epoch:
+            producer.epoch = epoch
             producer.batches.clear()
-        delta = header.last_offset_delta
         batches = producer.batches
         if len(batches) == BATCHES_REMEMBERED:
             del batches[0]
-        batches.append(
-            AppendedBatch(
-                header.base_sequence,
-                (header.base_sequence + delta) % _SEQUENCES,
-                base_offset,
-                base_offset + delta,
-                header.max_timestamp,
-            )
-        )
-        producer.timestamp = header.max_timestamp
+        last = (first + delta) % _SEQUENCES
+        batches.append(_new_tuple(AppendedBatch, (first, last, base_offset, base_offset + delta, timestamp)))
+        producer.timestamp = timestamp
         producer.active_ms = now_ms
-        if header.attributes & TRANSACTIONAL_BIT and producer.first_offset < 0:
-            self._open[header.producer_id] = producer.first_offset = base_offset
+        if attributes & TRANSACTIONAL_BIT and producer.first_offset < 0:
+            self._open[producer_id] = producer.first_offset = base_offset
 
     def opened(self, producer_id: int, producer_epoch: int, offset: int, timestamp: int, now_ms: int) -> None:
         """A coordinator wrote records of a transaction here (committed offsets); they have no sequence."""
