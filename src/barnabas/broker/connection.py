@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_QUEUED_MAX_BYTES = limits.CONNECTION_QUEUED_MAX_BYTES
 Reply = bytes | Sequence[Piece] | None
 """The bytes of a whole answer, or its pieces; None for a request that has no answer (acks=0)."""
 
@@ -143,7 +144,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _handle_frames(self, view: memoryview, position: int, end: int) -> int:
         """Handle the whole frames in view[position:end]; gives the position after the last one handled."""
-        while self._task is None:
+        while position < end and self._task is None:
             behind = frame_end(view, position, end, self._request_max_bytes)
             if not behind or behind > end:
                 break
@@ -303,7 +304,7 @@ class Connection(asyncio.BufferedProtocol):
         except OSError:
             self.abort()
             return
-        if self._writer.queued_bytes > limits.CONNECTION_QUEUED_MAX_BYTES:
+        if self._writer.queued_bytes > _QUEUED_MAX_BYTES:
             log.info("%s does not read its answers: reading its requests stops", self.client_host)
             self._pause()
 
@@ -321,7 +322,7 @@ class Connection(asyncio.BufferedProtocol):
             and self._task is None
             and not self._starved
             and len(self._slots) <= limits.CONNECTION_WAITING_REPLIES_MAX
-            and self._writer.queued_bytes <= limits.CONNECTION_QUEUED_MAX_BYTES // 2
+            and self._writer.queued_bytes <= _QUEUED_MAX_BYTES // 2
         ):
             self._reading = True
             self._transport.resume_reading()

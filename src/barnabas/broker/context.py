@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from barnabas.broker.connection import Connection
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(slots=True)  # nobody changes it; `frozen` would triple the price of making one, and every request has one
 class RequestContext:
     api_key: int
     api_version: int

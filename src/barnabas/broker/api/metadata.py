@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 
 Body = dict[str, Any] | bytes
+_BY_ID_SINCE = 12
 _TOPICS_AT_ONCE = 500  # answered without a pause, 10 us each
 _PARTITIONS_AT_ONCE = 5_000  # the same, 2 us each
 _NAME_BYTES = 64  # what a name in the key of a kept answer weighs beside its letters
@@ -96,13 +97,19 @@ def _answer(node: "Node", request: Any, context: RequestContext) -> "Body | Awai
     wanted = request.topics
     if wanted is None or (version == 0 and not wanted):
         return _encoded(node, context, request, None)
-    if version < 12 and any(topic.name is None or topic.topic_id != ZERO_UUID for topic in wanted):
+    named: dict[str, None] = {}
+    by_id = False
+    for topic in wanted:
+        if topic.topic_id != ZERO_UUID:
+            by_id = True
+        elif topic.name is None:
+            return _refusal(node, context, wanted, ErrorCode.INVALID_REQUEST)
+        named[topic.name] = None
+    if by_id and version < _BY_ID_SINCE:
         return _refusal(node, context, wanted, ErrorCode.INVALID_REQUEST)
-    if any(topic.name is None and topic.topic_id == ZERO_UUID for topic in wanted):
-        return _refusal(node, context, wanted, ErrorCode.INVALID_REQUEST)
-    if any(topic.topic_id != ZERO_UUID for topic in wanted):
+    if by_id:
         return _by_id(node, context, request)
-    names = tuple(dict.fromkeys(topic.name for topic in wanted))
+    names = tuple(named)
     if request.allow_auto_topic_creation and node.settings.bool("auto.create.topics.enable"):
         missing = list(islice((name for name in names if _may_create(node.image, name)), METADATA_CREATES_MAX))
         if missing:
