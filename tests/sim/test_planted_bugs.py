@@ -20,7 +20,7 @@ FOUND_BY: dict[str, int] = {
     "replay-forgotten": 2,
     "producer-ids-reused": 1,
     "unverified-batches": 3,
-    "index-trusted": 1,
+    "index-trusted": 5,
     "watermark-off-by-one": 1,
     "committed-to-watermark": 5,
     "abort-marker-missing": 2,
@@ -32,7 +32,7 @@ FOUND_BY: dict[str, int] = {
     "new-leader-commits-all": 243,
     "joins-too-early": 79,
     "isr-before-answer": 38,
-    "follower-before-fsync": 565,
+    "follower-before-fsync": 1,
     "cut-to-watermark": 903,
     "never-cut": 89,
     "sequences-lost-on-failover": 89,
@@ -53,7 +53,7 @@ FOUND_BY: dict[str, int] = {
     "timeout-by-clock": 2,
 }
 
-OTHERS = {1: (1, 2, 3, 13, 22), 3: (38, 79, 89, 243, 903)}
+OTHERS = {1: (1, 2, 3, 5, 13, 22), 3: (38, 79, 89, 243, 903)}
 IN_SCENARIO = (1, 2, 6, 25, 45)  # the others of a bug that has a targeted scenario
 
 

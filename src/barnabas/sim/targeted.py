@@ -9,6 +9,7 @@ that the rare coincidence is common. The general scenario (cluster_scenario.py) 
 | `large-requests` | requests that name thousands of things, which must not hold the loop (callback_cost.py)         |
 | `abandoned`      | transactions whose producer never returns, on one node whose clock is wrong at boot             |
 | `lost-markers`   | such transactions on three nodes, while leaders are cut off and replaced                        |
+| `slow-disks`     | all machines lose power while some of them have not flushed                                     |
 | `moved-groups`   | groups that move to another coordinator while the former one is well and still asked            |
 """
 
@@ -21,6 +22,7 @@ from barnabas.sim.faults.clean_restart import CleanRestart
 from barnabas.sim.faults.clock_jump import WrongClockAtBoot
 from barnabas.sim.faults.kill import Kill
 from barnabas.sim.faults.links import Slow
+from barnabas.sim.faults.many_nodes import PowerLossOfSlowDisks
 from barnabas.sim.faults.moved_leader import MovedCoordinator
 from barnabas.sim.faults.pause import Pause
 from barnabas.sim.faults.power_loss import PowerLoss
@@ -129,6 +131,15 @@ def add_abandoning(world: World) -> None:
         AbandoningProducer(world, f"abandoning{number}").partitions = [("tx", 0), ("tx", 1), ("flushed", 0)]
 
 
+class SlowDisks(Targeted):
+    aims = (PowerLossOfSlowDisks,)
+    beside = (Kill,)
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.fault_seconds = 15.0
+
+
 class MovedGroups(Targeted):
     """Nothing but leadership fails: a coordinator that is cut off may answer from the past, as in Kafka."""
 
@@ -154,5 +165,6 @@ TARGETED: dict[str, type[Scenario]] = {
     "large-requests": ManyAtOnce,
     "abandoned": Abandoned,
     "lost-markers": LostMarkers,
+    "slow-disks": SlowDisks,
     "moved-groups": MovedGroups,
 }

@@ -28,4 +28,12 @@ def _make(right: Any) -> Any:
     return wanted
 
 
-BUG = Bug("follower-before-fsync", "a follower counts before its fsync", ReplicaFetcher, "_wanted", _make, nodes=3)
+BUG = Bug(
+    "follower-before-fsync",
+    "a follower counts before its fsync",
+    ReplicaFetcher,
+    "_wanted",
+    _make,
+    nodes=3,
+    scenario="slow-disks",
+)

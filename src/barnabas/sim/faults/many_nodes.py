@@ -43,6 +43,23 @@ class PowerLossOfAll(KillSeveral):
         await self.bring_back(list(self.world.computers))
 
 
+class PowerLossOfSlowDisks(PowerLossOfAll):
+    """The same while some disks take long to flush: what they have not flushed, they must not have promised."""
+
+    name = "power loss of all, with slow disks"
+
+    async def strike(self) -> None:
+        slow = self.random.sample(self.world.computers, self.random.randint(1, 2))
+        for computer in slow:
+            computer.slow_sync_seconds = 2.0
+        self.world.trace.note(f"fsync is slow on {', '.join(computer.name for computer in slow)}")
+        await asyncio.sleep(0.5 + self.random.random())
+        for computer in slow:
+            computer.slow_sync_seconds = 0.0
+        await super().strike()
+        await asyncio.sleep(2.0)
+
+
 class KillTogether(KillSeveral):
     """Two nodes one shortly after the other, as when the second stumbles over the first's end."""
 
