@@ -8,6 +8,7 @@ that the rare coincidence is common. The general scenario (cluster_scenario.py) 
 | `late-leaders`   | leaders that are cut off, replaced, and heard again                                             |
 | `large-requests` | requests that name thousands of things, which must not hold the loop (callback_cost.py)         |
 | `abandoned`      | transactions whose producer never returns, on one node whose clock is wrong at boot             |
+| `page-cache`     | one node is killed before it has flushed, and loses power after it has recovered                |
 | `lost-markers`   | such transactions on three nodes, while leaders are cut off and replaced                        |
 | `slow-disks`     | all machines lose power while some of them have not flushed                                     |
 | `moved-groups`   | groups that move to another coordinator while the former one is well and still asked            |
@@ -25,7 +26,7 @@ from barnabas.sim.faults.links import Slow
 from barnabas.sim.faults.many_nodes import PowerLossOfSlowDisks
 from barnabas.sim.faults.moved_leader import MovedCoordinator
 from barnabas.sim.faults.pause import Pause
-from barnabas.sim.faults.power_loss import PowerLoss
+from barnabas.sim.faults.power_loss import KillThenPowerLoss, PowerLoss
 from barnabas.sim.faults.replicas_in_turn import CutLog, InTurn, LateLeader
 from barnabas.sim.scenario import Scenario
 from barnabas.sim.workloads.abandoned import AbandoningProducer
@@ -117,6 +118,21 @@ class Abandoned(Scenario):
         add_abandoning(world)
 
 
+class PageCache(Scenario):
+    """One node with small segments, so that some are closed and not flushed yet."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.kinds = [KillThenPowerLoss]
+        self.loses_unflushed, self.all_flushed = True, False
+        self.fault_seconds = 15.0
+        self.settings["log.flush.offset.checkpoint.interval.ms"] = "1000"
+        self.settings.pop("log.flush.interval.messages", None)
+        shape = {"internal.segment.bytes": "1500"}
+        flushed = shape | {"flush.messages": "1"}
+        self.topics |= {"plain": (1, shape), "flushed": (2, flushed), "tx": (2, flushed), "copies": (1, flushed)}
+
+
 class LostMarkers(LateLeaders):
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
@@ -164,6 +180,7 @@ TARGETED: dict[str, type[Scenario]] = {
     "late-leaders": LateLeaders,
     "large-requests": ManyAtOnce,
     "abandoned": Abandoned,
+    "page-cache": PageCache,
     "lost-markers": LostMarkers,
     "slow-disks": SlowDisks,
     "moved-groups": MovedGroups,

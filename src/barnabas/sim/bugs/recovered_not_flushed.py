@@ -17,4 +17,11 @@ def _make(right: Any) -> Any:
     return load
 
 
-BUG = Bug("recovered-not-flushed", "recovered segments are left out of the next flush", opening, "load", _make)
+BUG = Bug(
+    "recovered-not-flushed",
+    "recovered segments are left out of the next flush",
+    opening,
+    "load",
+    _make,
+    scenario="page-cache",
+)

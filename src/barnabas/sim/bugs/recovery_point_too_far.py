@@ -15,4 +15,11 @@ def _make(right: Any) -> Any:
     return collect_checkpoint
 
 
-BUG = Bug("recovery-point-too-far", "the recovery point passes the flush", PartitionTable, "collect_checkpoint", _make)
+BUG = Bug(
+    "recovery-point-too-far",
+    "the recovery point passes the flush",
+    PartitionTable,
+    "collect_checkpoint",
+    _make,
+    scenario="page-cache",
+)
