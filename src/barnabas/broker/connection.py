@@ -81,7 +81,7 @@ class Connection(asyncio.BufferedProtocol):
             SocketWriter(self._transport, self._resume_if_room) if plain else TransportWriter(self._transport)
         )
         if reason := self._listener.admit(self):
-            log.warning("connection from %s refused: %s", self.client_host, reason)
+            self._listener.troubles.warning(reason, f"connection from {self.client_host} refused: {reason}")
             self.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -341,7 +341,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def refuse(self, reason: str) -> None:
         """Close because of what the client sent."""
-        log.warning("connection from %s closed: %s", self.client_host, reason)
+        self._listener.troubles.warning("closed", f"connection from {self.client_host} closed: {reason}")
         self._send()
         self.close()
 

@@ -16,6 +16,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.controller_link import ControllerLink
+from barnabas.broker.metrics.event_log import ChangeLog
 from barnabas.broker.sessions import BrokerSessions
 from barnabas.core.cluster.controller import Controller
 from barnabas.core.cluster.image import MetadataImage
@@ -39,6 +40,7 @@ class ControllerDriver:
         self.leader_is_known = asyncio.Event()  # and, where it is this node, it may decide
         self.machine = self._new_machine(node.image)
         self.link = ControllerLink(node)
+        self._changes = ChangeLog()
         self.sessions = BrokerSessions(node, self)
 
     def _new_machine(self, image: MetadataImage) -> Controller:
@@ -85,11 +87,13 @@ class ControllerDriver:
         machine, quorum = self.machine, self._node.quorum
         if machine.image.offset < quorum.next_offset - 1:
             machine.image = machine.image.apply((), offset=quorum.next_offset - 1)  # records of the quorum's own
+        before = machine.image
         records, answer = getattr(machine, method)(*args)
         if records:
             # A decision about a whole node may be long; any beginning of it is a valid state of the cluster.
             parts = [records[at : at + RECORDS_PER_BATCH_MAX] for at in range(0, len(records), RECORDS_PER_BATCH_MAX)]
             await asyncio.gather(*[self._write(machine, part) for part in parts])
+            self._changes.committed(records, before)
         return answer
 
     def _write(self, machine: Controller, records: list[Any]) -> "asyncio.Future[int]":
@@ -111,5 +115,6 @@ class ControllerDriver:
 
     def close(self) -> None:
         self.is_active = False
+        self._changes.write()
         self.sessions.stop()
         self.link.close()

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from barnabas.broker.connection import Connection
+from barnabas.broker.metrics.event_log import LimitedLog
 from barnabas.broker.network import descriptors
 from barnabas.broker.network.request_memory import RequestMemory
 from barnabas.model import limits
@@ -46,6 +47,7 @@ class Listener:
         self.request_memory = RequestMemory(request_memory_bytes)
         self.receive_buffer = memoryview(bytearray(limits.RECEIVE_BUFFER_BYTES))
         self.loop_time: Callable[[], float] = asyncio.get_running_loop().time
+        self.troubles = LimitedLog(log, self.loop_time)  # what clients can cause as often as they like
         self.connections: dict[Connection, None] = {}  # in the order they came
         self._by_address: Counter[str] = Counter()
         self._connections_max = limits.CONNECTIONS_MAX

@@ -12,6 +12,7 @@ from concurrent.futures import Executor
 from itertools import islice
 from typing import Protocol
 
+from barnabas.broker.metrics.repair_log import RepairLog
 from barnabas.broker.partition import HostedPartition, UnopenedPartition
 from barnabas.broker.partition_checkpoints import PartitionCheckpoints
 from barnabas.broker.partition_config import PartitionConfig, partition_config
@@ -70,6 +71,7 @@ class PartitionTable:
         self._on_leadership: list[OnLeadership] = []
         self.checkpoints = PartitionCheckpoints(data)
         self._existing = set(data.partition_directories())
+        self._repairs = RepairLog()
         self.unusable: dict[TopicPartition, KafkaError] = {}  # could not be recovered, and why
         self._folders_to_remove: dict[TopicPartition, None] = {}
         # A folder that held something when it was last written down is gone: this node's logs are not what they were.
@@ -255,8 +257,7 @@ class PartitionTable:
             log.error("cannot open %s: %s", directory, error.strerror or error)
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{partition.id}: {error.strerror or error}") from error
         opened.first_dirty_offset = known.cleaned_to.get(partition.id, 0)
-        if not opened.report.quiet:
-            log.warning("%s was repaired: %s", partition.id, opened.report)
+        self._repairs.opened(partition.id, opened.report)
         return opened, known.high_watermarks.get(partition.id, 0)
 
     def _open_log(self, partition: HostedPartition) -> Log:
@@ -282,8 +283,12 @@ class PartitionTable:
         One that cannot be opened (damage, a full disk) is refused to its clients and does not stop the others.
         """
         waiting = [partition for partition in self if partition.id in self._existing]
+        began_ms = self._around.steady_ms()
         with self._make_threads(_RECOVERY_THREADS, "recover") as threads:
-            return sum(threads.map(self._opened, waiting))
+            count = sum(threads.map(self._opened, waiting))
+        if count:
+            self._repairs.recovered(count, (self._around.steady_ms() - began_ms) / 1000)
+        return count
 
     def _opened(self, partition: HostedPartition) -> bool:
         try:

@@ -14,6 +14,7 @@ import logging
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
+from barnabas.broker.metrics.event_log import events
 from barnabas.broker.peers import PeerGone, connect
 from barnabas.model.errors import KafkaError
 
@@ -88,7 +89,7 @@ class BrokerSessions:
         broker = self._controller.machine.image.brokers.get(broker_id)
         if not self._controller.is_active or broker is None or broker.fenced or broker.broker_epoch != broker_epoch:
             return
-        log.info("broker %d is fenced: %s", broker_id, why)
+        events.info("broker %d is to be fenced: %s", broker_id, why)
         await self._submit("fence_broker", broker_id, broker_epoch)
 
     # --- silence ----------------------------------------------------------------------------------------------------

@@ -185,7 +185,7 @@ def _summary(sender: Sender, failures: Failures, topic: str, quiet: bool) -> Non
     note(paint(f"{human.plural(sender.records, 'record')} to {topic}{told}", "dim", sys.stderr))
 
 
-def _way_out(said: str, topic: str, full_disk: str) -> str:
+def _way_out(said: str, topic: str, full_disk: str = "") -> str:
     """librdkafka names what is wrong; here is what to do about it."""
     if "Unknown partition" in said:
         return (

@@ -18,8 +18,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from barnabas.cli.failure import INTERRUPTED, Failure, of_os_error, usage
-from barnabas.cli.up_options import LOG_LEVELS, UpOptions
+from barnabas.cli.failure import INTERRUPTED, Failure, of_os_error
+from barnabas.cli.up_logging import log_to_stderr
+from barnabas.cli.up_options import UpOptions
 from barnabas.cli.up_settings import load
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def run(options: UpOptions) -> int:
         from barnabas.cli import up_cluster
 
         return up_cluster.run(options)
-    _log_to_stderr(options.log_level)
+    log_to_stderr(options)
     with _quick_imports():
         settings, data = load(options)
         import uvloop
@@ -140,7 +141,7 @@ def _tell_ready(node: Node, options: UpOptions, data: Path) -> None:
         if options.quiet:
             sys.stdout.write(f"{node.bootstrap}\n")
         else:
-            ready(_version(), node.bootstrap, str(data), seconds)
+            ready(_version(), node.bootstrap, str(data), seconds, tutorial=sys.stdout.isatty())
         sys.stdout.flush()
     except BrokenPipeError:  # nobody reads; the node serves all the same
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -151,15 +152,6 @@ def _version() -> str:
     from importlib import metadata
 
     return metadata.version("barnabas")
-
-
-def _log_to_stderr(level: str | None) -> None:
-    import logging
-
-    name = (level or "warning").lower()
-    if name not in LOG_LEVELS:
-        raise usage(f"--log-level {level!r} is unknown", f"Choose from {', '.join(LOG_LEVELS)}.")
-    logging.basicConfig(level=name.upper(), format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
 
 
 def _folder_failure(error: OSError, data: Path) -> Failure:

@@ -147,6 +147,8 @@ class Cluster:
         command += [word for setting in settings for word in ("--set", setting)]
         if self.options.log_level is not None:
             command += ["--log-level", self.options.log_level]
+        if self.options.log_format is not None:
+            command += ["--log-format", self.options.log_format]
         node.ready = False
         node.process = subprocess.Popen(
             command,

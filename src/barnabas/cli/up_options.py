@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
+LOG_FORMATS = ("text", "json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ class UpOptions:
     set: tuple[str, ...] = ()
     advertise: str | None = None
     log_level: str | None = None
+    log_format: str | None = None
     quiet: bool = False
     nodes: int | None = None
 
@@ -47,6 +49,7 @@ ROWS = (
     OptionRow("advertise", ("--advertise",), "HOST:PORT", "Address that clients are told, when it is another."),
     OptionRow("nodes", ("--nodes", "-n"), "N", "A cluster of N nodes on this machine, one process each.", int),
     OptionRow("log_level", ("--log-level",), "LEVEL", f"What to report on stderr: {', '.join(LOG_LEVELS)}."),
+    OptionRow("log_format", ("--log-format",), "FORMAT", "How: text, or json (an object a line)."),
     OptionRow("quiet", ("--quiet", "-q"), "", "Print only the bootstrap address, once it is ready.", bool),
 )
 

@@ -21,13 +21,16 @@ def process_seconds() -> float:
         return time.process_time()
 
 
-def ready(version: str, bootstrap: str, data: str, started_s: float) -> None:
-    """The address, where the data lie, and three things to try next. A controller alone has no address for clients."""
+def ready(version: str, bootstrap: str, data: str, started_s: float, *, tutorial: bool = True) -> None:
+    """The address, where the data lie, and for a person three things to try next. A controller alone has no address
+    for clients."""
     took = human.duration(max(0.01, started_s))
     name, took = paint("barnabas", "bold"), paint(f"ready in {took}", "dim")
     where = f"on {paint(bootstrap, 'green')}" if bootstrap else "as a controller, which clients do not speak to"
     say(f"{name} {version} is up {where}  {took}")
     say(f"{paint('data in', 'dim')} {data}")
+    if not tutorial:
+        return  # a journal or a file: nobody there types commands
     say()
     if bootstrap:
         say("Try, from another terminal:")

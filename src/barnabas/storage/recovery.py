@@ -41,6 +41,21 @@ class RecoveryReport:
     def quiet(self) -> bool:
         return not (self.leftovers or self.cut or self.removed_segments or self.rebuilt_indexes)
 
+    def __str__(self) -> str:
+        """One line for a person."""
+        told = []
+        if self.cut is not None:
+            told.append(f"{self.cut_bytes:,} bytes cut ({self.cut})")
+        for what, found in (
+            ("segments removed", self.removed_segments),
+            ("indexes built anew", self.rebuilt_indexes),
+            ("files removed that were left over", self.leftovers),
+        ):
+            if found:
+                more = ", ..." if len(found) > 3 else ""
+                told.append(f"{what}: {', '.join(found[:3])}{more}")
+        return "; ".join(told) or "nothing"
+
 
 def list_segments(disk: Disk, files: FilePool, directory: str, names: dict[str, int]) -> list[Segment]:
     """The segments of a settled folder, in order, nothing of them read."""

@@ -12,6 +12,13 @@ def test_an_address_and_what_to_try(capsys: pytest.CaptureFixture[str]) -> None:
     assert "barnabas produce greetings -b 127.0.0.1:9093" in said
 
 
+def test_a_journal_gets_no_tutorial(capsys: pytest.CaptureFixture[str]) -> None:
+    ready("1.2.3", "127.0.0.1:9093", "/data", 0.5, tutorial=False)
+    said = capsys.readouterr().out
+    assert "barnabas 1.2.3 is up on 127.0.0.1:9093" in said
+    assert len(said.splitlines()) == 2
+
+
 def test_a_controller_alone_has_nothing_for_clients(capsys: pytest.CaptureFixture[str]) -> None:
     ready("1.2.3", "", "/data", 0.5)
     said = capsys.readouterr().out

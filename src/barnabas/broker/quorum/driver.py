@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.clock import wall_ms
 from barnabas.broker.metadata_log import MetadataLog
+from barnabas.broker.metrics.event_log import events
 from barnabas.broker.quorum.links import Links
 from barnabas.broker.quorum.serving import Serving
 from barnabas.broker.quorum.snapshotting import Snapshotting
@@ -88,6 +89,7 @@ class QuorumDriver:
         self._head_persisted = False  # of the first in the queue
         self._head_written = 0  # how many of its changes are in the log
         self._said_full = False
+        self._told_leader = (-1, -1)  # and its epoch
         self._inside = False  # effects of a step are being carried out: what they bring about waits behind them
         self._flushing = False
         self._flush_wanted: Flush | None = None
@@ -310,8 +312,12 @@ class QuorumDriver:
             token.set_exception(KafkaError(done.error, "the metadata log does not take more at the moment"))
 
     def _log_role(self, role: RoleChange) -> None:
-        leader = "none is known" if role.leader_id is None else f"node {role.leader_id}"
-        log.info("quorum: %s in epoch %d, the leader is %s", role.role, role.epoch, leader)
+        log.info("quorum: this node is %s in epoch %d", role.role, role.epoch)
+        if role.leader_id is None or (role.leader_id, role.epoch) == self._told_leader:
+            return
+        self._told_leader = (role.leader_id, role.epoch)
+        whose = "this node" if role.leader_id == self._config.node_id else f"node {role.leader_id}"
+        events.info("%s leads the quorum in epoch %d", whose, role.epoch)
 
     def _set_timer(self) -> None:
         if self._timer is not None:
