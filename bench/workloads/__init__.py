@@ -6,6 +6,7 @@ from typing import Any
 
 from ..workload import Workload
 from .cluster import Cluster
+from .cluster_groups import ClusterGroups
 from .connections import Connections
 from .consume import Consume
 from .datasize import DataSize
@@ -44,6 +45,7 @@ ALL: tuple[type[Workload[Any]], ...] = (
     DataSize,
     Recovery,
     Cluster,
+    ClusterGroups,
     ManyPartitions,
     SparkRead,
     SparkSink,
