@@ -372,6 +372,8 @@ class Node:
         self.producer_expiry.stop()
         if self._watchdog is not None:
             self._watchdog.stop()
+        if clean:
+            self.transactions.write_held()
         self.transactions.close()
         self.groups.close()
         self.replication.stop()

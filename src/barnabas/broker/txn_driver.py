@@ -3,10 +3,16 @@
 What a coordinator's driver does is in coordinators.py. The topic asks for `flush.messages=1`, so "committed" means on
 disk: nothing is answered, and no marker sent, before the decision would survive a power loss. Markers go to the leaders
 of the partitions (marker_sender.py), and what became of them is reported back to the machine.
+
+That a transaction is complete is news nobody waits for. Its record is held back for a moment and written with the next
+one of its partition, which is mostly the beginning of the same producer's next transaction: one batch, one fetch of
+each follower and one fsync on each node instead of two. A crash meanwhile finds the transaction decided, and sends its
+markers once more.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+import dataclasses
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -17,6 +23,7 @@ from barnabas.broker.marker_sender import MarkerSender
 from barnabas.broker.partition import HostedPartition
 from barnabas.broker.remote_coordinator import BROKERS_VERSION, RemoteCoordinators
 from barnabas.core.cluster.image import NO_LEADER
+from barnabas.core.txn.effects import Effects as TxnEffects
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import TRANSACTION_TOPIC, TopicPartition
 from barnabas.wire.apis import ADD_PARTITIONS_TO_TXN
@@ -28,6 +35,17 @@ if TYPE_CHECKING:
     from barnabas.core.txn.shard import TxnShard
 
 
+_HELD_SECONDS = 0.02  # a record that nobody waits for is written after so long, if none comes that somebody waits for
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Held:
+    """Records of a partition that nobody waits for."""
+
+    records: Sequence[tuple[bytes, bytes | None]]
+    timer: asyncio.TimerHandle
+
+
 class TxnDriver(Coordinators["TxnShard"]):
     topic = TRANSACTION_TOPIC
 
@@ -37,6 +55,7 @@ class TxnDriver(Coordinators["TxnShard"]):
         self._remote = RemoteCoordinators(node)
         self.markers = MarkerSender(node)
         self._completions: dict[str, list[asyncio.Future[None]]] = {}  # by transactional id: who waits for its markers
+        self._held: dict[Hosted[TxnShard], _Held] = {}
 
     def _make(self, partition: HostedPartition) -> "TxnShard":
         from barnabas.core.txn.shard import TxnShard
@@ -74,7 +93,7 @@ class TxnDriver(Coordinators["TxnShard"]):
     def ask_after_completion(
         self, transactional_id: str, request: Any, context: RequestContext
     ) -> "Answer | asyncio.Future[Answer]":
-        """As `ask`, for a leader's AddPartitionsToTxn: waits while the markers of the last transaction are written.
+        """As `ask`, for what begins a transaction: waits while the markers of the last one are written.
 
         EndTxn is answered before they are, so a client that goes on at once finds its id still busy. A wait that ends
         with the last marker is shorter than any backoff. It ends at the latest when that is longer ago than
@@ -169,8 +188,31 @@ class TxnDriver(Coordinators["TxnShard"]):
     # --- markers ----------------------------------------------------------------------------------------------------
 
     def drive(self, hosted: "Hosted[TxnShard]", effects: Effects) -> None:
+        assert isinstance(effects, TxnEffects)
+        held = self._held.pop(hosted, None)
+        if held is not None:
+            effects = dataclasses.replace(effects, records=[*held.records, *effects.records])
+        if effects.replies or effects.markers or not self._is_current(hosted):
+            if held is not None:
+                held.timer.cancel()
+            self._write(hosted, effects)
+        else:
+            if effects.records:
+                later = held.timer if held is not None else self._later_write(hosted)
+                self._held[hosted] = _Held(effects.records, later)
+            self._set_timer(hosted)
+
+    def _later_write(self, hosted: "Hosted[TxnShard]") -> asyncio.TimerHandle:
+        return asyncio.get_running_loop().call_later(_HELD_SECONDS, self._write_held, hosted)
+
+    def _write_held(self, hosted: "Hosted[TxnShard]") -> None:
+        held = self._held.pop(hosted)
+        held.timer.cancel()
+        self._append(hosted, TxnEffects(records=held.records))
+
+    def _write(self, hosted: "Hosted[TxnShard]", effects: "TxnEffects") -> None:
         super().drive(hosted, effects)
-        for sent in getattr(effects, "markers", ()):
+        for sent in effects.markers:
             if self._is_current(hosted):
                 hosted.partition.when_committed(hosted.appended_to, partial(self._send, hosted, sent))
 
@@ -196,6 +238,17 @@ class TxnDriver(Coordinators["TxnShard"]):
                     _let_go(waiting)
         if failed and self._is_current(hosted):
             self.step(hosted, lambda now_ms: hosted.machine.markers_failed(sent, failed, now_ms))
+
+    def _drop_machine(self, hosted: "Hosted[TxnShard]", code: ErrorCode) -> None:
+        held = self._held.pop(hosted, None)
+        if held is not None:
+            held.timer.cancel()  # whoever coordinates next finds the transaction decided, and ends it once more
+        super()._drop_machine(hosted, code)
+
+    def write_held(self) -> None:
+        """Before a clean stop."""
+        for hosted in list(self._held):
+            self._write_held(hosted)
 
     def close(self) -> None:
         super().close()

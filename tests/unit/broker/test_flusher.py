@@ -68,3 +68,54 @@ def test_an_error_of_the_disk_is_fatal(tmp_path: Path) -> None:
         flusher.close()
 
     asyncio.run(test())
+
+
+class CountingDisk(Disk):
+    def __init__(self) -> None:
+        self.syncs = 0
+
+    def sync(self, fd: int, path: str) -> None:
+        self.syncs += 1
+        super().sync(fd, path)
+
+
+def test_what_one_turn_of_the_loop_appends_shares_one_fsync(tmp_path: Path) -> None:
+    async def test() -> None:
+        disk, failures = CountingDisk(), list[BaseException]()
+        partition = Partition(Log.open(tmp_path / "t-0", LogConfig(), clean=True, disk=disk))
+        flusher = Flusher(failures.append, ThreadPoolExecutor(1))
+        done = asyncio.Event()
+        for number in range(5):
+            write(partition.log, batch_at(3 * number, 3))
+            flusher.request(partition, done.set)
+        async with asyncio.timeout(10):
+            await done.wait()
+        flusher.close()
+        assert (failures, partition.offsets) == ([], [15])
+        assert disk.syncs <= 2, "the log, and the epochs of a new one"
+
+    asyncio.run(test())
+
+
+def test_who_asks_when_a_flush_ends_gets_one_of_its_own(tmp_path: Path) -> None:
+    class Writing(Partition):
+        def flushed(self, offset: int) -> None:
+            super().flushed(offset)
+            if offset < 9:
+                write(self.log, batch_at(offset, 3))
+                flusher.request(self)
+
+    failures = list[BaseException]()
+    flusher = Flusher(failures.append, ThreadPoolExecutor(1))
+
+    async def test() -> None:
+        partition = Writing(Log.open(tmp_path / "t-0", LogConfig(), clean=True))
+        write(partition.log, batch_at(0, 3))
+        done = asyncio.Event()
+        flusher.request(partition, done.set)
+        async with asyncio.timeout(10):
+            await done.wait()
+        assert (failures, partition.offsets) == ([], [3, 6, 9])
+        flusher.close()
+
+    asyncio.run(test())

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any] | Awaitable[dict[str, Any]]:
     if node.image.topic(OFFSETS_TOPIC) is None:
         return _after_creating(node, request, context)
-    return node.transactions.ask(request.transactional_id, request, context)
+    return node.transactions.ask_after_completion(request.transactional_id, request, context)
 
 
 async def _after_creating(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
     """Where the offsets will be kept: a client of the old generation asks this before it looks for the group."""
     await node.create_internal_topic(OFFSETS_TOPIC)
-    answer = node.transactions.ask(request.transactional_id, request, context)
+    answer = node.transactions.ask_after_completion(request.transactional_id, request, context)
     return await answer if isinstance(answer, asyncio.Future) else answer

@@ -28,7 +28,7 @@ def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any
     if _unknown(node, topics) or any(topic.name in INTERNAL_TOPICS for topic in topics):
         return {"results_by_topic_v3_and_below": _none_added(node, topics, of_client=True)}
     try:
-        return node.transactions.ask(request.v3_and_below_transactional_id, request, context)
+        return node.transactions.ask_after_completion(request.v3_and_below_transactional_id, request, context)
     except KafkaError as error:
         return {"results_by_topic_v3_and_below": [_topic(topic, lambda _, c=error.code: c) for topic in topics]}
 

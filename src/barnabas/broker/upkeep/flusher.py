@@ -1,7 +1,8 @@
 """Group commit: one fsync serves every write that waits for one.
 
 fsync runs in a thread, one at a time for each partition. A partition that asks again while its fsync runs is synced
-once more afterwards, and that one call covers everything appended in between. A failed fsync is fatal for the data
+once more afterwards, and that one call covers everything appended in between. An fsync begins at the end of the loop's
+turn in which it was asked for, so what else that turn appends is covered as well. A failed fsync is fatal for the data
 directory (the kernel may have dropped the pages it could not write), so it is handed to the node, which stops. That
 there was no descriptor or no memory for it is no failure of the disk: it is tried again, and meanwhile nothing that was
 to be flushed counts as flushed.
@@ -49,33 +50,40 @@ class Flusher:
         if partition in self._running:
             self._again.add(partition)
         else:
-            self._start(partition)
+            self._running.add(partition)
+            asyncio.get_running_loop().call_soon(self._start, partition)
 
     def _start(self, partition: Flushable) -> None:
         if self._closed:
             return
         self._running.add(partition)
+        self._again.discard(partition)  # whoever asked until now is served by this one
         partition.log.cut_to = NOT_CUT
         work = asyncio.get_running_loop().run_in_executor(self._pool, partition.log.flush)
         work.add_done_callback(lambda done: self._finished(partition, done))
 
     def _finished(self, partition: Flushable, done: "asyncio.Future[int]") -> None:
-        self._running.discard(partition)
         if done.cancelled():
+            self._running.discard(partition)
             return
         if error := done.exception():
+            self._running.discard(partition)
             if isinstance(error, OSError) and error.errno in SHORTAGE and not partition.deleted:
                 self._try_again(partition, error)
             elif not partition.deleted:
                 self._on_fatal(error)
             return
         self._backoff.pop(partition, None)
-        # What was cut off meanwhile, and perhaps written anew, is not what was flushed.
-        partition.flushed(min(done.result(), partition.log.cut_to))
-        if partition in self._again:
-            self._again.discard(partition)
-            self._start(partition)
-        elif partition in self._then:
+        try:
+            # What was cut off meanwhile, and perhaps written anew, is not what was flushed.
+            partition.flushed(min(done.result(), partition.log.cut_to))
+        finally:
+            again = partition in self._again  # perhaps asked for by whoever heard of this one just now
+            if again:
+                self._start(partition)
+            else:
+                self._running.discard(partition)
+        if not again and partition in self._then:
             self._then.pop(partition)()
 
     def _try_again(self, partition: Flushable, error: OSError) -> None:
