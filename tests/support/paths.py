@@ -9,6 +9,7 @@ LIBS = ROOT / ".kafka" / "libs"
 CLASSES = ROOT / ".kafka" / "classes"
 LOG4J = ROOT / "tests" / "java" / "log4j2.properties"
 JS = ROOT / "tests" / "js"
+GO = ROOT / ".kafka" / "go"
 CLASSPATH = f"{CLASSES}:{LIBS}/*"
 
 
@@ -17,3 +18,10 @@ def require_setup() -> None:
     for needed in (LIBS / ".complete", CLASSES / ".complete", JS / "node_modules" / ".complete"):
         if not needed.exists():
             raise RuntimeError(f"{needed.parent} is not complete: run tools/setup_tests.sh first")
+
+
+def go_program(name: str) -> Path:
+    """One of tests/go, built by the same script."""
+    if not (GO / ".complete").exists():
+        raise RuntimeError(f"{GO} is not complete: run tools/setup_tests.sh first")
+    return GO / name
