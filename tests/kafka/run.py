@@ -36,7 +36,7 @@ JAVA = ("java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 def run_class(test_class: KafkaClass, methods: str, *, whole: bool, quick: bool) -> Verdict:
     name = test_class.simple_name + ("" if whole else ".part")
-    results, log = (RESULTS / f"{name}{suffix}" for suffix in (".jsonl", ".log"))
+    kept, results, log = (RESULTS / f"{name}{suffix}" for suffix in (".jsonl", ".running", ".log"))
     results.unlink(missing_ok=True)
     data = Path(tempfile.mkdtemp(prefix="barnabas-kafka-tests-"))
     command = [
@@ -61,6 +61,9 @@ def run_class(test_class: KafkaClass, methods: str, *, whole: bool, quick: bool)
         finally:
             end_group(process)
             shutil.rmtree(data, ignore_errors=True)
+    if code == 0 and results.exists():
+        results.replace(kept)  # a run that was broken off leaves the record of the one before
+        results = kept
     return judge(test_class, read_runs(results), code, whole=whole)
 
 

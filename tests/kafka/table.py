@@ -13,7 +13,7 @@ TABLE = Path(__file__).with_name("classes.toml")
 @dataclass(frozen=True)
 class KafkaClass:
     """`fails`, `unsteady` and `skips`: patterns over the names of methods, each with the reason. Those of `fails`
-    always fail, those of `unsteady` at times, with Kafka's own brokers too; those of `skips` are not run.
+    always fail, those of `unsteady` at times, by a race or a time limit of their own; those of `skips` are not run.
     `not_run`: why nothing of the class is run."""
 
     name: str
