@@ -9,13 +9,16 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from barnabas.core.cluster.record_codec import decode_record
 from barnabas.storage.config import LogConfig
 from barnabas.storage.log import Log
-from barnabas.wire.records import iter_records
+from barnabas.wire.batch import BatchHeader, iter_batches
+from barnabas.wire.records import Record, build_batch, iter_records
 from tests.support.java import DUMP_LOG, JavaTools
 from tests.support.members import QUIET, write
 from tests.support.servers import BarnabasNode, KafkaNode
@@ -152,12 +155,61 @@ def test_the_offsets_dump(ours: Path, java: JavaTools) -> None:
 
 
 def test_the_metadata_log_dumps(ours: Path, java: JavaTools) -> None:
-    """Whole batches, right checksums; the records in them are ours."""
+    """With Kafka's own decoder for __cluster_metadata."""
     logs = sorted((ours / "__cluster_metadata-0").glob("*.log"))
     assert logs
-    out = java.run(DUMP_LOG, "--deep-iteration", "--files", ",".join(map(str, logs))).out
+    out = java.run(DUMP_LOG, "--cluster-metadata-decoder", "--files", ",".join(map(str, logs))).out
     assert len(re.findall(r"^\| offset: ", out, re.M)) > 2
+    assert '"type":"TOPIC_RECORD","version":0,"data":{"name":"filled"' in out, out[-2000:]
     assert "isvalid: false" not in out
+
+
+def test_a_node_goes_on_with_a_metadata_log_in_json(ours: Path, tmp_path: Path) -> None:
+    """As earlier builds wrote it, the whole folder; what comes after it is Kafka's."""
+    node = BarnabasNode(tmp_path, {"group.initial.rebalance.delay.ms": "0"})
+    shutil.copytree(ours, node.data)
+    written = in_json(node.data / "__cluster_metadata-0")
+    assert written > 5
+    try:
+        node.start()
+        admin = AdminClient({**QUIET, "bootstrap.servers": node.bootstrap})
+        admin.create_topics([NewTopic("after", 2, 1)])["after"].result(20)
+        assert node.stop() == 0, node.tail()
+        node.start()
+        found = AdminClient({**QUIET, "bootstrap.servers": node.bootstrap}).list_topics(timeout=20).topics
+        assert {"filled", "after"} <= set(found) and len(found["after"].partitions) == 2
+    finally:
+        node.stop()
+    values = [r.value or b"" for _, batch in metadata_batches(node.data / "__cluster_metadata-0") for r in batch]
+    assert any(v.startswith(b"{") for v in values) and any(v.startswith(b"\1") for v in values)
+
+
+def metadata_batches(folder: Path) -> Iterator[tuple[BatchHeader, list[Record]]]:
+    for log in sorted(folder.glob("*.log")):
+        data = log.read_bytes()
+        for position, header in iter_batches(data):
+            if not header.is_control:
+                yield header, list(iter_records(data[position : position + header.size]))
+
+
+def in_json(folder: Path) -> int:
+    """Rewrite every metadata record as the earlier encoder wrote it; gives how many there were."""
+    count = 0
+    for log in sorted(folder.glob("*.log")):
+        data, whole = log.read_bytes(), bytearray()
+        for position, header in iter_batches(data):
+            batch = data[position : position + header.size]
+            if not header.is_control:
+                records = [
+                    r._replace(value=msgspec.json.encode(decode_record(r.value or b""))) for r in iter_records(batch)
+                ]
+                count += len(records)
+                batch = bytes(build_batch(records, leader_epoch=header.leader_epoch))
+            whole += batch
+        log.write_bytes(whole)
+    for index in [*folder.glob("*.index"), *folder.glob("*.timeindex")]:  # positions changed: they are made again
+        index.unlink()
+    return count
 
 
 def test_the_epochs_are_kafkas_text(ours: Path) -> None:
@@ -206,7 +258,6 @@ def test_we_read_a_folder_of_apache_kafka(theirs: Path, tmp_path: Path, state: s
 def test_apache_kafka_dumps_what_we_appended_to_its_folder(theirs: Path, tmp_path: Path, java: JavaTools) -> None:
     """Both ways: we go on where Kafka stopped, and its tool reads the whole."""
     from barnabas.wire.batch import read_header
-    from barnabas.wire.records import Record, build_batch
 
     folder = tmp_path / "filled-0"
     shutil.copytree(theirs / "filled-0", folder)

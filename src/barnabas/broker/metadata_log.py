@@ -12,8 +12,9 @@ from pathlib import Path
 
 from barnabas.broker.quorum.snapshot_files import Snapshot, SnapshotFiles, usable_snapshots
 from barnabas.core.cluster.image import EMPTY_IMAGE, MetadataImage
+from barnabas.core.cluster.record_codec import decode_record, encode_record
+from barnabas.core.cluster.records import MetadataRecordError
 from barnabas.core.cluster.records import Record as MetadataRecord
-from barnabas.core.cluster.records import decode_record, encode_record
 from barnabas.core.raft import LogView, OffsetAndEpoch, VoterSet
 from barnabas.core.raft.batches import encode_control, voters_in
 from barnabas.core.raft.effects import AppendBatch, AppendFetched
@@ -48,7 +49,10 @@ class MetadataLog:
     def load(self, initial_voters: VoterSet | None = None) -> tuple[MetadataImage, LogView]:
         """Open and repair what a crash left behind. The image is that of the newest snapshot: whether what follows it
         is committed, only the quorum knows. `initial_voters` count as long as the log itself names none."""
-        newest = next(usable_snapshots(self.snapshots), None)
+        try:
+            newest = next(usable_snapshots(self.snapshots), None)
+        except MetadataRecordError as error:
+            raise self._unreadable(error) from None
         image = newest.image if newest is not None else EMPTY_IMAGE
         # The log is small and every answered record in it was flushed, so it is always read with suspicion.
         self.log = Log.open(
@@ -158,10 +162,17 @@ class MetadataLog:
         for header, batch in self._batches(image.offset + 1, end_offset):
             epoch = header.leader_epoch
             if not header.is_control:
-                records.extend(
-                    decode_record(record.value) for record in iter_records(batch) if record.value is not None
-                )
+                try:
+                    records.extend(
+                        decode_record(record.value) for record in iter_records(batch) if record.value is not None
+                    )
+                except MetadataRecordError as error:
+                    raise self._unreadable(error) from None
         return image.apply(records, offset=end_offset - 1, epoch=epoch)
+
+    def _unreadable(self, error: MetadataRecordError) -> DirectoryError:
+        way_out = "It was written by a later release or by other software: start this node with what wrote it."
+        return DirectoryError(f"the metadata log {self.folder} cannot be read: {error}", way_out)
 
     def _batches(self, offset: int, end_offset: int | None = None) -> Iterator[tuple[BatchHeader, memoryview]]:
         end = self.log.log_end_offset if end_offset is None else end_offset

@@ -43,14 +43,34 @@ def _control(key: bytes | None) -> dict[str, Any]:
 
 
 def _metadata(value: bytes) -> dict[str, Any]:
-    """Our metadata records are JSON objects with a type; Apache Kafka's are binary and stay bytes here."""
+    """Kafka's own metadata records, or, in an older log, JSON objects with a type."""
     import msgspec
 
+    from barnabas.core.cluster.record_codec import decode_fields
+    from barnabas.core.cluster.records import MetadataRecordError
+
+    if not value.startswith(b"{"):
+        try:
+            name, version, message = decode_fields(value)
+        except MetadataRecordError as error:
+            return {"value": value.hex(), "unreadable": str(error)}
+        fields = _message(message)
+        return {"type": name, "version": version} | (fields if isinstance(fields, dict) else {})
     try:
         decoded = msgspec.json.decode(value)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return {"value": value.hex()}
     return _with_ids(decoded) if isinstance(decoded, dict) else {"value": text_of(value)}
+
+
+def _message(value: Any) -> Any:
+    """A decoded message as what JSON has; ids as Kafka prints them."""
+    if isinstance(value, (list, tuple)):
+        return [_message(each) for each in value]
+    if isinstance(value, bytes):
+        return uuid_text(value) if len(value) == 16 else value.hex()
+    names = getattr(type(value), "__slots__", None)
+    return {name: _message(getattr(value, name)) for name in names} if names else value
 
 
 def _with_ids(fields: dict[str, Any]) -> dict[str, Any]:

@@ -77,13 +77,20 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class _Index(msgspec.Struct):
-    apis: dict[int, str]
+    apis: dict[int, str] = {}
+    records: dict[int, str] = {}
 
 
 @cache
 def api_names() -> dict[int, str]:
     """API key -> name of its file, for every API of Kafka's protocol."""
     return msgspec.json.decode((_FOLDER / "index.json").read_bytes(), type=_Index).apis
+
+
+@cache
+def metadata_record_names() -> dict[int, str]:
+    """Type of a metadata record -> name of its file in the folder `metadata`."""
+    return msgspec.json.decode((_FOLDER / "metadata" / "index.json").read_bytes(), type=_Index).records
 
 
 @cache

@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from barnabas.broker import metadata_log
 from barnabas.broker.metadata_log import MetadataLog
+from barnabas.broker.quorum import snapshot_files
 from barnabas.core.cluster.image import EMPTY_IMAGE, MetadataImage
 from barnabas.core.cluster.records import ConfigRecord, PartitionRecord, Record, RemoveTopic, TopicRecord
 from barnabas.core.raft import Endpoint, OffsetAndEpoch, Voter, VoterSet
@@ -52,6 +55,42 @@ def test_the_image_comes_back_from_the_log(tmp_path: Path) -> None:
     image = write(log, image, [RemoveTopic(topic_id=(7).to_bytes(16, "big"))])
     _, again = opened(tmp_path)
     assert again == image and again.offset == image.offset and "t7" not in again.topics
+
+
+def test_a_log_and_a_snapshot_in_json_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As earlier builds wrote them; what is written from then on is Kafka's."""
+    with monkeypatch.context() as earlier:
+        for module in (metadata_log, snapshot_files):
+            earlier.setattr(module, "encode_record", msgspec.json.encode)
+        log, image = opened(tmp_path)
+        image = write(log, image, topic(1))
+        made = snapshot(log, image)
+        image = write(log, image, topic(2))
+        log.close()
+    assert b'"type":"topic"' in Path(log.snapshots.path(made)).read_bytes()
+    log, again = opened(tmp_path)
+    assert again == image and set(again.topics) == {"t1", "t2"}
+    image = write(log, again, topic(3))
+    made = snapshot(log, image)
+    assert b'"type"' not in Path(log.snapshots.path(made)).read_bytes()
+    log.close()
+    assert opened(tmp_path)[1] == image
+
+
+@pytest.mark.parametrize("where", ["log", "snapshot"])
+def test_a_record_of_another_release_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    """A user's credentials, which Kafka has and this release does not."""
+    log, image = opened(tmp_path)
+    with monkeypatch.context() as later:
+        for module in (metadata_log, snapshot_files):
+            later.setattr(module, "encode_record", lambda record: b"\x01\x0b\x00\x00")
+        image = write(log, image, topic(1))
+        if where == "snapshot":
+            snapshot(log, image)
+        log.close()
+    with pytest.raises(DirectoryError, match=r"cannot be read: user_scram_credential_record") as refused:
+        opened(tmp_path)
+    assert "later release" in refused.value.way_out
 
 
 def test_a_torn_tail_is_not_part_of_the_state(tmp_path: Path) -> None:

@@ -10,14 +10,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from barnabas.cli.main import main
+from barnabas.core.cluster.record_codec import encode_record
+from barnabas.core.cluster.records import Endpoint, RegisterBroker, TopicRecord
 from barnabas.core.groups.records.keys import Kind, RecordKey
 from barnabas.core.groups.records.offset_commit import CommittedOffset
+from barnabas.model.ids import uuid_text
 from barnabas.model.producers import ProducerEntry
 from barnabas.storage.snapshots import encode
 from barnabas.wire.compression import Codec
 from barnabas.wire.records import Record, build_batch
 
 NAME = "00000000000000000010"
+ALIVE = RegisterBroker(
+    broker_id=1, incarnation_id=bytes(16), broker_epoch=5, endpoints=(Endpoint("P", "PLAINTEXT", "h", 9),)
+)
 
 
 @pytest.fixture
@@ -121,12 +127,18 @@ def test_metadata_is_decoded(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     folder = tmp_path / "__cluster_metadata-0"
     folder.mkdir()
     value = b'{"type":"topic","name":"views","topic_id":"kFAuYvquYa3TpRDEODpYKw=="}'
+    topic = TopicRecord(name="views", topic_id=bytes(range(16)))
+    values = (value, b"\1", encode_record(topic), encode_record(ALIVE))
     (folder / "00000000000000000000.log").write_bytes(
-        build_batch([Record(0, 1, None, value), Record(1, 2, None, b"\1")])
+        build_batch([Record(at, 1, None, each) for at, each in enumerate(values)])
     )
     rows = [row for row in dumped(capsys, str(folder), "--records") if row["kind"] == "record"]
     assert rows[0]["decoded"] == {"type": "topic", "name": "views", "topic_id": "kFAuYvquYa3TpRDEODpYKw"}
-    assert rows[1]["decoded"] == {"value": "01"}  # Apache Kafka's are binary: shown as bytes
+    assert rows[1]["decoded"] == {"value": "01", "unreadable": "a metadata record that is cut short"}
+    shown = {"type": "topic_record", "version": 0, "name": "views", "topic_id": uuid_text(bytes(range(16)))}
+    assert rows[2]["decoded"] == shown
+    decoded: Any = rows[3]["decoded"]
+    assert decoded["end_points"] == [{"name": "P", "host": "h", "port": 9, "security_protocol": 0}], decoded
 
 
 FILES = (

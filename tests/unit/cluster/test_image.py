@@ -15,16 +15,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from barnabas.core.cluster import (
     EMPTY_IMAGE,
     ConfigChange,
-    Endpoint,
     MetadataImage,
-    MetadataRecordError,
     MorePartitions,
     NewTopic,
     Reassignment,
     decode_record,
     encode_record,
 )
-from barnabas.core.cluster.records import PartitionRecord, RegisterBroker, TopicRecord
+from barnabas.core.cluster.records import PartitionRecord, TopicRecord
 from barnabas.model.errors import KafkaError
 from barnabas.model.ids import ZERO_UUID
 from tests.unit.cluster.stage import Stage
@@ -198,23 +196,3 @@ def test_a_topic_can_be_replaced_within_one_batch() -> None:
     made = [TopicRecord(name="t", topic_id=b"n" * 16)]
     image = stage.image.apply([*removed, *made])
     assert image.topics["t"].id == b"n" * 16 and list(image.topic_names) == [b"n" * 16]
-
-
-def test_records_are_readable_and_guarded_against_the_future() -> None:
-    record = RegisterBroker(
-        broker_id=1, incarnation_id=b"i" * 16, broker_epoch=5, endpoints=(Endpoint("P", "PLAINTEXT", "h", 1),)
-    )
-    data = encode_record(record)
-    assert data.startswith(b'{"type":"register_broker","broker_id":1,') and decode_record(data) == record
-    for bad in (
-        b"",
-        b"{",
-        b"[]",
-        b'{"type":"what"}',
-        b'{"type":"topic","name":"t"}',
-        data[:-1] + b',"version":99}',
-        b"\xff",
-    ):
-        with pytest.raises(MetadataRecordError):
-            decode_record(bad)
-    assert decode_record(data[:-1] + b',"a_field_of_tomorrow":1}') == record

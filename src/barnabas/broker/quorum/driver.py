@@ -47,6 +47,7 @@ from barnabas.core.raft.messages import Request, Response
 from barnabas.core.raft.roles import Resigned
 from barnabas.core.raft.view import QuorumView
 from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.storage.directory import DirectoryError
 from barnabas.storage.disk import FULL, PASSING
 
 if TYPE_CHECKING:
@@ -116,6 +117,8 @@ class QuorumDriver:
             self._queue.append(effects)
             self._drain()
             self._set_timer()
+        except DirectoryError as error:  # its text says all
+            self.stop_node(error)
         except Exception as error:  # QuorumBroken, or a mistake of ours: nothing may follow from either
             log.exception("the quorum's machine")
             self.stop_node(error)

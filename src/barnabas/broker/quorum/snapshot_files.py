@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from barnabas.core.cluster.image import EMPTY_IMAGE, MetadataImage
-from barnabas.core.cluster.records import decode_record, encode_record
+from barnabas.core.cluster.record_codec import decode_record, encode_record
 from barnabas.core.raft import OffsetAndEpoch, VoterSet
 from barnabas.core.raft.batches import encode_control, voters_in
 from barnabas.core.raft.effects import KRaftVersion

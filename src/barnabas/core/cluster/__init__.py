@@ -29,7 +29,8 @@ from barnabas.core.cluster.items import (
     ReplicaDirectory,
     TopicResult,
 )
-from barnabas.core.cluster.records import Endpoint, MetadataRecordError, Record, decode_record, encode_record
+from barnabas.core.cluster.record_codec import decode_record, encode_record
+from barnabas.core.cluster.records import Endpoint, MetadataRecordError, Record
 
 __all__ = [
     "EMPTY_IMAGE",

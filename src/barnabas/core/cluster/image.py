@@ -153,7 +153,8 @@ class MetadataImage:
 
     def to_records(self) -> list[Record]:
         """The shortest list of records that rebuilds this state."""
-        records: list[Record] = [FeatureLevel(name=name, level=level) for name, level in self.features.items()]
+        names = sorted(self.features, key=lambda name: name != "metadata.version")  # which Kafka's readers want first
+        records: list[Record] = [FeatureLevel(name=name, level=self.features[name]) for name in names]
         for broker in self.brokers.values():
             records.append(
                 RegisterBroker(

@@ -1,8 +1,7 @@
 """What the metadata log holds: one record a change, and nothing but records ever changes the cluster's state.
 
-Each is a tagged struct written as one JSON object, so that a person can read the log and a later release can read an
-older one: a new field comes with a default, and a change of meaning raises `version`, which a reader that does not
-know it refuses. The nouns are those of Kafka's own metadata records (KIP-500, KIP-631).
+The nouns are those of Kafka's own metadata records (KIP-500, KIP-631), and record_codec.py writes them as such. Logs
+written before that have each record as one JSON object, tagged with its type; those are still read.
 """
 
 from typing import TypeAlias
@@ -126,6 +125,12 @@ class ProducerIds(_Record, frozen=True, tag="producer_ids", kw_only=True):
     version: int = RECORD_VERSION
 
 
+class NoOp(_Record, frozen=True, tag="no_op", kw_only=True):
+    """Says nothing; Kafka's controller writes one now and then."""
+
+    version: int = RECORD_VERSION
+
+
 Record: TypeAlias = (
     RegisterBroker
     | ChangeBroker
@@ -137,9 +142,9 @@ Record: TypeAlias = (
     | ConfigRecord
     | FeatureLevel
     | ProducerIds
+    | NoOp
 )
 
-_encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
 
 
@@ -147,11 +152,8 @@ class MetadataRecordError(Exception):
     """A metadata record this release cannot read: the node must not start on a state it does not understand."""
 
 
-def encode_record(record: Record) -> bytes:
-    return _encoder.encode(record)
-
-
-def decode_record(value: bytes | memoryview) -> Record:
+def decode_json(value: bytes | memoryview) -> Record:
+    """A record as logs had it before they held Kafka's."""
     try:
         record = _decoder.decode(value)
     except msgspec.MsgspecError as error:
