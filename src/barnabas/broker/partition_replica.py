@@ -155,6 +155,7 @@ class Replica(ABC):
         self.producers, self.aborted = state.producers, state.aborted
         self.producers.total = self._around.producer_total
         log.snapshot_source = state.producers.entries
+        log.on_segment_created = self._around.segment_created
         self.rebuild = None
 
     @property

@@ -17,6 +17,7 @@ from barnabas.broker.producer_rebuilds import ProducerRebuilds
 from barnabas.broker.replica_fetcher import ReplicaFetcher
 from barnabas.broker.replication_limits import FetchLimits
 from barnabas.broker.replication_throttle import Throttle
+from barnabas.broker.upkeep.index_files import IndexFiles
 from barnabas.core.cluster.image import MetadataImage
 from barnabas.core.partition.producers import ProducerTotal
 
@@ -39,6 +40,8 @@ class Replication:
         self.isr = IsrKeeper(node)
         self.lost = LostReplicas(node)
         self._rebuilds = ProducerRebuilds(node)
+        self._index_files = IndexFiles(node.read_threads)
+        self.segment_created = self._index_files.segment_created
         self.throttle = Throttle(node, "follower")
         self.leader_throttle = Throttle(node, "leader")
         self.loop_time = asyncio.get_running_loop().time
@@ -59,6 +62,7 @@ class Replication:
         self._running = False
         self.isr.stop()
         self.lost.stop()
+        self._index_files.stop()
         self._rebuilds.stop()
         for fetcher in self._fetchers.values():
             fetcher.close()

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from barnabas.broker.clock import Clock
 from barnabas.broker.partition_state import read_producers
 from barnabas.core.partition.producers import ProducerTotal
+from barnabas.storage.segment import Segment
 
 if TYPE_CHECKING:
     from barnabas.broker.partition import HostedPartition
@@ -37,6 +38,9 @@ class Surroundings(Protocol):
     def not_written(self, error: OSError) -> None:
         """This time; perhaps there is no room."""
 
+    def segment_created(self, segment: Segment) -> None:
+        """Its log is there, its index files need not be yet."""
+
     def rebuild(self, partition: Any) -> None:
         """The end of its log was cut: read what the rest says of its producers, and call `partition.rebuilt`."""
 
@@ -66,6 +70,9 @@ class Alone:
         pass
 
     def not_written(self, error: OSError) -> None:
+        pass
+
+    def segment_created(self, segment: Segment) -> None:
         pass
 
     def rebuild(self, partition: "HostedPartition") -> None:

@@ -3,7 +3,8 @@
 The active segment adds an entry every few kilobytes of log; writing each one would double the system calls of an
 append, so entries gather in a small tail and go to the file together (when the tail is full, when the segment is
 sealed, when the log is closed). A crash loses the tail only, and recovery builds it again from the log. Files are
-created with their first entries or when the segment is sealed, so an empty partition has none. Kafka preallocates its
+created with their first entries or when the segment is sealed; in a broker, empty, soon after the first record
+(broker/upkeep/index_files.py). An empty partition has none. Kafka preallocates its
 index files with zeros and cuts them at a clean stop; `trim_padding` finds the end of a file that was left uncut.
 
 No descriptor is kept: a search opens the file, reads about ten numbers and one page, and closes it.

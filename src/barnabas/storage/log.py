@@ -156,9 +156,13 @@ class Log(LogState):
             del error  # its traceback holds this frame: together they would keep files open until the collector comes
 
     def _open_active(self) -> OpenFile:
-        if not self._active.on_disk:
+        new = not self._active.on_disk
+        if new:
             self.folder_dirty = True
-        return self._active.opened()
+        file = self._active.opened()
+        if new and self.on_segment_created is not None:
+            self.on_segment_created(self._active)
+        return file
 
     # --- roll ---------------------------------------------------------------------------------------------------------
 

@@ -34,6 +34,7 @@ class LogState:
     epochs: LeaderEpochs
     report: RecoveryReport  # what opening did
     snapshot_source: Callable[[], Sequence[ProducerEntry]] | None
+    on_segment_created: Callable[[Segment], None] | None  # its file is there now; on the thread that appends
     closed: bool
     failure: str | None  # why the disk cannot be trusted any more
     # For this room.
@@ -110,6 +111,8 @@ class LogState:
         if base_offset:
             segment.opened()
             self.folder_dirty = True
+            if self.on_segment_created is not None:
+                self.on_segment_created(segment)
         self.segments.append(segment)
         self.bases.append(base_offset)
         return segment

@@ -38,7 +38,7 @@ def load(
     """Fill in a log that knows its folder, its disk and its file pool."""
     disk, folder = log.disk, log.folder
     log.report = recovery.RecoveryReport()
-    log.closed, log.failure, log.snapshot_source = False, None, None
+    log.closed, log.failure, log.snapshot_source, log.on_segment_created = False, None, None, None
     log.empty_slice = Slice(disk, None, None, 0, 0, True)
     log.dirty, log.doomed, log.unsynced_paths, log.damages = [], [], [], set()
     log.folder_dirty, log.parent_dirty = False, disk.make_directory(folder)
