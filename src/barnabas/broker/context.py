@@ -1,14 +1,14 @@
 """Who asks, and how: what a handler may know about a request beside its body."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from barnabas.broker.connection import Connection
 
 
-@dataclass(slots=True)  # nobody changes it; `frozen` would triple the price of making one, and every request has one
-class RequestContext:
+class RequestContext(Struct, frozen=True):  # a frozen dataclass costs five times as much, and every request has one
     api_key: int
     api_version: int
     correlation_id: int

@@ -103,6 +103,10 @@ class Coordinators(ABC, Generic[M]):
     def _make(self, partition: HostedPartition) -> M:
         """The machine that lives in this partition, empty."""
 
+    def prepared(self) -> "asyncio.Future[Any] | None":
+        """What has to be done once before the first machine is made and takes too long for the loop. None: it is."""
+        return None
+
     # --- which machine ----------------------------------------------------------------------------------------------
 
     @property
@@ -169,6 +173,7 @@ class Coordinators(ABC, Generic[M]):
         self._drop(partition.id.partition, ErrorCode.NOT_COORDINATOR)
         self.failures.forget(partition.id.partition)
         if leads and self._node.is_open:
+            self.prepared()  # the topic is new: the client that caused it comes next
             self._asleep.append(partition.id.partition)
             self._wake_up()
 
@@ -198,6 +203,8 @@ class Coordinators(ABC, Generic[M]):
                 index = self._asleep.popleft()
                 partition = self._node.partitions.get(self.topic, index)
                 if partition is not None and self._node.partitions.has_data(partition):
+                    if (preparing := self.prepared()) is not None:
+                        await asyncio.wait([preparing])
                     with suppress(KafkaError):  # said already
                         self.at(index)
                     await asyncio.sleep(0)

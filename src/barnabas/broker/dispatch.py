@@ -80,6 +80,11 @@ _QUORUM_ONLY = frozenset(
     | {apis.ENVELOPE, apis.BROKER_REGISTRATION, apis.BROKER_HEARTBEAT, apis.CONTROLLER_REGISTRATION}
     | {apis.ALLOCATE_PRODUCER_IDS}
 )
+_OF_GROUPS = frozenset(
+    {apis.OFFSET_COMMIT, apis.OFFSET_FETCH, apis.JOIN_GROUP, apis.HEARTBEAT, apis.LEAVE_GROUP, apis.SYNC_GROUP}
+    | {apis.DESCRIBE_GROUPS, apis.LIST_GROUPS, apis.DELETE_GROUPS, apis.OFFSET_DELETE, apis.TXN_OFFSET_COMMIT}
+    | {apis.CONSUMER_GROUP_HEARTBEAT, apis.CONSUMER_GROUP_DESCRIBE}
+)
 
 
 class Dispatcher:
@@ -173,9 +178,18 @@ class Dispatcher:
     def handler(self, api_key: int) -> Handler:
         handler = self._handlers.get(api_key)
         if handler is None:
+            if api_key in _OF_GROUPS and (preparing := self._node.groups.prepared()) is not None:
+                return partial(self._when_prepared, preparing)
             handler = import_module(f"barnabas.broker.api.{SERVED[api_key].name}").handle
             self._handlers[api_key] = handler
         return handler
+
+    async def _when_prepared(
+        self, preparing: "asyncio.Future[Any]", node: "Node", request: Any, context: RequestContext
+    ) -> Body:
+        """The first request about a group waits for the coordinator to be imported; other connections do not."""
+        await asyncio.wait([preparing])
+        return await self._called(context, request)
 
     # --- to and from other nodes ------------------------------------------------------------------------------------
 

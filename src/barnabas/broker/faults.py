@@ -3,14 +3,14 @@
 A node without faults carries None here and pays one comparison a request.
 """
 
-from dataclasses import dataclass
 from threading import Lock
+
+from msgspec import Struct
 
 from barnabas.model.errors import ErrorCode
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     api_key: int
     error: ErrorCode | None = None
     delay_ms: int = 0

@@ -1,8 +1,9 @@
 """The group coordinators of this node: one for each partition of `__consumer_offsets` it leads.
 
 What a coordinator's driver does is in coordinators.py; here is how requests about one, several or all groups find
-their machines. The machine itself is imported by a thread once the node is open: a node starts without it, and the
-first client that comes to a group does not hold the loop for the 100 ms and more that the import takes.
+their machines. The machine itself is imported by a thread when this node begins to lead a partition of the topic, finds
+one with data, or gets its first request about a group (dispatch.py): a node without groups does without its 5 MB, and
+no client holds the loop for the 100 ms that the import takes.
 """
 
 import asyncio
@@ -36,13 +37,25 @@ class GroupDriver(Coordinators["GroupShard"]):
         super().__init__(node)
         self._config = config
         self._budget: MetadataBudget | None = None
+        self._imported = not node.ground.imports_ahead
+        self._importing: asyncio.Future[Any] | None = None
         # Their threads are started by the first job.
         self._threads = node.ground.threads(node.settings.int("group.coordinator.background.threads"), "groups")
 
-    def wake(self) -> None:
-        super().wake()
-        if self._node.ground.imports_ahead and self._node.has_broker:
-            self._threads.submit(import_module, "barnabas.core.groups.shard")
+    def prepared(self) -> "asyncio.Future[Any] | None":
+        if self._imported or self._closed:
+            return None
+        if self._importing is None:
+            loop = asyncio.get_running_loop()
+            self._importing = loop.run_in_executor(self._threads, import_module, "barnabas.core.groups.shard")
+            self._importing.add_done_callback(self._import_ended)
+        return self._importing
+
+    def _import_ended(self, done: "asyncio.Future[Any]") -> None:
+        """An import that failed is tried again on the loop, where its error is told to whoever asked."""
+        self._imported, self._importing = True, None
+        if not done.cancelled():
+            done.exception()
 
     def _make(self, partition: HostedPartition) -> "GroupShard":
         from barnabas.core.groups.budget import MetadataBudget

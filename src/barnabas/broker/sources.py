@@ -7,14 +7,13 @@ another release must work. A value that does not fit its setting is one clear li
 stands on.
 """
 
-import difflib
 import os
 import re
-import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from barnabas.broker.properties import parse_properties
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -31,8 +30,7 @@ _PASSED_ON = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     settings: Settings
     warnings: tuple[str, ...]
 
@@ -63,9 +61,15 @@ def load_settings(
 
 
 def _unknown_warning(name: str, origin: str) -> str:
-    near = difflib.get_close_matches(name, NODE_SETTINGS, n=1)
+    near = _nearest(name, NODE_SETTINGS)
     hint = f": did you mean {near[0]}?" if near else ""
     return f"{origin}: unknown setting {name}{hint}"
+
+
+def _nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> list[str]:
+    import difflib  # for a name that is wrong, which is rare
+
+    return difflib.get_close_matches(name, known, n=1, cutoff=cutoff)
 
 
 def environment_name(name: str) -> str:
@@ -85,7 +89,7 @@ def read_environment(environ: Mapping[str, str]) -> tuple[dict[str, StaticValue]
     for variable, text in mine.items():
         if variable in by_variable:
             found[by_variable[variable]] = StaticValue(text, f"environment {variable}")
-        elif near := difflib.get_close_matches(variable, by_variable, n=1, cutoff=0.85):
+        elif near := _nearest(variable, by_variable, cutoff=0.85):
             warnings.append(f"environment: unknown setting {variable}: did you mean {near[0]}?")
     return found, warnings
 
@@ -113,6 +117,8 @@ def read_file(path: Path) -> dict[str, StaticValue]:
 
 def _from_toml(path: Path, text: str) -> dict[str, StaticValue]:
     """Dotted names or tables: `log.segment.bytes = 1` and `[log]` with `segment.bytes = 1` say the same."""
+    import tomllib  # here and not above: most nodes have no such file, and its import takes 2 ms of every start
+
     try:
         tree = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -11,8 +11,9 @@ for longer than `max.compaction.lag.ms` (KIP-354).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from barnabas.storage.config import LogConfig
 from barnabas.storage.disk import Disk
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
 RELATIVE_OFFSET_MAX = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """A segment as it was when the plan was made: up to its size then it can only vanish, not change."""
 
     base_offset: int
@@ -36,8 +36,7 @@ class Source:
     modified_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class CleanedSegment:
+class CleanedSegment(Struct, frozen=True):
     """What takes the place of a group of sources; its files end in `.cleaned`."""
 
     base_offset: int
@@ -47,8 +46,7 @@ class CleanedSegment:
     max_timestamp_offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class CleaningPlan:
+class CleaningPlan(Struct, frozen=True):
     directory: str
     config: LogConfig
     now_ms: int
@@ -90,8 +88,7 @@ class CleaningPlan:
         return [tuple(group) for group in groups]
 
 
-@dataclass(frozen=True, slots=True)
-class CleaningResult:
+class CleaningResult(Struct, frozen=True):
     plan: CleaningPlan
     end_offset: int  # the first dirty offset from now on
     segments: tuple[CleanedSegment, ...]

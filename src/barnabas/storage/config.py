@@ -4,13 +4,12 @@ Storage does not parse settings: the broker builds one `LogConfig` for each topi
 log (`log.config = ...`), which takes effect with the next append, retention run or cleaning.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 DAY_MS = 24 * 60 * 60 * 1000
 
 
-@dataclass(frozen=True, slots=True)
-class LogConfig:
+class LogConfig(Struct, frozen=True):
     segment_bytes: int = 1024 * 1024 * 1024
     segment_ms: int = 7 * DAY_MS
     segment_index_bytes: int = 10 * 1024 * 1024

@@ -9,10 +9,9 @@ from collections.abc import Iterable, Sequence
 from struct import Struct
 from struct import error as StructError
 
-from crc32c import crc32c
-
 from barnabas.model.producers import ProducerEntry
 from barnabas.storage.disk import Disk
+from barnabas.wire.checksum import crc32c
 
 VERSION = 1
 KEPT = 2

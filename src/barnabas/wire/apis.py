@@ -8,13 +8,12 @@ What nodes say to each other is served and not advertised to clients (`between_n
 advertises what a controller answers (`CONTROLLER_APIS`), as in Kafka.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 NEVER_FLEXIBLE = 32767
 
 
-@dataclass(frozen=True, slots=True)
-class Api:
+class Api(Struct, frozen=True):
     """`min_version` to `max_version` are answered; `first_flexible` is the first with compact types and tags."""
 
     key: int

@@ -10,8 +10,7 @@ from struct import Struct
 from struct import error as StructError
 from typing import NamedTuple
 
-from crc32c import crc32c
-
+from barnabas.wire.checksum import crc32c
 from barnabas.wire.compression import Codec, codec_of
 from barnabas.wire.errors import ProtocolError
 

@@ -12,8 +12,6 @@ in a thread (a codec), whose result it wants to be sent. `run` is for those who 
 from collections.abc import Callable, Generator
 from typing import NamedTuple
 
-from crc32c import crc32c
-
 from barnabas.model.errors import ErrorCode, InvalidRecords, KafkaError, RefusedBatch
 from barnabas.model.limits import RECORD_ERRORS_LISTED_MAX
 from barnabas.wire.batch import (
@@ -26,6 +24,7 @@ from barnabas.wire.batch import (
     BatchHeader,
     Buffer,
 )
+from barnabas.wire.checksum import crc32c
 from barnabas.wire.compression import Codec, OpensTooLarge, compress, decompress, opened_max_bytes
 from barnabas.wire.errors import ProtocolError
 from barnabas.wire.records import RECORD_MIN_BYTES

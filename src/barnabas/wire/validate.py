@@ -14,8 +14,6 @@ order (else deep.py looks and corrects them), and the count, as long as an uncom
 and a compressed one names no more than a million. A client that lies within these bounds spoils its own batch.
 """
 
-from crc32c import crc32c
-
 from barnabas.model.errors import ErrorCode, KafkaError, RefusedBatch
 from barnabas.model.limits import RECORDS_PER_BATCH_MAX
 from barnabas.wire.batch import (
@@ -31,6 +29,7 @@ from barnabas.wire.batch import (
     BatchHeader,
     crc_matches,
 )
+from barnabas.wire.checksum import crc32c
 from barnabas.wire.compression import Codec
 
 FIRST_VERSION_WITH_ZSTD = 7

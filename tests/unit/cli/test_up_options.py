@@ -1,8 +1,6 @@
 """`up` is read twice, quickly and by typer: both must understand the same."""
 
 import inspect
-import subprocess
-import sys
 
 import pytest
 import typer.main
@@ -76,16 +74,3 @@ def test_wrong_options_are_usage_errors(options: UpOptions) -> None:
     with pytest.raises(Failure) as found:
         flags(options)
     assert found.value.code == 2
-
-
-def test_the_way_up_imports_nothing_heavy() -> None:
-    """Each of these costs more than the node needs to start."""
-    program = (
-        "import sys, barnabas.cli.main, barnabas.cli.up, barnabas.cli.up_screen\n"
-        "with barnabas.cli.up._quick_imports():\n"
-        "    import barnabas.broker.node, barnabas.broker.sources\n"
-        "heavy = {'typer', 'rich', 'confluent_kafka', 'typing_extensions', 'kio'}\n"
-        "print(sorted(heavy & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"

@@ -2,10 +2,10 @@
 
 import pickle
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from barnabas.model.producers import ProducerEntry
 from barnabas.storage import cleaner

@@ -8,7 +8,6 @@ all that was flushed, with indexes and times that fit it.
 
 import shutil
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from msgspec.structs import replace
 
 from barnabas.model.errors import KafkaError
 from barnabas.storage import cleaner

@@ -1,10 +1,10 @@
 """After a kill or a power loss: all that was flushed is there, what follows is a prefix of what was written."""
 
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from barnabas.model.producers import ProducerEntry
 from barnabas.storage.config import LogConfig

@@ -7,15 +7,14 @@ within `FORGET_MS` (its log cannot be replayed, or a client repeats the request)
 it over and over does not take the node's time from the other shards.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 FIRST_BACKOFF_MS = 500
 MAX_BACKOFF_MS = 30_000
 FORGET_MS = 60_000  # a shard that has worked for so long after a failure begins anew
 
 
-@dataclass(slots=True)
-class _Failed:
+class _Failed(Struct):
     times: int
     at_ms: int
     not_before_ms: int

@@ -22,9 +22,10 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
 
 from barnabas.broker.context import RequestContext
 from barnabas.model.limits import LOOP_BUDGET_MS, LOOP_HOLD_SITES_MAX
@@ -41,8 +42,7 @@ _LOG_EVERY_SECONDS = 10.0
 _OURS = f"{os.sep}barnabas{os.sep}"
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(Struct, frozen=True):
     """One callback that took too long."""
 
     milliseconds: int
@@ -50,8 +50,7 @@ class Hold:
     request: str  # "DescribeConfigs from 10.0.0.7 (client id app)", empty when it was no request
 
 
-@dataclass(slots=True)
-class LoopHolds:
+class LoopHolds(Struct):
     """The counters; written by the loop's thread only."""
 
     count: int = 0

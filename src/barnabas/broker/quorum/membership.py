@@ -9,7 +9,8 @@ Once the metadata log names the voters, the log is right and the settings only s
 """
 
 import hashlib
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from barnabas.core.raft import Endpoint, RaftConfig, Voter, VoterSet
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -20,8 +21,7 @@ BROKER, CONTROLLER = "broker", "controller"
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     voters: dict[int, tuple[str, int]]  # as configured; empty where nobody said
     bootstrap: tuple[tuple[str, int], ...]
     roles: frozenset[str]

@@ -8,12 +8,11 @@ leaves the node.
 import json
 from typing import Any
 
-from crc32c import crc32c
-
 from barnabas.core.raft import PersistentState, ReplicaKey
 from barnabas.model.ids import parse_uuid, uuid_text
 from barnabas.storage.directory import DirectoryError
 from barnabas.storage.disk import Disk
+from barnabas.wire.checksum import crc32c
 
 FILE = "quorum-state"
 _NOBODY = -1

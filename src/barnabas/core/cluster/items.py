@@ -2,18 +2,20 @@
 
 A request with ten items of which three are wrong does seven and says why for three (partial success). Errors inside one
 item are raised as `KafkaError` and turned into the item's result by the caller: nothing of the item is then written.
+
+Structs and not dataclasses: twenty dataclasses take 15 ms of a node's start, which writes and compiles code for each.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from barnabas.core.cluster.records import Endpoint
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import ZERO_UUID
 
 
-@dataclass(frozen=True, slots=True)
-class NewTopic:
+class NewTopic(Struct, frozen=True):
     name: str
     num_partitions: int = -1  # -1: the node's num.partitions
     replication_factor: int = -1  # -1: the node's default.replication.factor
@@ -21,8 +23,7 @@ class NewTopic:
     configs: Sequence[tuple[str, str | None]] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TopicResult:
+class TopicResult(Struct, frozen=True):
     name: str
     code: ErrorCode = ErrorCode.NONE
     message: str | None = None
@@ -32,23 +33,20 @@ class TopicResult:
     configs: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class DeletedTopic:
+class DeletedTopic(Struct, frozen=True):
     name: str | None
     topic_id: bytes
     code: ErrorCode = ErrorCode.NONE
     message: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MorePartitions:
+class MorePartitions(Struct, frozen=True):
     name: str
     count: int
     assignments: Sequence[Sequence[int]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigChange:
+class ConfigChange(Struct, frozen=True):
     """One resource: `changes` are (name, operation, value); operations are 0 set, 1 delete, 2 append, 3 subtract."""
 
     resource_type: int
@@ -56,24 +54,21 @@ class ConfigChange:
     changes: Sequence[tuple[str, int, str | None]]
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigResult:
+class ConfigResult(Struct, frozen=True):
     resource_type: int
     resource_name: str
     code: ErrorCode = ErrorCode.NONE
     message: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ElectionResult:
+class ElectionResult(Struct, frozen=True):
     topic: str
     partition: int
     code: ErrorCode = ErrorCode.NONE
     message: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionAlteration:
+class PartitionAlteration(Struct, frozen=True):
     """A leader's word on who is in sync: `isr` are brokers with their epochs (-1 where it is not known)."""
 
     topic_id: bytes
@@ -83,8 +78,7 @@ class PartitionAlteration:
     isr: Sequence[tuple[int, int]]
 
 
-@dataclass(frozen=True, slots=True)
-class AlteredPartition:
+class AlteredPartition(Struct, frozen=True):
     topic_id: bytes
     partition: int
     code: ErrorCode = ErrorCode.NONE
@@ -94,23 +88,20 @@ class AlteredPartition:
     partition_epoch: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Reassignment:
+class Reassignment(Struct, frozen=True):
     topic: str
     partition: int
     replicas: Sequence[int] | None  # None takes back the move that is under way
 
 
-@dataclass(frozen=True, slots=True)
-class ReassignmentResult:
+class ReassignmentResult(Struct, frozen=True):
     topic: str
     partition: int
     code: ErrorCode = ErrorCode.NONE
     message: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class OngoingMove:
+class OngoingMove(Struct, frozen=True):
     topic: str
     partition: int
     replicas: tuple[int, ...]
@@ -118,8 +109,7 @@ class OngoingMove:
     removing: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ReplicaDirectory:
+class ReplicaDirectory(Struct, frozen=True):
     """In which directory of the sender a replica lies; LOST_DIRECTORY: its log is damaged or gone."""
 
     directory_id: bytes
@@ -128,8 +118,7 @@ class ReplicaDirectory:
     code: ErrorCode = ErrorCode.NONE  # in the answer
 
 
-@dataclass(frozen=True, slots=True)
-class Registration:
+class Registration(Struct, frozen=True):
     """A broker that starts. `fenced=False` is for the node whose controller is in the same process: it is up already.
 
     `clean` says that its logs hold all they held: it stopped in order, or its process died on a machine that went on.
@@ -148,8 +137,7 @@ class Registration:
     clean: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Heartbeat:
+class Heartbeat(Struct, frozen=True):
     broker_id: int
     broker_epoch: int
     current_metadata_offset: int
@@ -157,15 +145,13 @@ class Heartbeat:
     want_shutdown: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class HeartbeatResult:
+class HeartbeatResult(Struct, frozen=True):
     is_caught_up: bool
     is_fenced: bool
     should_shut_down: bool
 
 
-@dataclass(frozen=True, slots=True)
-class FeatureUpdate:
+class FeatureUpdate(Struct, frozen=True):
     name: str
     max_version_level: int
     upgrade_type: int = 1  # 1 upgrade, 2 safe downgrade, 3 unsafe downgrade

@@ -20,7 +20,8 @@ The order, after Kafka's own (KIP-455, KIP-966):
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from barnabas.core.cluster.image import NO_LEADER, MetadataImage, PartitionImage, TopicImage
 from barnabas.core.cluster.records import PartitionChange
@@ -31,8 +32,7 @@ Brokers = tuple[int, ...]
 NOBODY: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(Struct, frozen=True):
     """What somebody wants of a partition; None: as it is."""
 
     isr: Sequence[int] | None = None

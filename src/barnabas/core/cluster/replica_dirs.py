@@ -6,7 +6,8 @@ filled again. Where nobody else is known to have everything, the report is refus
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from barnabas.core.cluster.brokers import check_epoch
 from barnabas.core.cluster.image import MetadataImage, TopicImage

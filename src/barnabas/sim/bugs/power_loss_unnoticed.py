@@ -1,7 +1,8 @@
 """A broker that lost power comes back as if it had only been restarted, and stays in sync with a cut log."""
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from barnabas.core.cluster.controller import Controller
 from barnabas.sim.bugs.base import Bug
