@@ -160,8 +160,22 @@ class Dispatcher:
         except KafkaError as error:
             body = failure_body(api_key, version, request, error)
         if isinstance(body, Awaitable):
-            return _answer_later(body, request, context)
+            return self._answer_later(body, request, context)
+        if large_requests.is_large(body):
+            return self._encode_large(body, context)
         return _encode(body, context)
+
+    async def _answer_later(self, body: Awaitable[Body], request: Any, context: RequestContext) -> bytes:
+        try:
+            found = await body
+        except KafkaError as error:
+            return _encode(failure_body(context.api_key, context.api_version, request, error), context)
+        if large_requests.is_large(found):
+            return await self._encode_large(found, context)
+        return _encode(found, context)
+
+    async def _encode_large(self, body: Body, context: RequestContext) -> bytes:
+        return _framed(await large_requests.encode(self._node.read_threads, body, context), context)
 
     async def _serve_large(self, frame: bytes, position: int, context: RequestContext) -> Reply:
         """The same for a request that may name many things: in parts, and with threads (network/large_requests.py)."""
@@ -269,13 +283,6 @@ def _packed(host: str) -> bytes:
         return ip_address(host).packed
     except ValueError:
         return b""
-
-
-async def _answer_later(body: Awaitable[Body], request: Any, context: RequestContext) -> bytes:
-    try:
-        return _encode(await body, context)
-    except KafkaError as error:
-        return _encode(failure_body(context.api_key, context.api_version, request, error), context)
 
 
 def _encode(body: Body, context: RequestContext) -> bytes:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinators import AGAIN_MS, Answer, Coordinators, Hosted, Token, request_info, settled
+from barnabas.broker.loop_budget import LoopBudget
 from barnabas.broker.partition import HostedPartition
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import OFFSETS_TOPIC
@@ -111,12 +112,15 @@ class GroupDriver(Coordinators["GroupShard"]):
             return _joined_later(answers, answered, order, also or {})
         return _joined(done, answered, order, also or {})
 
-    def list_groups(self, states: Sequence[str], types: Sequence[str]) -> list[dict[str, Any]]:
-        """The groups of every coordinator on this node."""
+    async def list_groups(self, states: Sequence[str], types: Sequence[str]) -> list[dict[str, Any]]:
+        """The groups of every coordinator on this node, with others served in between: there may be many thousands."""
         found: list[dict[str, Any]] = []
+        budget = LoopBudget()
         for hosted in self.every():
             try:
-                found += hosted.machine.list_groups(states, types)
+                for group in hosted.machine.list_groups(states, types):
+                    found.append(group)
+                    await budget.pause()
             except Exception as error:  # as in `step`: this shard is dropped, and the client asks again
                 self._failed(hosted, error)
                 raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "a coordinator failed") from error

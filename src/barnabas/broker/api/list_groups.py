@@ -15,9 +15,9 @@ _NAMES = frozenset(
 )
 
 
-def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
     try:
-        groups = node.groups.list_groups(_known(request.states_filter), _known(request.types_filter))
+        groups = await node.groups.list_groups(_known(request.states_filter), _known(request.types_filter))
     except KafkaError as error:
         return {"error_code": int(error.code), "groups": []}
     return {"error_code": 0, "groups": groups}

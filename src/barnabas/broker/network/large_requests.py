@@ -95,11 +95,25 @@ async def encode(threads: Executor, body: Body, context: RequestContext, request
     """In a thread when it is much: many items, or an answer to a request that was large."""
     if isinstance(body, bytes):
         return body
-    many = sum(len(value) for value in body.values() if isinstance(value, list))
-    if many <= _THREAD_ITEMS and request_bytes < LARGE_REQUEST_THREAD_BYTES:
+    if request_bytes < LARGE_REQUEST_THREAD_BYTES and not is_large(body):
         return encode_response(context.api_key, context.api_version, body)
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(threads, encode_response, context.api_key, context.api_version, body)
+
+
+def is_large(body: Body) -> bool:
+    """Has the answer so many items, or items of items (the members of a group), that encoding it takes long?"""
+    if isinstance(body, bytes):
+        return False
+    lists = [value for value in body.values() if type(value) is list]
+    many = sum(map(len, lists))
+    if many > _THREAD_ITEMS:
+        return True
+    for items in lists:
+        if items and type(items[0]) is dict:
+            inner = [name for name, value in items[0].items() if type(value) is list]
+            many += sum(len(item.get(name, ())) for name in inner for item in items)
+    return many > _THREAD_ITEMS
 
 
 async def _taken_apart(request: Any, parts: Parts) -> list[tuple[Any, bool]] | None:

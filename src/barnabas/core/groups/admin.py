@@ -5,7 +5,7 @@ the old versions; DescribeGroups 6 says so with an error. States may be asked fo
 ListGroups 5 (KIP-848).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from barnabas.core.groups.classic.group import ClassicGroup, ClassicState
@@ -18,11 +18,11 @@ _NOT_FOUND_SINCE = 6
 _DEAD = "Dead"
 
 
-def list_groups(world: World, states: Iterable[str], types: Iterable[str]) -> list[dict[str, Any]]:
+def list_groups(world: World, states: Iterable[str], types: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """The groups there are when it is called; whoever takes them may stop in between, also while some of them go."""
     wanted_states = {state.lower() for state in states}
     wanted_types = {kind.lower() for kind in types}
-    found = []
-    for group in world.groups.values():
+    for group in list(world.groups.values()):
         if isinstance(group, ClassicGroup):
             kind, protocol_type = "classic", group.protocol_type or ""
         else:
@@ -30,15 +30,12 @@ def list_groups(world: World, states: Iterable[str], types: Iterable[str]) -> li
         state = group.state.value
         if (wanted_states and state.lower() not in wanted_states) or (wanted_types and kind not in wanted_types):
             continue
-        found.append(
-            {
-                "group_id": group.group_id,
-                "protocol_type": protocol_type,
-                "group_state": state,
-                "group_type": kind,
-            }
-        )
-    return found
+        yield {
+            "group_id": group.group_id,
+            "protocol_type": protocol_type,
+            "group_state": state,
+            "group_type": kind,
+        }
 
 
 def describe_classic(world: World, group_id: str, version: int) -> dict[str, Any]:

@@ -101,7 +101,7 @@ def _delete(world: World, request: Any, info: RequestInfo, token: object) -> Non
 
 
 def _list(world: World, request: Any, info: RequestInfo, token: object) -> None:
-    groups = admin.list_groups(world, request.states_filter, request.types_filter)
+    groups = list(admin.list_groups(world, request.states_filter, request.types_filter))
     world.reply(token, {"error_code": 0, "groups": groups})
 
 

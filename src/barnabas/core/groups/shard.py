@@ -177,7 +177,7 @@ class GroupShard:
             require_stable=require_stable,
         )
 
-    def list_groups(self, states: Sequence[str] = (), types: Sequence[str] = ()) -> list[dict[str, Any]]:
+    def list_groups(self, states: Sequence[str] = (), types: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
         return admin.list_groups(self._world, states, types)
 
     @property

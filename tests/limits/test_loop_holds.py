@@ -1,0 +1,118 @@
+"""Requests about thousands of partitions or groups: none of them holds the loop for longer than LOOP_BUDGET_MS.
+
+Measured as CPU time of the loop's thread around every callback (support/measured_node.py), the collector left out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from barnabas.model.limits import LOOP_BUDGET_MS
+from barnabas.wire import apis
+from tests.support import measured_node
+from tests.support.servers import ROOT, BarnabasNode
+from tests.support.wire import WireClient, await_group_coordinator, batch, create_topic
+
+pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("hostile")]
+PARTITIONS = 5_000
+TOPIC = "wide"
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BarnabasNode]:
+    server = BarnabasNode(tmp_path_factory.mktemp("held"), {"group.initial.rebalance.delay.ms": "0"})
+    at = server.command.index("barnabas.cli.main")
+    server.command[at : at + 1] = ["tests.support.measured_node", str(held_file(server))]
+    server.env["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    try:
+        server.start()
+        with WireClient(server.bootstrap) as client:  # what is imported and compiled once is not the request's cost
+            create_topic(client, "first", 2)
+            produce(client, "first", range(2))
+            await_group_coordinator(client)
+            list_groups(client)
+            delete_topic(client, "first")
+        yield server
+        assert server.alive(), f"the node died\n{server.tail()}"
+    finally:
+        server.stop()
+
+
+def held_file(node: BarnabasNode) -> Path:
+    return node.data.parent / "held"
+
+
+def produce(client: WireClient, topic: str, partitions: range) -> dict[str, Any]:
+    data = batch()
+    parts = [{"index": index, "records": data} for index in partitions]
+    body = {"transactional_id": None, "acks": -1, "timeout_ms": 30_000}
+    return client.call(apis.PRODUCE, 9, body | {"topic_data": [{"name": topic, "partition_data": parts}]})
+
+
+def delete_topic(client: WireClient, topic: str) -> None:
+    body = {"topics": [{"name": topic, "topic_id": bytes(16)}], "timeout_ms": 30_000}
+    assert client.call(apis.DELETE_TOPICS, 6, body)["responses"][0]["error_code"] == 0
+
+
+def list_groups(client: WireClient) -> list[dict[str, Any]]:
+    found = client.call(apis.LIST_GROUPS, 5, {"states_filter": [], "types_filter": []})
+    assert found["error_code"] == 0
+    return list(found["groups"])
+
+
+def assert_no_hold(node: BarnabasNode, work: Callable[[WireClient], object]) -> None:
+    before = held_file(node).stat().st_size
+    with WireClient(node.bootstrap, 60) as client:
+        work(client)
+        client.call(apis.API_VERSIONS, 0, {})
+    held = measured_node.read(held_file(node), before)
+    if os.environ.get("SHOW"):
+        print(sorted(held, reverse=True)[:8])
+    over = [each for each in held if each.milliseconds - each.collecting_ms > LOOP_BUDGET_MS]
+    assert not over, over
+
+
+def test_a_topic_of_thousands_of_partitions_comes(node: BarnabasNode) -> None:
+    assert_no_hold(node, lambda client: create_topic(client, TOPIC, PARTITIONS))
+
+
+@pytest.mark.parametrize("count", [400, PARTITIONS])
+def test_the_first_records_of_every_partition(node: BarnabasNode, count: int) -> None:
+    def work(client: WireClient) -> None:
+        answer = produce(client, TOPIC, range(count))
+        codes = {part["error_code"] for part in answer["responses"][0]["partition_responses"]}
+        assert codes == {0}
+
+    assert_no_hold(node, work)
+
+
+def test_a_topic_of_thousands_of_partitions_goes(node: BarnabasNode) -> None:
+    assert_no_hold(node, lambda client: delete_topic(client, TOPIC))
+
+
+def test_thousands_of_groups_are_listed(node: BarnabasNode) -> None:
+    groups = 20_000
+    with WireClient(node.bootstrap) as client:
+        create_topic(client, "of-groups", 1)
+        for number in range(groups):
+            body = {
+                "group_id": f"group-{number}", "generation_id_or_member_epoch": -1, "member_id": "",
+                "group_instance_id": None,
+                "topics": [{"name": "of-groups", "partitions": [
+                    {"partition_index": 0, "committed_offset": 0, "committed_leader_epoch": -1, "committed_metadata": ""}
+                ]}],
+            }  # fmt: skip
+            client.send(apis.OFFSET_COMMIT, 8, body)
+            if number % 200 == 199:
+                for _ in range(200):
+                    client.receive(apis.OFFSET_COMMIT, 8)
+
+    def work(client: WireClient) -> None:
+        assert len(list_groups(client)) >= groups
+
+    assert_no_hold(node, work)
