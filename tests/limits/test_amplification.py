@@ -42,9 +42,8 @@ class Ceiling(NamedTuple):
 
 # Where an API may cost more, and why.
 CEILINGS: dict[str, Ceiling] = {
-    # Read by a parser of its own, and records are judged by tests of their own. Taking a request for 15,000 partitions
-    # apart is still one step, of 45 to 75 ms.
-    "produce": Ceiling(cpu_seconds_per_mib=5.0, answer_per_byte=16.0, memory_per_byte=300.0, hold_ms=120),
+    # Read by a parser of its own, and records are judged by tests of their own.
+    "produce": Ceiling(cpu_seconds_per_mib=5.0, answer_per_byte=16.0, memory_per_byte=300.0),
     "describe_groups": Ceiling(cpu_seconds_per_mib=6.0),  # each name of five letters is asked of its coordinator
     "describe_quorum": Ceiling(answer_per_byte=16.0),
 }

@@ -104,7 +104,7 @@ def test_thousands_of_groups_are_listed(node: BarnabasNode) -> None:
                 "group_id": f"group-{number}", "generation_id_or_member_epoch": -1, "member_id": "",
                 "group_instance_id": None,
                 "topics": [{"name": "of-groups", "partitions": [
-                    {"partition_index": 0, "committed_offset": 0, "committed_leader_epoch": -1, "committed_metadata": ""}
+                    {"partition_index": 0, "committed_offset": 0, "committed_metadata": ""}
                 ]}],
             }  # fmt: skip
             client.send(apis.OFFSET_COMMIT, 8, body)

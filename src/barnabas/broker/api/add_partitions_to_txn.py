@@ -11,6 +11,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.context import RequestContext
+from barnabas.broker.loop_budget import LoopBudget, in_turns
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import INTERNAL_TOPICS
 
@@ -34,9 +35,14 @@ def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any
 
 
 async def _several(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
-    """Each coordinator has its own part; all are asked before the first is waited for."""
-    answers = [_one(node, request, item, context) for item in request.transactions]
-    return {"error_code": 0, "results_by_transaction": [await _result(answer) for answer in answers]}
+    """Each coordinator has its own part; all are asked before the first is waited for. There may be thousands: others
+    are served in between."""
+    answers = await in_turns(request.transactions, lambda item: _one(node, request, item, context))
+    results, budget = [], LoopBudget()
+    for answer in answers:
+        results.append(await _result(answer))
+        await budget.pause()
+    return {"error_code": 0, "results_by_transaction": results}
 
 
 def _one(node: "Node", request: Any, item: Any, context: RequestContext) -> _Pending:
