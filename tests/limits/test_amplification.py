@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import pytest
 
-from barnabas.model.limits import LOOP_BUDGET_MS, REQUEST_ELEMENTS_MAX
-from barnabas.wire.apis import SERVED
+from barnabas.model.limits import LOOP_BUDGET_MS
+from barnabas.wire.apis import SERVED, elements_max
 from tests.limits.amplified import GROUP, TOPIC, Case, cases, served_with_arrays
 from tests.support import measured_node
 from tests.support.servers import ROOT, BarnabasNode
@@ -65,7 +65,7 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[BarnabasN
             body = {"topics": asked, "allow_auto_topic_creation": False, "include_topic_authorized_operations": False}
             found = client.call(METADATA, 12, body)["topics"][0]["topic_id"]
             for api in served_with_arrays():  # what is imported and compiled once is not the request's cost
-                for case in cases(api, 200, REQUEST_ELEMENTS_MAX, found) if api.name not in NOT_ASKED else ():
+                for case in cases(api, 200, elements_max(api.key), found) if api.name not in NOT_ASKED else ():
                     ask(client.address, case)
         time.sleep(3)  # what that held is written down
         yield node, found
@@ -122,7 +122,7 @@ def test_what_one_request_costs(name: str, target: tuple[BarnabasNode, bytes]) -
     good.start()
     worst = []
     try:
-        for case in cases(api, SIZE, REQUEST_ELEMENTS_MAX, topic_id):
+        for case in cases(api, SIZE, elements_max(api.key), topic_id):
             size = len(case.frame)
             (_reset_peak(node), time.sleep(0.02))
             cpu, memory = node.cpu_seconds(), node.rss_bytes()
@@ -139,7 +139,7 @@ def test_what_one_request_costs(name: str, target: tuple[BarnabasNode, bytes]) -
     # A pass of the garbage collector belongs to whoever allocates next, not to this callback.
     held = measured_node.read(held_file(node), before)
     over = [each for each in held if each.milliseconds - each.collecting_ms > ceiling.hold_ms]
-    assert not over, (over, worst)
+    assert not over, "\n".join([*map(str, over), *worst])
 
 
 def _reset_peak(node: BarnabasNode) -> None:

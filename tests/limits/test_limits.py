@@ -14,7 +14,7 @@ from pathlib import Path
 import cramjam
 import pytest
 
-from barnabas.model.limits import REQUEST_ELEMENTS_MAX
+from barnabas.model.limits import NAMED_ELEMENTS_MAX
 from tests.support import kio_codec
 from tests.support.members import until
 from tests.support.servers import BarnabasNode
@@ -210,8 +210,8 @@ def test_array_length(node: BarnabasNode) -> None:
         return uvarint(count + 1) + b"\1" * count + b"\0"
 
     with WireClient(node.bootstrap, 30) as client:
-        assert client.call(LIST_GROUPS, 4, asked(REQUEST_ELEMENTS_MAX))["error_code"] == 0
-        client.send(LIST_GROUPS, 4, asked(REQUEST_ELEMENTS_MAX + 1))
+        assert client.call(LIST_GROUPS, 4, asked(NAMED_ELEMENTS_MAX))["error_code"] == 0
+        client.send(LIST_GROUPS, 4, asked(NAMED_ELEMENTS_MAX + 1))
         assert closed_by(client)
     with WireClient(node.bootstrap) as client:
         client.send(METADATA, 1, struct.pack(">i", 50) + b"\0\0" * 10)

@@ -97,7 +97,7 @@ class Coordinators(ABC, Generic[M]):
         self._later: dict[int, asyncio.TimerHandle] = {}  # to be looked at again
         self.failures = ShardFailures()
         self._closed = False
-        node.partitions.on_leadership(self._leadership)
+        node.partitions.on_leadership(self.topic, self._leadership)
 
     @abstractmethod
     def _make(self, partition: HostedPartition) -> M:
@@ -168,8 +168,6 @@ class Coordinators(ABC, Generic[M]):
 
     def _leadership(self, partition: HostedPartition, leads: bool) -> None:
         """This node begins to lead a partition, perhaps anew in a later epoch, or does not lead it any more."""
-        if partition.id.topic != self.topic:
-            return
         self._drop(partition.id.partition, ErrorCode.NOT_COORDINATOR)
         self.failures.forget(partition.id.partition)
         if leads and self._node.is_open:

@@ -68,7 +68,7 @@ class PartitionTable:
         self._led: dict[str, dict[int, HostedPartition]] = {}
         self._hosted: dict[str, dict[int, HostedPartition]] = {}
         self._configs: dict[str, PartitionConfig] = {}
-        self._on_leadership: list[OnLeadership] = []
+        self._on_leadership: dict[str, OnLeadership] = {}  # by topic
         self.checkpoints = PartitionCheckpoints(data)
         self._existing = set(data.partition_directories())
         self._repairs = RepairLog()
@@ -111,9 +111,10 @@ class PartitionTable:
         to the first request that needs it."""
         return partition.is_open or (self._has_folder(partition.id) and partition.id not in self.unusable)
 
-    def on_leadership(self, then: OnLeadership) -> None:
-        """`then(partition, leads)`: this node begins to lead it (perhaps anew, in a later epoch), or no longer does."""
-        self._on_leadership.append(then)
+    def on_leadership(self, topic: str, then: OnLeadership) -> None:
+        """`then(partition, leads)` of a partition of this topic: this node begins to lead it (perhaps anew, in a later
+        epoch), or no longer does."""
+        self._on_leadership[topic] = then
 
     # --- metadata ---------------------------------------------------------------------------------------------------
 
@@ -175,10 +176,10 @@ class PartitionTable:
         elif led:
             self._led[topic].pop(index, None)
         self._around.moved(partition)
+        then = self._on_leadership.get(topic)
         leads = partition.is_leader and partition.may_lead
-        if led or leads:
-            for then in self._on_leadership:
-                then(partition, leads)
+        if then is not None and (led or leads):
+            then(partition, leads)
 
     def replace(self, partition: HostedPartition) -> None:
         """It has been found to have lost records, or has to do without them, or knows its producers again."""

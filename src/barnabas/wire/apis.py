@@ -10,6 +10,13 @@ advertises what a controller answers (`CONTROLLER_APIS`), as in Kafka.
 
 from msgspec import Struct
 
+from barnabas.model.limits import (
+    ASSIGNED_ELEMENTS_MAX,
+    DELETED_TOPICS_MAX,
+    NAMED_ELEMENTS_MAX,
+    REQUEST_ELEMENTS_MAX,
+)
+
 NEVER_FLEXIBLE = 32767
 
 
@@ -142,3 +149,20 @@ CONTROLLER_APIS = frozenset(api.key for api in _TABLE if api.between_nodes) | {
     ADD_RAFT_VOTER,
     REMOVE_RAFT_VOTER,
 }
+
+_IN_ONE_STEP = frozenset(
+    {JOIN_GROUP, LEAVE_GROUP, DESCRIBE_GROUPS, LIST_GROUPS, CONSUMER_GROUP_DESCRIBE}
+    | {ADD_PARTITIONS_TO_TXN, WRITE_TXN_MARKERS, TXN_OFFSET_COMMIT, DESCRIBE_TOPIC_PARTITIONS}
+    | {ALTER_CONFIGS, INCREMENTAL_ALTER_CONFIGS, UPDATE_FEATURES, DESCRIBE_USER_SCRAM_CREDENTIALS}
+    | {DESCRIBE_QUORUM, ADD_RAFT_VOTER, UPDATE_RAFT_VOTER}
+)
+_ELEMENTS_MAX = (
+    dict.fromkeys(_IN_ONE_STEP, NAMED_ELEMENTS_MAX)
+    | dict.fromkeys((CREATE_TOPICS, CREATE_PARTITIONS, ALTER_PARTITION_REASSIGNMENTS), ASSIGNED_ELEMENTS_MAX)
+    | {DELETE_TOPICS: DELETED_TOPICS_MAX}
+)
+
+
+def elements_max(api_key: int) -> int:
+    """How many elements all arrays of such a request may have; one with more is not decoded, as one that is cut."""
+    return _ELEMENTS_MAX.get(api_key, REQUEST_ELEMENTS_MAX)

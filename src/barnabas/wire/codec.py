@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from struct import error as StructError
 from typing import Any
 
-from barnabas.model.limits import ARRAY_MAX_ELEMENTS, REQUEST_ELEMENTS_MAX
+from barnabas.model.limits import ARRAY_MAX_ELEMENTS
+from barnabas.wire.apis import elements_max
 from barnabas.wire.codegen_read import Reader, StructClass, compile_reader, message_class
 from barnabas.wire.codegen_write import Writer, compile_writer
 from barnabas.wire.errors import ProtocolError
@@ -106,7 +107,7 @@ def _new_reader(kind: str, which: int | str, version: int) -> Reader:
     struct = class_of(kind, which)
     reader = _readers.get((kind, which, shape.first))
     if reader is None:
-        most = REQUEST_ELEMENTS_MAX if kind == "request" else ARRAY_MAX_ELEMENTS
+        most = elements_max(which) if kind == "request" and isinstance(which, int) else ARRAY_MAX_ELEMENTS
         reader = _readers[kind, which, shape.first] = compile_reader(shape, struct, f"<read {name} {kind}>", most)
     _readers[kind, which, version] = reader
     return reader

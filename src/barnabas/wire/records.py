@@ -24,7 +24,7 @@ from barnabas.wire.batch import (
 )
 from barnabas.wire.compression import Codec, compress, decompress, opened_max_bytes
 from barnabas.wire.errors import ProtocolError
-from barnabas.wire.varints import read_varint, read_varlong, write_varint
+from barnabas.wire.varints import read_varint, read_varlong, varint
 
 Headers = tuple[tuple[str, bytes | None], ...]
 
@@ -229,22 +229,20 @@ def build_batch(
 
 
 def _write_record(out: bytearray, record: Record, offset_delta: int, timestamp_delta: int) -> None:
-    body = bytearray(1)  # attributes
-    write_varint(body, timestamp_delta)
-    write_varint(body, offset_delta)
-    for part in (record.key, record.value):
-        _write_bytes(body, part)
-    write_varint(body, len(record.headers))
+    parts = [b"\0", varint(timestamp_delta), varint(offset_delta)]  # attributes first
+    _add_bytes(parts, record.key)
+    _add_bytes(parts, record.value)
+    parts.append(varint(len(record.headers)))
     for name, value in record.headers:
-        _write_bytes(body, name.encode())
-        _write_bytes(body, value)
-    write_varint(out, len(body))
+        _add_bytes(parts, name.encode())
+        _add_bytes(parts, value)
+    body = b"".join(parts)
+    out += varint(len(body))
     out += body
 
 
-def _write_bytes(out: bytearray, value: bytes | None) -> None:
+def _add_bytes(parts: list[bytes], value: bytes | None) -> None:
     if value is None:
-        out.append(1)  # -1 in zigzag
+        parts.append(b"\1")  # -1 in zigzag
     else:
-        write_varint(out, len(value))
-        out += value
+        parts += (varint(len(value)), value)

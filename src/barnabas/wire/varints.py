@@ -58,6 +58,22 @@ def write_varint(out: bytearray, value: int) -> None:
     out.append(value)
 
 
+def varint(value: int) -> bytes:
+    """The same as bytes of their own. The small ones (lengths, counts, deltas) are remembered."""
+    known = _KNOWN.get(value)
+    if known is None:
+        out = bytearray()
+        write_varint(out, value)
+        known = bytes(out)
+        if -_KNOWN_MAX <= value < _KNOWN_MAX:
+            _KNOWN[value] = known
+    return known
+
+
+_KNOWN: dict[int, bytes] = {}
+_KNOWN_MAX = 8192  # what two bytes hold
+
+
 # --- unsigned: the lengths of flexible messages (KIP-482) -------------------------------------------------------------
 
 

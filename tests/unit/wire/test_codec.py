@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.model.limits import REQUEST_ELEMENTS_MAX, TAGGED_FIELDS_MAX
+from barnabas.model.limits import NAMED_ELEMENTS_MAX, REQUEST_ELEMENTS_MAX, TAGGED_FIELDS_MAX
 from barnabas.wire import codec
 from barnabas.wire.apis import (
     API_VERSIONS,
@@ -98,7 +98,7 @@ def test_a_message_of_too_many_elements_is_refused_in_one_array_or_over_several(
     over = codec.encode_request(LIST_CONFIG_RESOURCES, 1, {"resource_types": bytes(REQUEST_ELEMENTS_MAX + 1)})
     with pytest.raises(ProtocolError, match="resource_types"):
         codec.decode_request(LIST_CONFIG_RESOURCES, 1, over)
-    half = [""] * (REQUEST_ELEMENTS_MAX // 2 + 1)
+    half = [""] * (NAMED_ELEMENTS_MAX // 2 + 1)
     both = codec.encode_request(LIST_GROUPS, 5, {"states_filter": half, "types_filter": half})
     with pytest.raises(ProtocolError, match="types_filter"):
         codec.decode_request(LIST_GROUPS, 5, both)

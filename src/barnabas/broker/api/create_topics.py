@@ -14,6 +14,7 @@ from barnabas.broker.loop_budget import in_turns
 from barnabas.core.cluster import NewTopic, TopicResult
 from barnabas.core.cluster.topics import check_request
 from barnabas.model.errors import ErrorCode
+from barnabas.model.limits import PARTITIONS_PER_REQUEST_MAX
 from barnabas.model.settings import TOPIC_SETTINGS, Settings, value_text
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ def _wanted(topic: Any) -> NewTopic:
         topic.name,
         topic.num_partitions,
         topic.replication_factor,
-        [(assignment.partition_index, assignment.broker_ids) for assignment in topic.assignments],
+        # One more than may be created is refused as well as all of them, and sooner.
+        [(each.partition_index, each.broker_ids) for each in topic.assignments[: PARTITIONS_PER_REQUEST_MAX + 1]],
         [(config.name, config.value) for config in topic.configs],
     )
 
@@ -44,6 +46,10 @@ def _wanted(topic: Any) -> NewTopic:
 async def _in_parts(node: "Node", wanted: list[NewTopic], validate_only: bool) -> list[TopicResult]:
     """What the request as a whole forbids (a name twice, too many partitions) is judged before it is taken apart."""
     node.controller.check_active()
+    if len(wanted) > PARTITIONS_PER_REQUEST_MAX:  # each has one at least: no need to count them
+        too_many = f"{len(wanted)} topics in one request, and {PARTITIONS_PER_REQUEST_MAX} partitions are the most"
+        names = dict.fromkeys(topic.name for topic in wanted)
+        return await in_turns(names, lambda name: TopicResult(name, ErrorCode.POLICY_VIOLATION, too_many))
     refused = check_request(wanted, node.settings)
     once = list({topic.name: topic for topic in wanted}.values())
     results: list[TopicResult] = []

@@ -47,6 +47,7 @@ _RESOURCE = ("resource_type", "resource_name")
 PARTS: dict[int, Parts] = {
     apis.LIST_OFFSETS: Parts("topics", "topics", only_unique=True, key=("name",)),
     apis.OFFSET_FETCH: Parts("groups", "groups", ("group_id", "member_id", "member_epoch"), only_unique=True),
+    apis.DELETE_TOPICS: Parts("topics", "responses", ("name", "topic_id"), only_unique=True),
     apis.FIND_COORDINATOR: Parts("coordinator_keys", "coordinators"),
     apis.DESCRIBE_GROUPS: Parts("groups", "groups"),
     apis.CONSUMER_GROUP_DESCRIBE: Parts("group_ids", "groups"),

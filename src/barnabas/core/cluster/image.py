@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+from msgspec import Struct
+
 from barnabas.core.cluster.records import (
     ConfigRecord,
     Endpoint,
@@ -53,8 +55,7 @@ class BrokerImage:
         return not self.fenced and not self.in_controlled_shutdown
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionImage:
+class PartitionImage(Struct, frozen=True, gc=False):  # a cluster has many thousands, and they hold no cycles
     """`elr` are replicas that left the in-sync ones while those were too few for anything to be committed without
     them: they may lead. `last_known_elr` are those whose log may have lost something since (KIP-966)."""
 
@@ -79,8 +80,7 @@ class PartitionImage:
         return bool(self.adding_replicas or self.removing_replicas)
 
 
-@dataclass(frozen=True, slots=True)
-class TopicImage:
+class TopicImage(Struct, frozen=True):
     name: str
     id: bytes
     partitions: tuple[PartitionImage, ...]
