@@ -21,6 +21,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from barnabas.broker.clock import wall_ms
@@ -87,6 +88,7 @@ class Hosted(Generic[M]):
 
 class Coordinators(ABC, Generic[M]):
     topic = ""
+    machine_module = ""
 
     def __init__(self, node: "Node") -> None:
         self._node = node
@@ -95,6 +97,8 @@ class Coordinators(ABC, Generic[M]):
         self._asleep: deque[int] = deque()  # led, and not looked at yet
         self._waking: asyncio.Task[None] | None = None
         self._later: dict[int, asyncio.TimerHandle] = {}  # to be looked at again
+        self._imported = not node.ground.imports_ahead
+        self._importing: asyncio.Future[Any] | None = None
         self.failures = ShardFailures()
         self._closed = False
         node.partitions.on_leadership(self.topic, self._leadership)
@@ -104,8 +108,20 @@ class Coordinators(ABC, Generic[M]):
         """The machine that lives in this partition, empty."""
 
     def prepared(self) -> "asyncio.Future[Any] | None":
-        """What has to be done once before the first machine is made and takes too long for the loop. None: it is."""
-        return None
+        """The import of the machine, begun if need be: it takes too long for the loop. None: it is there."""
+        if self._imported or self._closed:
+            return None
+        if self._importing is None:
+            loop = asyncio.get_running_loop()
+            self._importing = loop.run_in_executor(self._node.read_threads, import_module, self.machine_module)
+            self._importing.add_done_callback(self._import_ended)
+        return self._importing
+
+    def _import_ended(self, done: "asyncio.Future[Any]") -> None:
+        """An import that failed is tried again on the loop, where its error is told to whoever asked."""
+        self._imported, self._importing = True, None
+        if not done.cancelled():
+            done.exception()
 
     # --- which machine ----------------------------------------------------------------------------------------------
 

@@ -39,6 +39,7 @@ from barnabas.wire.headers import (
 )
 
 if TYPE_CHECKING:
+    from barnabas.broker.coordinators import Coordinators
     from barnabas.broker.faults import Fault
     from barnabas.broker.node import Node
 
@@ -84,6 +85,10 @@ _OF_GROUPS = frozenset(
     {apis.OFFSET_COMMIT, apis.OFFSET_FETCH, apis.JOIN_GROUP, apis.HEARTBEAT, apis.LEAVE_GROUP, apis.SYNC_GROUP}
     | {apis.DESCRIBE_GROUPS, apis.LIST_GROUPS, apis.DELETE_GROUPS, apis.OFFSET_DELETE, apis.TXN_OFFSET_COMMIT}
     | {apis.CONSUMER_GROUP_HEARTBEAT, apis.CONSUMER_GROUP_DESCRIBE}
+)
+_OF_TRANSACTIONS = frozenset(
+    {apis.ADD_PARTITIONS_TO_TXN, apis.ADD_OFFSETS_TO_TXN, apis.END_TXN}
+    | {apis.DESCRIBE_TRANSACTIONS, apis.LIST_TRANSACTIONS}
 )
 
 
@@ -192,16 +197,22 @@ class Dispatcher:
     def handler(self, api_key: int) -> Handler:
         handler = self._handlers.get(api_key)
         if handler is None:
-            if api_key in _OF_GROUPS and (preparing := self._node.groups.prepared()) is not None:
+            coordinators = self._coordinators_of(api_key)
+            if coordinators is not None and (preparing := coordinators.prepared()) is not None:
                 return partial(self._when_prepared, preparing)
             handler = import_module(f"barnabas.broker.api.{SERVED[api_key].name}").handle
             self._handlers[api_key] = handler
         return handler
 
+    def _coordinators_of(self, api_key: int) -> "Coordinators[Any] | None":
+        if api_key in _OF_GROUPS:
+            return self._node.groups
+        return self._node.transactions if api_key in _OF_TRANSACTIONS else None
+
     async def _when_prepared(
         self, preparing: "asyncio.Future[Any]", node: "Node", request: Any, context: RequestContext
     ) -> Body:
-        """The first request about a group waits for the coordinator to be imported; other connections do not."""
+        """The first request to a coordinator waits for it to be imported; other connections do not."""
         await asyncio.wait([preparing])
         return await self._called(context, request)
 

@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from copy import copy
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.context import RequestContext
@@ -33,30 +32,14 @@ if TYPE_CHECKING:
 
 class GroupDriver(Coordinators["GroupShard"]):
     topic = OFFSETS_TOPIC
+    machine_module = "barnabas.core.groups.shard"
 
     def __init__(self, node: "Node", config: Callable[[], "GroupConfig"]) -> None:
         super().__init__(node)
         self._config = config
         self._budget: MetadataBudget | None = None
-        self._imported = not node.ground.imports_ahead
-        self._importing: asyncio.Future[Any] | None = None
         # Their threads are started by the first job.
         self._threads = node.ground.threads(node.settings.int("group.coordinator.background.threads"), "groups")
-
-    def prepared(self) -> "asyncio.Future[Any] | None":
-        if self._imported or self._closed:
-            return None
-        if self._importing is None:
-            loop = asyncio.get_running_loop()
-            self._importing = loop.run_in_executor(self._threads, import_module, "barnabas.core.groups.shard")
-            self._importing.add_done_callback(self._import_ended)
-        return self._importing
-
-    def _import_ended(self, done: "asyncio.Future[Any]") -> None:
-        """An import that failed is tried again on the loop, where its error is told to whoever asked."""
-        self._imported, self._importing = True, None
-        if not done.cancelled():
-            done.exception()
 
     def _make(self, partition: HostedPartition) -> "GroupShard":
         from barnabas.core.groups.budget import MetadataBudget

@@ -18,12 +18,11 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.context import RequestContext
-from barnabas.broker.coordinators import Answer, Coordinators, Effects, Hosted, Token, request_info, settled
+from barnabas.broker.coordinators import Answer, Coordinators, Hosted, Token, request_info, settled
 from barnabas.broker.marker_sender import MarkerSender
 from barnabas.broker.partition import HostedPartition
 from barnabas.broker.remote_coordinator import BROKERS_VERSION, RemoteCoordinators
 from barnabas.core.cluster.image import NO_LEADER
-from barnabas.core.txn.effects import Effects as TxnEffects
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import TRANSACTION_TOPIC, TopicPartition
 from barnabas.wire.apis import ADD_PARTITIONS_TO_TXN
@@ -31,6 +30,7 @@ from barnabas.wire.apis import ADD_PARTITIONS_TO_TXN
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
     from barnabas.core.txn.config import TxnConfig
+    from barnabas.core.txn.effects import Effects as TxnEffects
     from barnabas.core.txn.effects import SendMarkers
     from barnabas.core.txn.shard import TxnShard
 
@@ -48,6 +48,7 @@ class _Held:
 
 class TxnDriver(Coordinators["TxnShard"]):
     topic = TRANSACTION_TOPIC
+    machine_module = "barnabas.core.txn.shard"
 
     def __init__(self, node: "Node", config: Callable[[], "TxnConfig"]) -> None:
         super().__init__(node)
@@ -187,8 +188,7 @@ class TxnDriver(Coordinators["TxnShard"]):
 
     # --- markers ----------------------------------------------------------------------------------------------------
 
-    def drive(self, hosted: "Hosted[TxnShard]", effects: Effects) -> None:
-        assert isinstance(effects, TxnEffects)
+    def drive(self, hosted: "Hosted[TxnShard]", effects: "TxnEffects") -> None:  # type: ignore[override]
         held = self._held.pop(hosted, None)
         if held is not None:
             effects = dataclasses.replace(effects, records=[*held.records, *effects.records])
@@ -208,6 +208,8 @@ class TxnDriver(Coordinators["TxnShard"]):
     def _write_held(self, hosted: "Hosted[TxnShard]") -> None:
         held = self._held.pop(hosted)
         held.timer.cancel()
+        from barnabas.core.txn.effects import Effects as TxnEffects  # there already: the machine has been made
+
         self._append(hosted, TxnEffects(records=held.records))
 
     def _write(self, hosted: "Hosted[TxnShard]", effects: "TxnEffects") -> None:

@@ -33,6 +33,8 @@ def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any
 
 async def _for_transactions(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
     try:
+        if (preparing := node.transactions.prepared()) is not None:
+            await asyncio.wait([preparing])
         await _ids_at_hand(node)
         answer = node.transactions.ask(request.transactional_id, request, context)
         return await answer if isinstance(answer, asyncio.Future) else answer
