@@ -20,6 +20,7 @@ from barnabas.pipelines.source.arrow import ColumnMaker
 from barnabas.pipelines.source.columns import check_wanted, schema_of
 from barnabas.pipelines.source.decoding import Records, chunks, decode
 from barnabas.pipelines.source.options import parse_options
+from barnabas.pipelines.source.values.ddl import without_not_null
 from barnabas.pipelines.source.values.json import JsonDecoder
 from barnabas.pipelines.source.values.protobuf import message_class
 from barnabas.pipelines.source.values.settings import ValueOptions, own_type
@@ -270,3 +271,44 @@ def test_a_schema_of_the_users_may_only_leave_columns_out() -> None:
     check_wanted(t.StructType([t.StructField("price", t.IntegerType())]), json_read)
     batch = ColumnMaker(ORDER, "t", 0, json_read.value).batch(records_of(b'{"user": "x"}'))
     assert batch.schema.field("user").type == pa.string()
+
+
+@pytest.mark.parametrize(
+    ("ddl", "columns", "required"),
+    [
+        ("a INT", "a INT", set()),
+        ("a INT NOT NULL, b INT not  null COMMENT 'NOT NULL,'", "a INT, b INT COMMENT 'NOT NULL,'", {"a", "b"}),
+        ("`a, b` DECIMAL(12,4) NOT NULL, c INT", "`a, b` DECIMAL(12,4), c INT", {"a, b"}),
+        ("s STRUCT<x: INT NOT NULL>, t MAP<INT, INT> NOT NULL", "s STRUCT<x: INT NOT NULL>, t MAP<INT, INT>", {"t"}),
+    ],
+)  # fmt: skip
+def test_not_null_is_taken_off_the_columns_and_kept_as_a_rule(ddl: str, columns: str, required: set[str]) -> None:
+    assert without_not_null(ddl) == (columns, required)
+
+
+def test_a_field_that_is_not_null_must_be_there() -> None:
+    options = ValueOptions("json", "user STRING NOT NULL, amount BIGINT")
+    wanted = t.StructType([*ORDER.fields, t.StructField("_bad", BAD)])
+    rows = decoded(options, wanted, b'{"user": "ada"}', b'{"amount": 3}')
+    assert [row["user"] for row in rows] == ["ada", None]
+    assert rows[1]["_bad"]["reason"] == "missing: user"
+
+
+def test_what_arrow_takes_too_easily_is_read_one_by_one() -> None:
+    columns = {"day": t.DateType(), "raw": t.BinaryType(), "_bad": BAD}
+    wanted = t.StructType([t.StructField(name, kind) for name, kind in columns.items()])
+    options = ValueOptions("json", "day DATE, raw BINARY")
+    good, number = decoded(options, wanted, b'{"day": "2026-11-17", "raw": "YQ=="}', b'{"day": 7}')
+    assert (good["day"].isoformat(), good["raw"], good["_bad"]) == ("2026-11-17", b"a", None)
+    assert number["_bad"]["reason"] == "day: 7 is not date"
+
+
+def test_milliseconds_are_taken_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = t.StructType([t.StructField("time", t.TimestampType()), t.StructField("_bad", BAD)])
+    refused = decoded(ValueOptions("json", "time TIMESTAMP"), wanted, b'{"time": 1794833483273}')
+    assert refused[0]["_bad"]["reason"] == "time: 1794833483273 is not timestamp"
+    monkeypatch.setattr(JsonDecoder, "decode_one", None)  # one by one would fail
+    taken = decoded(ValueOptions("json", "time TIMESTAMP", milliseconds=True), wanted, b'{"time": 1794833483273}')
+    assert taken[0]["time"] == datetime(2026, 11, 16, 12, 51, 23, 273000, UTC)
+    with pytest.raises(PipelineError, match="valueTimestamps is iso or milliseconds"):
+        parse_options({"subscribe": "t", "valueFormat": "json", "valueTimestamps": "seconds"}, streaming=False)

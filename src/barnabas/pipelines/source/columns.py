@@ -11,6 +11,7 @@ from pyspark.sql import types
 
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.source.options import SourceOptions
+from barnabas.pipelines.source.values.ddl import without_not_null
 from barnabas.pipelines.source.values.settings import BAD_COLUMN, PERMISSIVE, ValueOptions, own_type
 
 _COLUMNS = {
@@ -65,7 +66,8 @@ def _json_ddl(own: types.StructType, value: ValueOptions) -> str:
     if not ddl:
         raise PipelineError("valueFormat json needs valueSchema, such as 'user STRING, amount DOUBLE'")
     parts = [f"`{field.name}` {field.dataType.simpleString()}" for field in own.fields]
-    parts.append(f"`{value.column}` STRUCT<{ddl}>" if value.column is not None else ddl)
+    # A bad record and a tombstone have none of the fields; inside a struct of their own they are null as a whole.
+    parts.append(f"`{value.column}` STRUCT<{ddl}>" if value.column is not None else without_not_null(ddl)[0])
     if value.mode == PERMISSIVE:
         parts.append(f"`{BAD_COLUMN}` {_BAD.simpleString()}")
     return ", ".join(parts)
@@ -97,6 +99,11 @@ def check_wanted(wanted: types.StructType, options: SourceOptions) -> None:
                 raise PipelineError(f"column {field.name} is {told}")
         elif value is None or value.format != "json":
             raise PipelineError(f"format barnabas has no column {field.name!r}: there are {', '.join(known)}")
+        elif not field.nullable:
+            raise PipelineError(
+                f"column {field.name} cannot be NOT NULL in .schema(...), for a bad record and a tombstone have no"
+                " value for it: say NOT NULL in valueSchema, where it means that the field must be there"
+            )
 
 
 def value_kind(wanted: types.StructType, value: ValueOptions) -> types.StructType:

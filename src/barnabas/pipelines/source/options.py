@@ -28,8 +28,8 @@ _KNOWN = (
     "startingOffsetsByTimestampStrategy", "endingOffsets", "endingOffsetsByTimestamp", "endingTimestamp",
     "maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "minPartitions", "maxPartitions",
     "maxRecordsPerPartition", "failOnDataLoss", "includeHeaders", "groupIdPrefix", "valueFormat", "valueSchema",
-    "valueMode", "valueMessage", "valueFraming", "valueColumn", "kafkaConsumer.pollTimeoutMs", "fetchOffset.numRetries",
-    "fetchOffset.retryIntervalMs",
+    "valueMode", "valueMessage", "valueFraming", "valueColumn", "valueTimestamps",
+    "kafkaConsumer.pollTimeoutMs", "fetchOffset.numRetries", "fetchOffset.retryIntervalMs",
 )  # fmt: skip
 _BY_LOWER = {name.lower(): name for name in _KNOWN}
 _NOT_YOURS = {
@@ -130,7 +130,8 @@ def _strategy(options: Mapping[str, str]) -> tuple[tuple[str, ...], str | None, 
     given = [name for name in ("subscribe", "subscribePattern", "assign") if name.lower() in options]
     if len(given) != 1:
         found = f"not {' and '.join(given)} together" if given else "none is given"
-        raise PipelineError(f"say what to read by one of subscribe, subscribePattern and assign; {found}")
+        hint = "" if given else ". Of a table made by CREATE TABLE they are lost: use CREATE TEMPORARY VIEW"
+        raise PipelineError(f"say what to read by one of subscribe, subscribePattern and assign; {found}{hint}")
     text = options[given[0].lower()]
     if given[0] == "assign":
         return (), None, tuple(bounds.parse_assign(text, "assign"))

@@ -14,6 +14,7 @@ import pyarrow as pa
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.source.decoding import Records
 from barnabas.pipelines.source.values.bad import Bad, shown
+from barnabas.pipelines.source.values.ddl import without_not_null
 from barnabas.pipelines.source.values.settings import DROPMALFORMED, FAILFAST, ValueOptions
 
 _FRAME_BYTES = 5  # Confluent's: a zero and the number of the schema
@@ -32,7 +33,7 @@ class ValueDecoder:
         if options.format == "json":
             from barnabas.pipelines.source.values.json import JsonDecoder
 
-            self._format = JsonDecoder(kind, self.arrow)
+            self._format = JsonDecoder(_with_required(kind, options), self.arrow, milliseconds=options.milliseconds)
         elif options.format == "avro":
             from barnabas.pipelines.source.values.avro import AvroDecoder
 
@@ -90,6 +91,18 @@ class ValueDecoder:
         if self.options.format == "avro":
             return value[_FRAME_BYTES:]
         return _after_indexes(value)
+
+
+def _with_required(kind: Any, options: ValueOptions) -> Any:
+    """The columns are nullable, whatever the schema said; the decoder has to know what must be there."""
+    from pyspark.sql.types import StructField, StructType
+
+    if options.column is not None:
+        return kind
+    _, required = without_not_null(str(options.schema))
+    return StructType(
+        [StructField(each.name, each.dataType, each.nullable and each.name not in required) for each in kind.fields]
+    )
 
 
 def _after_indexes(value: bytes) -> bytes:

@@ -2,7 +2,9 @@
 
 Arrow reads lines, so values are joined by newlines. That every line is one value is certain: each begins with { and
 ends with }, so each gives at least one row, and the number of rows is compared. Fields that the schema does not name
-are left out, fields that are missing are null, and a field of another type makes the record bad.
+are left out, fields that are missing are null unless the schema says NOT NULL, and a field of another type makes the
+record bad. Where Arrow is more lenient than that (a date from a number, bytes that are not base64, NaN, a decimal that
+is too long) its answer is not used.
 """
 
 from __future__ import annotations
@@ -22,15 +24,22 @@ from barnabas.pipelines.source.values.coerce import coerce
 _OPEN, _CLOSE = ord("{"), ord("}")
 
 
+_NOT_AT_ONCE = ("date", "binary")
+
+
 class JsonDecoder:
-    def __init__(self, kind: Any, arrow: pa.DataType) -> None:
+    def __init__(self, kind: Any, arrow: pa.DataType, *, milliseconds: bool = False) -> None:
+        """`kind` is the StructType of a value; a field in it that is not nullable must be there."""
         self._kind = kind
         self._arrow = arrow
-        self._fields = pa.schema(list(arrow))
+        self._milliseconds = milliseconds
+        self._fields = pa.schema([_read_as(field, milliseconds) for field in arrow])
+        self._at_once = len(self._fields) > 0 and _may_be_read_at_once(kind, milliseconds)
+        self._required = [field.name for field in kind.fields if not field.nullable]
 
     def decode(self, records: Records, values: pa.Array) -> pa.Array | None:
         """All of them at once; None when that cannot be."""
-        if values.null_count or not len(values) or not len(self._fields):
+        if values.null_count or not len(values) or not self._at_once:
             return None
         ends = records.value_starts + records.value_sizes
         if (records.value_sizes < 2).any():
@@ -50,9 +59,12 @@ class JsonDecoder:
             )
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError):
             return None
-        if len(table) != len(values):
+        if len(table) != len(values) or any(table.column(name).null_count for name in self._required):
             return None
         columns = [table.column(field.name).combine_chunks() for field in self._fields]
+        if not all(_is_sound(column) for column in columns):
+            return None
+        columns = [_made(column, field.type) for column, field in zip(columns, self._arrow, strict=True)]
         return pa.StructArray.from_arrays(columns, fields=list(self._arrow))
 
     def decode_one(self, value: bytes) -> Any:
@@ -62,4 +74,45 @@ class JsonDecoder:
             raise Bad(f"not JSON: {error}") from None
         if not isinstance(found, dict):
             raise Bad(f"a JSON object is wanted, not {type(found).__name__}")
-        return coerce(found, self._kind, "")
+        return coerce(found, self._kind, "", self._milliseconds)
+
+
+def _may_be_read_at_once(kind: Any, milliseconds: bool, depth: int = 0) -> bool:
+    """Whether Arrow reads values of this type by the same rules as `coerce`, as far as a type tells."""
+    name = kind.typeName()
+    if name in _NOT_AT_ONCE or (milliseconds and depth > 1 and name.startswith("timestamp")):
+        return False
+    inner = [getattr(kind, each) for each in ("elementType", "keyType", "valueType") if hasattr(kind, each)]
+    for field in getattr(kind, "fields", ()):
+        if depth and not field.nullable:
+            return False
+        inner.append(field.dataType)
+    return all(_may_be_read_at_once(each, milliseconds, depth + 1) for each in inner)
+
+
+def _read_as(field: pa.Field, milliseconds: bool) -> pa.Field:
+    return field.with_type(pa.int64()) if milliseconds and pa.types.is_timestamp(field.type) else field
+
+
+def _made(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Milliseconds that were read as numbers become times."""
+    if column.type == kind or not pa.types.is_timestamp(kind):
+        return column
+    return column.cast(pa.timestamp("ms", kind.tz)).cast(kind)
+
+
+def _is_sound(column: pa.Array) -> bool:
+    """No number that is none, and no decimal with more digits than its type has."""
+    if pa.types.is_floating(column.type):
+        return bool(pc.all(pc.is_finite(column)).as_py() is not False)
+    if pa.types.is_decimal(column.type):
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid:
+            return False
+        return True
+    if pa.types.is_struct(column.type):
+        return all(_is_sound(inner) for inner in column.flatten())
+    if pa.types.is_list(column.type):
+        return _is_sound(column.flatten())
+    return True

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from barnabas.pipelines.errors import PipelineError
+from barnabas.pipelines.source.values.texts import ISO, TIMESTAMPS, WITH_MILLISECONDS
 
 FORMATS = ("json", "avro", "protobuf")
 PERMISSIVE, FAILFAST, DROPMALFORMED = MODES = ("PERMISSIVE", "FAILFAST", "DROPMALFORMED")
 BAD_COLUMN = "_bad"
-_ONLY_WITH_FORMAT = ("valueSchema", "valueMessage", "valueMode", "valueFraming", "valueColumn")
+_ONLY_WITH_FORMAT = ("valueSchema", "valueMessage", "valueMode", "valueFraming", "valueColumn", "valueTimestamps")
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class ValueOptions:
     mode: str = PERMISSIVE
     confluent: bool = False
     column: str | None = None
+    milliseconds: bool = False  # JSON: a number may stand for a timestamp
 
 
 def parse_value_options(options: Mapping[str, str]) -> ValueOptions | None:
@@ -48,11 +50,22 @@ def parse_value_options(options: Mapping[str, str]) -> ValueOptions | None:
         raise PipelineError(f"valueFraming is none or confluent, not {framing!r}")
     if form == "json" and framing != "none":
         raise PipelineError("valueFraming is for avro and protobuf")
+    timestamps = options.get("valuetimestamps", ISO).lower()
+    if timestamps not in TIMESTAMPS:
+        raise PipelineError(f"valueTimestamps is {' or '.join(TIMESTAMPS)}, not {timestamps!r}")
+    if form != "json" and timestamps != ISO:
+        raise PipelineError("valueTimestamps is for json: the schemas of avro and protobuf say what a number means")
     message = options.get("valuemessage")
     if form == "protobuf" and not message:
         raise PipelineError("valueFormat protobuf needs valueMessage, the full name of the message")
     return ValueOptions(
-        form, _schema(form, options), message, mode, framing == "confluent", options.get("valuecolumn") or None
+        form,
+        _schema(form, options),
+        message,
+        mode,
+        framing == "confluent",
+        options.get("valuecolumn") or None,
+        timestamps == WITH_MILLISECONDS,
     )
 
 
