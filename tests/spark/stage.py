@@ -82,7 +82,7 @@ class Stage:
         context = self.context(once=True, **more)
         self.pipeline.now(context)
         for name in list(context.queries):
-            _ended(context, name)
+            ended(context, name)
         return context
 
     def later(self, **more: Any) -> Outcome:
@@ -103,7 +103,7 @@ class Stage:
         return {message.key: msgspec.json.decode(message.value) for message in self.messages(topic)}
 
 
-def _ended(context: RunContext, name: str) -> None:
+def ended(context: RunContext, name: str) -> None:
     """Wait for it. On a machine that is very busy Spark may give up on a Python worker that is slow to start: that is
     no fault of the pipeline, which is started again as `barnabas pipeline run` would."""
     for _ in range(BUSY_TIMES):

@@ -221,7 +221,7 @@ def status(
                 state["pipeline"], state["part"], str(state["pid"]),
                 human.duration(int(time.time() - state["begun_at"])),
                 human.rate(rate, 1), "-" if lag is None else f"{lag:,}", "-" if old is None else f"{old:.1f} s",
-                f"{state.get('results', 0):,}", f"{state.get('bad', 0):,}",
+                f"{state.get('results', 0):,}", f"{state.get('bad', 0):,}", f"{state.get('late', 0):,}",
                 trouble or (f"silent for {told:.0f} s" if told > _STALE_S else ""),
             )
         )  # fmt: skip
@@ -229,10 +229,14 @@ def status(
         (
             Column("pipeline", style="bold"), Column("part"), Column("process", right=True), Column("up", right=True),
             Column("rows/s", right=True), Column("lag", right=True), Column("behind", right=True),
-            Column("results", right=True), Column("bad", right=True), Column("trouble", flexible=True),
+            Column("results", right=True), Column("bad", right=True), Column("late", right=True),
+            Column("trouble", flexible=True),
         ),
         rows,
     )  # fmt: skip
+    for state in states:
+        if state.get("ui"):
+            say(f"Spark's own pages of {state['pipeline']}: {state['ui']}")
 
 
 @app.command("stop")

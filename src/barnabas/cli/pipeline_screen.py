@@ -86,6 +86,8 @@ class Lines(Silent):
             f"lag {lag_told(snapshot)}",
             f"batch {'-' if batch is None else f'{batch:,} ms'}",
             f"results {snapshot.results:,}",
+            f"bad {snapshot.bad:,}",
+            f"late {snapshot.late:,}",
         ]
         line = "  ".join(told)
         if self._watch.recent:
@@ -136,9 +138,12 @@ def picture(run: Run, watch: Watch) -> Any:
         "\n", (run.wanted.pipeline.name, "bold"), ("  now", "cyan"), (f"  on {run.wanted.bootstrap}, up {up}", "dim"),
         "\n\n", ("rows ", "dim"), (human.rate(_rate(snapshot), 1), "bold"), ("     lag ", "dim"),
         (lag_told(snapshot), "bold"), ("     results ", "dim"), (f"{snapshot.results:,}", "bold green"),
-        ("     bad ", "dim"), (f"{snapshot.bad:,}", "bold red" if snapshot.bad else "bold"), "\n",
+        ("     bad ", "dim"), (f"{snapshot.bad:,}", "bold red" if snapshot.bad else "bold"),
+        ("     late ", "dim"), (f"{snapshot.late:,}", "bold yellow" if snapshot.late else "bold"), "\n",
     )  # fmt: skip
     parts: list[Any] = [head, _queries(snapshot)]
+    if snapshot.ui:
+        parts.append(Text(f"\nSpark's own pages: {snapshot.ui}", "dim"))
     if run.notice:
         parts.append(Text(f"\n{run.notice}", "yellow"))
     if watch.recent:
@@ -160,13 +165,14 @@ def _queries(snapshot: Snapshot) -> Any:
 
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     table.add_column("query")
-    for title in ("batches", "rows", "rows/s", "batch time", "state memory"):
+    for title in ("batches", "rows", "rows/s", "late", "batch time", "state memory"):
         table.add_column(title, justify="right")
     table.add_column("", style="yellow", overflow="fold")
     for query in snapshot.queries:
         batch = "-" if query.batch_ms is None else human.duration(query.batch_ms / 1000)
         table.add_row(
-            query.name, f"{query.batches:,}", f"{query.rows:,}", human.rate(query.rows_per_s, 1), batch,
+            query.name, f"{query.batches:,}", f"{query.rows:,}", human.rate(query.rows_per_s, 1),
+            f"{query.late:,}" if query.late else "", batch,
             human.size(query.state_bytes) if query.state_bytes else "", query.trouble,
         )  # fmt: skip
     return table

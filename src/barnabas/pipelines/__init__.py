@@ -9,6 +9,8 @@ Nothing here loads pyspark before it is used.
 """
 
 from barnabas.pipelines.errors import PipelineError
+from barnabas.pipelines.exactly_once import exactly_once
+from barnabas.pipelines.progress import offsets_behind
 from barnabas.pipelines.session import register, session
 
-__all__ = ["PipelineError", "register", "session"]
+__all__ = ["PipelineError", "exactly_once", "offsets_behind", "register", "session"]

@@ -26,7 +26,8 @@ def recommend(searches: DataFrame, views: DataFrame, jobs: DataFrame, rules: Rul
     """member, because, about, interest, job, title, company, city, score, time, posted."""
     from pyspark.sql import functions as f
 
-    searches, views, jobs = (_in_time(events, rules) for events in (searches, views, jobs))
+    searches = _in_time(searches, rules, "searches")
+    views, jobs = _in_time(views, rules, "views"), _in_time(jobs, rules, "jobs")
     wanted = lateness.once_each(_interests(searches, views))
     offered = _offers(lateness.once_each(jobs))
     within = (f.col("posted") >= f.col("time") - _interval(rules.window_ms)) & (
@@ -39,10 +40,10 @@ def recommend(searches: DataFrame, views: DataFrame, jobs: DataFrame, rules: Rul
     )  # fmt: skip
 
 
-def _in_time(events: DataFrame, rules: Rules) -> DataFrame:
+def _in_time(events: DataFrame, rules: Rules, of: str) -> DataFrame:
     """The events that were sent in time. Each stream has a watermark of its own, and the slowest decides: after a
     pause one topic may be read hours ahead of another."""
-    events = events.where(lateness.in_time(rules.late_ms))
+    events = lateness.counting(events, rules.late_ms, of)
     return lateness.watermarked(events, rules.late_ms) if events.isStreaming else events
 
 

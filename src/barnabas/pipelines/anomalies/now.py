@@ -47,7 +47,7 @@ class Watch(StatefulProcessor):
 
 def counted(readings: DataFrame) -> DataFrame:
     """sensor, time_ms, seq, milli of the readings that count."""
-    return readings.where(lateness.in_time(ALLOWED_MS)).select(
+    return lateness.counting(readings, ALLOWED_MS, "readings").select(
         "sensor",
         f.unix_millis("time").alias("time_ms"),
         "seq",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 SKEW_MS = 1_000
+LATE_METRIC = "late."
 
 # How much longer than the rule the watermark waits: room for partitions that are read at different speeds.
 PATIENCE = 2
@@ -32,6 +33,16 @@ def in_time(allowed_ms: int, event: str = "time", sent: str = "_timestamp") -> C
 
     event_ms, sent_ms = f.unix_millis(f.col(event)), f.unix_millis(f.col(sent))
     return sent_ms.between(event_ms - SKEW_MS, event_ms + allowed_ms)
+
+
+def counting(frame: DataFrame, allowed_ms: int, of: str, event: str = "time", sent: str = "_timestamp") -> DataFrame:
+    """Only what counts by the rule. A stream's progress tells how many did not, under a name made of `of`."""
+    from pyspark.sql import functions as f
+
+    rule = in_time(allowed_ms, event, sent)
+    if frame.isStreaming:
+        frame = frame.observe(LATE_METRIC + of, f.count_if(~rule).alias("late"))
+    return frame.where(rule)
 
 
 def watermarked(frame: DataFrame, allowed_ms: int, event: str = "time") -> DataFrame:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from barnabas.pipelines.common.state import use_rocksdb
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.framework import decoding
+from barnabas.pipelines.framework.expected import Expected
 from barnabas.pipelines.framework.pipeline import DEAD_LETTER, Pipeline
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 FORMAT = "barnabas"
+DEAD_LETTERS = "dead-letters"  # the query of deadletters.py
 AT_LEISURE = {"maxPartitions": "1"}  # of a read that may take its time: the other cores are for the fast queries
 CLOCKS_MS = 60_000  # a sender's clock may be behind, so that a record seems to be sent before its event
 
@@ -47,6 +49,7 @@ class RunContext:
     queries: dict[str, StreamingQuery] = field(default_factory=dict)
     writers: dict[str, DataStreamWriter] = field(default_factory=dict)  # to start a query again that failed
     waiting: dict[str, str] = field(default_factory=dict)  # queries that begin after another one
+    readers: dict[str, set[str]] = field(default_factory=dict)  # by group, the topics that its streams read
 
     # --- what was asked for ------------------------------------------------------------------------------------------
 
@@ -67,12 +70,26 @@ class RunContext:
         place.parent.mkdir(parents=True, exist_ok=True)
         return place
 
+    def groups(self) -> dict[str, set[str]]:
+        """The groups whose lag is this run's: they read the pipeline's own topics, and not at leisure."""
+        inputs = {self.topic(each.name) for each in self.pipeline.reads}
+        at_leisure = f"{self.pipeline.name}.{DEAD_LETTERS}"
+        return {name: topics for name, topics in self.readers.items() if topics <= inputs and name != at_leisure}
+
+    def spark_ui(self) -> str | None:
+        """Where Spark's own pages are; None while spark.ui.enabled is false, which it is unless --conf says so."""
+        try:
+            address: str | None = self.spark.sparkContext.uiWebUrl
+        except Exception:  # a session over Spark Connect has no context, one that is ending has none any more
+            return None
+        return address
+
     # --- in ----------------------------------------------------------------------------------------------------------
 
     def stream(self, name: str, **options: Any) -> DataFrame:
         """The records of a topic that fit its schema, as they come: the schema's columns, and `_key`, `_partition`,
         `_offset`, `_timestamp` of the record."""
-        return decoding.good(self.raw_stream(name, **options), self._schema(name))
+        return decoding.good(self.raw_stream(name, **options), self._expected(name), counted_as=self.topic(name))
 
     def batch(self, name: str, earlier_ms: int = 0, **options: Any) -> DataFrame:
         """The same of what is in the log now, from `begin_ms` on, or from so much earlier.
@@ -80,15 +97,17 @@ class RunContext:
         There is no upper bound on purpose: a record may be late, so what belongs to the range is told by its event
         time (`within`), not by its place in the log.
         """
-        return decoding.good(self.raw_batch(name, earlier_ms, **options), self._schema(name))
+        return decoding.good(self.raw_batch(name, earlier_ms, **options), self._expected(name))
 
     def everything(self, name: str) -> DataFrame:
         """The same of the whole log, whatever range was asked for: for a topic that says how things are."""
         reader = self.spark.read.format(FORMAT).options(**self._reading(name))
-        return decoding.good(reader.load(), self._schema(name))
+        return decoding.good(reader.load(), self._expected(name))
 
     def raw_stream(self, name: str, **options: Any) -> DataFrame:
         """key, value, headers, topic, partition, offset, timestamp, as in Spark's own Kafka connector."""
+        reading = {**self._reading(name), **options}
+        self.readers.setdefault(reading["kafka.group.id"], set()).update(reading["subscribe"].split(","))
         reader = self.spark.readStream.format(FORMAT).options(**self._reading(name))
         reader = reader.option("startingOffsets", "earliest")
         frame: DataFrame = self._from(reader).options(**options).load()
@@ -181,10 +200,10 @@ class RunContext:
         reader = reader.option("startingTimestamp", str(max(0, self.begin_ms - earlier_ms)))
         return reader.option("startingOffsetsByTimestampStrategy", "latest")
 
-    def _schema(self, name: str) -> str:
+    def _expected(self, name: str) -> Expected:
         for topic in self.pipeline.reads:
-            if topic.name == name and topic.schema is not None:
-                return topic.schema
+            if topic.name == name and topic.expected is not None:
+                return topic.expected
         raise PipelineError(f"the pipeline {self.pipeline.name!r} reads no topic {name!r} with a schema")
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from barnabas.pipelines.framework import decoding
-from barnabas.pipelines.framework.context import AT_LEISURE
+from barnabas.pipelines.framework.context import AT_LEISURE, DEAD_LETTERS
 from barnabas.pipelines.framework.pipeline import DEAD_LETTER
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from barnabas.pipelines.framework.context import RunContext
 
-QUERY = "dead-letters"
+QUERY = DEAD_LETTERS
 EVERY = "10 seconds"
 PLACE_HEADERS = ("topic", "partition", "offset")
 
@@ -28,8 +28,8 @@ def start(context: RunContext) -> None:
     """Start the query; nothing to do for a pipeline that reads no topic with a schema."""
     from pyspark.sql import functions as f
 
-    schemas = {context.topic(topic.name): topic.schema for topic in context.pipeline.reads if topic.streamed}
-    sorted_out = {name: schema for name, schema in schemas.items() if schema is not None}
+    expected = {context.topic(topic.name): topic.expected for topic in context.pipeline.reads if topic.streamed}
+    sorted_out = {name: rules for name, rules in expected.items() if rules is not None}
     if not sorted_out:
         return
     options = {"subscribe": ",".join(sorted_out), "kafka.group.id": f"{context.pipeline.name}.{QUERY}"}

@@ -1,8 +1,9 @@
 """JSON values to columns, and the sorting of records into those that fit a schema and those that do not.
 
 All of it is SQL expressions, so it runs in the JVM, with every trigger. A record is bad when its value is no JSON, when
-a field has another type than the schema says, or when a `NOT NULL` field is missing; `bad` says why, for the
-dead-letter topic.
+a field has another type than the schema says, when a `NOT NULL` field is missing, or when its event time is far after
+the record's own timestamp: one such record would move the watermark, and everything after it would be late. `bad` says
+why, for the dead-letter topic. Which field is wrong and why is decided in fitting.py, for both alike.
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from barnabas.pipelines.framework.expected import Expected
+from barnabas.pipelines.framework.fitting import CORRUPT, WHY, both, judged, loose
+
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import StructType
 
-CORRUPT = "_corrupt"
-JSON_OPTIONS = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
+JSON_OPTIONS = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT, "allowNonNumericNumbers": "false"}
+BAD_METRIC = "bad."  # with the topic after it: the observed metric that counts what does not fit
 
 
 @cache
@@ -29,44 +33,31 @@ def parsed(ddl: str) -> StructType:
     return schema
 
 
-def good(frame: DataFrame, ddl: str) -> DataFrame:
-    """The schema's columns and `_key`, `_partition`, `_offset`, `_timestamp`, for the records that fit."""
+def good(frame: DataFrame, expected: str | Expected, counted_as: str | None = None) -> DataFrame:
+    """The schema's columns and `_key`, `_partition`, `_offset`, `_timestamp`, for the records that fit.
+
+    `counted_as` is a name under which a query's progress tells how many did not.
+    """
     from pyspark.sql import functions as f
 
-    schema = parsed(ddl)
-    held = _with_made_once(frame, "_value", _value(schema))
-    fits = f.col("_value").isNotNull() & f.col(f"_value.{CORRUPT}").isNull()
-    for name in _required(schema):
-        fits = fits & f.col(f"_value.{name}").isNotNull()
-    columns = [f.col(f"_value.{field.name}").alias(field.name) for field in schema.fields]
-    return held.where(fits).select(*columns, *_place())
+    rules = expected if isinstance(expected, Expected) else Expected(expected)
+    held = _with_made_once(frame, "_value", _values(rules))
+    why = f.col(f"_value.{WHY}")
+    if counted_as is not None:
+        held = held.observe(BAD_METRIC + counted_as, f.count_if(why.isNotNull()).alias("bad"))
+    columns = [f.col(f"_value.{field.name}").alias(field.name) for field in parsed(rules.ddl).fields]
+    return held.where(why.isNull()).select(*columns, *_place())
 
 
-def bad(frame: DataFrame, ddl_of_topic: Mapping[str, str]) -> DataFrame:
-    """The records of a raw read that do not fit the schema of their topic, with a column `error` that says why."""
+def bad(frame: DataFrame, expected: Mapping[str, Expected]) -> DataFrame:
+    """The records of a raw read that do not fit what their topic expects, with a column `error` that says why."""
     from pyspark.sql import functions as f
 
-    values = [
-        f.when(f.col("topic") == topic, _value(parsed(ddl))).alias(f"v{number}")
-        for number, (topic, ddl) in enumerate(ddl_of_topic.items())
-    ]
     why = f.lit(None).cast("string")
-    for number, (topic, ddl) in enumerate(ddl_of_topic.items()):
-        why = f.when(f.col("topic") == topic, _fault(ddl, f"_values.v{number}")).otherwise(why)
-    judged = _with_made_once(frame, "_values", f.struct(*values)).withColumn("error", why).drop("_values")
-    return judged.where(f.col("error").isNotNull())
-
-
-def _fault(ddl: str, value: str) -> Column:
-    """Why a record whose parsed value is in this column does not fit; null when it does."""
-    from pyspark.sql import functions as f
-
-    why: Column = f.when(f.col("value").isNull(), f.lit("the record has no value"))
-    is_no_object = f.col(value).isNull() | f.col(f"{value}.{CORRUPT}").isNotNull()
-    why = why.when(is_no_object, f.lit(f"the value is no JSON object that fits ({ddl})"))
-    required = _required(parsed(ddl))
-    missing = f.concat_ws(", ", *[f.when(f.col(f"{value}.{name}").isNull(), f.lit(name)) for name in required])
-    return why.when(missing != "", f.concat(f.lit("missing: "), missing))
+    for topic, rules in expected.items():
+        why = f.when(f.col("topic") == topic, _values(rules)[0][WHY]).otherwise(why)
+    judged_frame = _with_made_once(frame, "error", f.array(why))
+    return judged_frame.where(f.col("error").isNotNull())
 
 
 def as_json(frame: DataFrame, key: str | None = None, leave: tuple[str, ...] = ()) -> DataFrame:
@@ -86,20 +77,20 @@ def _with_made_once(frame: DataFrame, name: str, column: Column) -> DataFrame:
     would work out anew for each field that a filter asks of it, and JSON would be parsed ten times."""
     from pyspark.sql import functions as f
 
-    return frame.select("*", f.explode(f.array(column)).alias(name))
+    return frame.select("*", f.explode(column).alias(name))
 
 
-def _value(schema: StructType) -> Column:
+def _values(rules: Expected) -> Column:
+    """An array of one: the value, judged. By `transform`, in which what was made has a name and is made once."""
     from pyspark.sql import functions as f
-    from pyspark.sql.types import StringType, StructField, StructType
+    from pyspark.sql.types import StringType
 
-    loose = StructType([StructField(field.name, field.dataType) for field in schema.fields])
-    loose.add(CORRUPT, StringType())
-    return f.from_json(f.col("value").cast("string"), loose, JSON_OPTIONS)
-
-
-def _required(schema: StructType) -> list[str]:
-    return [field.name for field in schema.fields if not field.nullable]
+    schema = parsed(rules.ddl)
+    wanted = loose(schema).add(CORRUPT, StringType())
+    text = f.col("value").cast("string")
+    parsed_once = f.array(f.from_json(text, wanted, JSON_OPTIONS))
+    pairs = f.transform(parsed_once, lambda raw: both(raw, schema, rules))
+    return f.transform(pairs, lambda pair: judged(text, pair, f.col("timestamp"), schema, rules))
 
 
 def _place() -> list[Any]:

@@ -5,7 +5,9 @@ through history and returns what it left behind. A pipeline has either or both, 
 that anybody can try it on an empty node.
 
 A topic that is read may carry a schema (Spark's DDL). Then its values are JSON, `NOT NULL` columns are required, and a
-record that does not fit goes to the topic `<topic>.dead-letter` with the reason, while the stream goes on.
+record that does not fit goes to the topic `<topic>.dead-letter` with the reason, while the stream goes on. Times are
+ISO 8601 text (`timestamps="milliseconds"` takes numbers too), and none may lie more than `ahead` after the record's own
+timestamp; `event_time` names the only column that this is asked of, when others may tell of the future.
 """
 
 from __future__ import annotations
@@ -15,7 +17,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from barnabas.pipelines.errors import PipelineError
+from barnabas.pipelines.framework.expected import AHEAD, Expected
 from barnabas.pipelines.framework.outcome import Outcome
+from barnabas.pipelines.framework.spans import span_ms
+from barnabas.pipelines.source.values.texts import ISO, TIMESTAMPS, WITH_MILLISECONDS
 
 if TYPE_CHECKING:
     from barnabas.pipelines.framework.context import RunContext
@@ -33,10 +38,23 @@ class Topic:
     schema: str | None = None
     configs: Mapping[str, str] = field(default_factory=dict)
     streamed: bool = True  # False for a topic that only `later` reads
+    event_time: str | None = None
+    ahead: str = AHEAD
+    timestamps: str = ISO
 
     @property
     def dead_letter(self) -> str:
         return self.name + DEAD_LETTER
+
+    @property
+    def expected(self) -> Expected | None:
+        """What its records have to be; None where nothing is asked of them."""
+        if self.schema is None:
+            return None
+        if self.timestamps not in TIMESTAMPS:
+            raise PipelineError(f"{self.name}: timestamps is {' or '.join(TIMESTAMPS)}, not {self.timestamps!r}")
+        ahead_ms = span_ms(self.ahead, f"{self.name}: ahead")
+        return Expected(self.schema, self.event_time, ahead_ms, self.timestamps == WITH_MILLISECONDS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,23 +11,26 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections import deque
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from barnabas.client.errors import UnknownGroup
+from barnabas.pipelines.framework.counting import Counts, watermark_trouble
 from barnabas.pipelines.framework.pipeline import DEAD_LETTER
 from barnabas.pipelines.framework.topics import open_admin
 
 if TYPE_CHECKING:
+    from barnabas.client.admin import Admin
+    from barnabas.client.descriptions import GroupDescription
     from barnabas.pipelines.framework.running import Run
 
 LAG_EVERY_S = 1.0
 RATE_OVER_S = 10.0
 SHOWN = 50
-KEPT = 500
 
 
 @dataclass(slots=True)
@@ -38,6 +41,7 @@ class QueryState:
     rows_per_s: float = 0.0
     batch_ms: int | None = None
     state_bytes: int = 0
+    late: int = 0
     trouble: str = ""
 
 
@@ -59,6 +63,8 @@ class Snapshot:
     lag_seconds: float | None = None
     results: int = 0
     bad: int = 0
+    late: int = 0  # rows left out because of their event time
+    ui: str | None = None  # the address of Spark's own pages
 
 
 class Watch:
@@ -68,8 +74,7 @@ class Watch:
         self._run = run
         self._ends = threading.Event()
         self._lag: tuple[int | None, float | None] = (None, None)
-        self._rows: dict[str, dict[int, int]] = {}  # by query and batch, the last KEPT of them
-        self._total: dict[str, int] = {}  # of those before
+        self._counts: dict[str, Counts] = {}  # by query
         self.first_result_s: float | None = None
         self.begun = time.monotonic()
         self.results = 0
@@ -93,7 +98,15 @@ class Watch:
         states = []
         for name, query in self._run.context.queries.items():
             states.append(self._query(name, query))
-        return Snapshot(states, *self._lag, self.results, self.bad)
+        late = max((each.late for each in states), default=0)  # several queries may leave the same record out
+        return Snapshot(states, *self._lag, self.results, self._bad(), late, self._run.context.spark_ui())
+
+    def _bad(self) -> int:
+        """What the queries have seen, or the dead letters: those come a little later."""
+        seen: Counter[str] = Counter()
+        for counts in self._counts.values():
+            seen |= counts.bad
+        return max(seen.total(), self.bad)
 
     def tell(self, state: dict[str, Any]) -> None:
         """For `barnabas pipeline status`."""
@@ -104,15 +117,16 @@ class Watch:
         """Rows are counted by batch, so that a query that was started again goes on counting."""
         state = QueryState(name, trouble=self._run.troubles.get(name, ""))
         progress = _progress(query)
-        seen = self._rows.setdefault(name, {})
-        for each in progress:
-            seen.setdefault(each["batchId"], each["numInputRows"])
+        counts = self._counts.setdefault(name, Counts())
+        counts.add(progress)
+        state.rows, state.late = counts.rows, counts.late
         now = time.time()
         if progress:
             state.batches = progress[-1]["batchId"] + 1
             state.state_bytes = sum(each["memoryUsedBytes"] for each in progress[-1].get("stateOperators", ()))
             if now - _ended(progress[-1]) < RATE_OVER_S and query.isActive:
                 self._run.troubles.pop(name, None)  # it works again
+            state.trouble = state.trouble or watermark_trouble(progress[-1], now)
         busy = [each for each in progress if each["numInputRows"] > 0]
         if busy:
             state.batch_ms = busy[-1]["durationMs"].get("triggerExecution")
@@ -120,19 +134,14 @@ class Watch:
         if recent:
             over = max(1.0, now - min(_begun(each) for each in recent))
             state.rows_per_s = sum(each["numInputRows"] for each in recent) / over
-        self._total[name] = self._total.get(name, 0)
-        while len(seen) > KEPT:
-            self._total[name] += seen.pop(next(iter(seen)))
-        state.rows = self._total[name] + sum(seen.values())
         return state
 
     def _ask_lag(self) -> None:
-        group = self._run.wanted.pipeline.name
         while not self._ends.is_set():
             with suppress(Exception), open_admin(self._run.wanted.bootstrap) as admin:
                 while not self._ends.wait(LAG_EVERY_S):
-                    found = admin.describe_group(group)
-                    self._lag = (found.lag_records, found.lag_seconds)
+                    groups = self._run.context.groups()
+                    self._lag = lag_of({name: _described(admin, name) for name in groups}, groups)
             self._ends.wait(LAG_EVERY_S)
 
     def _read_back(self) -> None:
@@ -154,6 +163,33 @@ class Watch:
             self.recent.append(record)
             if self.on_result is not None:
                 self.on_result(record)
+
+
+def _described(admin: Admin, group: str) -> GroupDescription | None:
+    """None for a group that has not committed anything yet."""
+    try:
+        return admin.describe_group(group)
+    except UnknownGroup:
+        return None
+
+
+def lag_of(
+    found: Mapping[str, GroupDescription | None], groups: Mapping[str, set[str]]
+) -> tuple[int | None, float | None]:
+    """Records and seconds behind. Of a partition that several queries read, the slowest counts; a topic that the group
+    read in an earlier run and this one does not, is left out."""
+    records: dict[tuple[str, int], int] = {}
+    seconds: list[float] = []
+    for group, topics in groups.items():
+        description = found[group]
+        for each in () if description is None else description.partitions:
+            if each.topic not in topics or each.lag_records is None:
+                continue
+            place = (each.topic, each.partition)
+            records[place] = max(each.lag_records, records.get(place, 0))
+            if each.lag_seconds is not None:
+                seconds.append(each.lag_seconds)
+    return (sum(records.values()) if records else None), max(seconds, default=None)
 
 
 def _progress(query: Any) -> list[dict[str, Any]]:

@@ -49,10 +49,10 @@ class Join(StatefulProcessor):
 def both(trades: DataFrame, quotes: DataFrame) -> DataFrame:
     """Trades and quotes that count, in the same columns; a quote has no id."""
     nothing = f.lit(None)
-    one = trades.where(lateness.in_time(ALLOWED_MS)).select(
+    one = lateness.counting(trades, ALLOWED_MS, "trades").select(
         "symbol", _millis(), "id", nothing.cast("bigint").alias("seq"), _ticks("price", "first"), _whole("size")
     )
-    other = quotes.where(lateness.in_time(ALLOWED_MS)).select(
+    other = lateness.counting(quotes, ALLOWED_MS, "quotes").select(
         "symbol", _millis(), nothing.cast("string").alias("id"), "seq", _ticks("bid", "first"), _ticks("ask", "second")
     )
     return one.unionByName(other)

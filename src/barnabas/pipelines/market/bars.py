@@ -13,7 +13,7 @@ COLUMNS = ("symbol", "bar", "open", "high", "low", "close", "volume", "trades", 
 
 def counted(trades: DataFrame) -> DataFrame:
     """The trades that count, each once."""
-    kept = trades.where(lateness.in_time(ALLOWED_MS))
+    kept = lateness.counting(trades, ALLOWED_MS, "trades")
     if kept.isStreaming:
         kept = lateness.watermarked(kept, ALLOWED_MS)
     return lateness.once_each(kept)

@@ -19,7 +19,7 @@ SCHEMA = """id STRING NOT NULL, service STRING NOT NULL, path STRING, time TIMES
 
 def counted(requests: DataFrame, allowed_ms: int = ALLOWED_MS) -> DataFrame:
     """The requests that count, each once, with their latency rounded."""
-    kept = requests.where(lateness.in_time(allowed_ms))
+    kept = lateness.counting(requests, allowed_ms, "requests")
     if kept.isStreaming:
         kept = lateness.watermarked(kept, allowed_ms)
     return lateness.once_each(kept).withColumn("latency", rounded("latency_us"))
