@@ -16,6 +16,7 @@ from pyspark.sql.types import BinaryType
 
 from barnabas import Admin
 from barnabas.client.partitioners import partition_for_key
+from barnabas.pipelines import PipelineError, exactly_once
 from barnabas.testing import RunningNode
 from tests.spark.test_sink_killed import open_transactions_at, open_transactions_now
 from tests.transactions.readers import records
@@ -61,6 +62,22 @@ def test_every_column_and_several_topics(spark: Any, topic: Topic) -> None:
             assert row.partition == 1
         elif number % 3:
             assert row.partition == partition_for_key(str(number).encode(), 3 if number % 2 == 0 else 2)
+
+
+def test_a_batch_without_a_mode_is_appended_and_overwrite_is_refused(spark: Any, topic: Topic) -> None:
+    """As with the connector, whose standard example has no mode."""
+    name = topic()
+    frame = spark.range(3).selectExpr("cast(id as string) value")
+    for _ in range(2):
+        frame.write.format("barnabas").option("topic", name).save()
+    frame.write.save(format="barnabas", topic=name)
+    assert len(read(spark, name)) == 9
+    for writer in (
+        frame.write.format("barnabas").mode("overwrite"),
+        frame.write.mode("overwrite").format("barnabas"),
+    ):
+        with pytest.raises(PySparkException, match="a topic is only appended to"):
+            writer.option("topic", name).save()
 
 
 @pytest.mark.parametrize("compression", ["gzip", "zstd"])
@@ -154,6 +171,38 @@ def test_a_stream_is_exactly_once_by_itself(spark: Any, topic: Topic, node: Runn
     assert Counter(bytes(row.value) for row in read(spark, sink)) == expected
     assert len(records(node.bootstrap, sink, level="read_uncommitted", partitions=3)) == before, "not even tried"
     assert open_transactions_at(node.bootstrap) == []
+
+
+def test_an_aggregation_in_update_mode_is_exactly_once(
+    quick_spark: Any, topic: Topic, node: RunningNode, tmp_path: Path
+) -> None:
+    source, sink = topic(), topic()
+    checkpoint = tmp_path / "checkpoint"
+    write(quick_spark.range(0, 100, 1, 1).selectExpr("cast(id % 3 as string) value"), topic=source)
+
+    def count() -> Any:
+        lines = quick_spark.readStream.format("barnabas").option("subscribe", source)
+        lines = lines.option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", 60).load()
+        totals = lines.groupBy("value").count().selectExpr("value key", "cast(count as string) value")
+        query = (
+            totals.writeStream.outputMode("update")
+            .foreachBatch(lambda rows, number: exactly_once(rows, sink))
+            .option("checkpointLocation", str(checkpoint))
+            .trigger(availableNow=True)
+            .start()
+        )
+        assert query.awaitTermination(300)
+        return query
+
+    count()
+    told = [(bytes(row.key), bytes(row.value)) for row in read(quick_spark, sink)]
+    assert len(told) == 6 and dict(told) == {b"0": b"34", b"1": b"33", b"2": b"33"}
+    (checkpoint / "commits" / "1").unlink()  # as if the driver had died before it was noted
+    (checkpoint / "commits" / ".1.crc").unlink(missing_ok=True)
+    assert count().recentProgress[0]["batchId"] == 1, "it was repeated"
+    assert [(bytes(row.key), bytes(row.value)) for row in read(quick_spark, sink)] == told
+    with pytest.raises(PipelineError, match="belongs inside foreachBatch"):
+        exactly_once(quick_spark.range(1).selectExpr("cast(id as string) value"), sink)
 
 
 def test_a_stream_may_be_at_least_once(spark: Any, topic: Topic, node: RunningNode, tmp_path: Path) -> None:

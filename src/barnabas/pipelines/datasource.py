@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pyspark.sql.datasource import (
@@ -12,7 +13,7 @@ from pyspark.sql.datasource import (
     DataSourceWriter,
 )
 
-from barnabas.pipelines.errors import PipelineError
+from barnabas.pipelines.errors import PipelineError, reason_first
 from barnabas.pipelines.source.options import include_headers, parse_options
 from barnabas.pipelines.source.values.settings import parse_value_options
 
@@ -22,12 +23,15 @@ class BarnabasDataSource(DataSource):
     def name(cls) -> str:
         return "barnabas"
 
+    @reason_first
     def schema(self) -> Any:
         from barnabas.pipelines.source.columns import schema_of
 
+        _refuse_table(self.options)
         options = {name.lower(): str(value) for name, value in self.options.items()}
         return schema_of(include_headers(options), parse_value_options(options))
 
+    @reason_first
     def reader(self, schema: Any) -> DataSourceReader:
         from barnabas.pipelines.source.batch import BarnabasBatchReader
         from barnabas.pipelines.source.columns import check_wanted
@@ -36,6 +40,7 @@ class BarnabasDataSource(DataSource):
         check_wanted(schema, options)
         return BarnabasBatchReader(options, schema)
 
+    @reason_first
     def streamReader(self, schema: Any) -> DataSourceStreamReader:
         from barnabas.pipelines.source.columns import check_wanted
         from barnabas.pipelines.source.stream import BarnabasStreamReader
@@ -44,16 +49,28 @@ class BarnabasDataSource(DataSource):
         check_wanted(schema, options)
         return BarnabasStreamReader(options, schema)
 
+    @reason_first
     def writer(self, schema: Any, overwrite: bool) -> DataSourceWriter:
         from barnabas.pipelines.sink.writer import BarnabasBatchWriter
 
         _refuse_overwrite(overwrite)
         return BarnabasBatchWriter(self.options, schema)
 
+    @reason_first
     def streamWriter(self, schema: Any, overwrite: bool) -> DataSourceStreamWriter:
         from barnabas.pipelines.sink.writer import BarnabasStreamWriter
 
         return BarnabasStreamWriter(self.options, schema)
+
+
+def _refuse_table(options: Mapping[str, str]) -> None:
+    """Spark keeps the OPTIONS of a table and gives them to a Python source when the table is made, and never again:
+    every later read would have none. Its catalog also passes `provider`, which tells that this is such a table."""
+    if "provider" in options and any(name.startswith("option.") for name in options):
+        raise PipelineError(
+            "Spark does not hand the OPTIONS of a table to a Python source: CREATE TEMPORARY VIEW name USING barnabas"
+            " OPTIONS (...) keeps them"
+        )
 
 
 def _refuse_overwrite(overwrite: bool) -> None:

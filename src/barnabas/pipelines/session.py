@@ -21,6 +21,7 @@ from typing import Any
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.java import find_java
 from barnabas.pipelines.jvm import LOG_LEVEL, hush_loggers, hush_the_end, start_jvm
+from barnabas.pipelines.write_mode import append_by_default
 
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 APP_VARIABLE = "BARNABAS_SPARK_APP"  # what a query without a group of its own is called: source/options.py
@@ -80,6 +81,7 @@ def register(spark: Any) -> Any:
     """Make `format("barnabas")` known to a session that somebody else made."""
     from barnabas.pipelines.datasource import BarnabasDataSource
 
+    append_by_default()
     spark.conf.set(PUSHDOWN, "true")
     spark.dataSource.register(BarnabasDataSource)
     return spark

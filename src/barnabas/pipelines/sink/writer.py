@@ -15,7 +15,7 @@ from typing import Any
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
-from barnabas.pipelines.errors import PipelineError
+from barnabas.pipelines.errors import PipelineError, reason_first
 from barnabas.pipelines.sink.columns import check_schema
 from barnabas.pipelines.sink.ledger import Ledger
 from barnabas.pipelines.sink.options import SinkOptions, parse_options
@@ -41,16 +41,19 @@ class BarnabasStreamWriter(DataSourceStreamArrowWriter):
         self._checkpoint = str(options.get("checkpointLocation"))
         check_schema(schema, self._options.topic)
 
+    @reason_first
     def write(self, iterator: Iterator[Any]) -> TaskCommit:
         identity = stream_identity(TaskContext.get()) if self._options.exactly_once else None
         return write_rows(self._options, identity, iterator)
 
+    @reason_first
     def commit(self, messages: Messages, batchId: int) -> None:
         identity, prepared = _told(messages)
         if identity is not None:
             _last_seen[self._options, self._checkpoint] = identity
             _settlement(self._options, identity.query).commit(identity.run, batchId, prepared)
 
+    @reason_first
     def abort(self, messages: Messages, batchId: int) -> None:
         identity, prepared = _told(messages)
         identity = identity or _last_seen.get((self._options, self._checkpoint))
@@ -69,9 +72,11 @@ class BarnabasBatchWriter(DataSourceArrowWriter):
             run, named = uuid.uuid4().hex, self._options.query_id is not None
             self._identity = Identity(self._options.query_id or run, run, self._options.batch_id, decided_before=named)
 
+    @reason_first
     def write(self, iterator: Iterator[Any]) -> TaskCommit:
         return write_rows(self._options, self._identity, iterator)
 
+    @reason_first
     def commit(self, messages: Messages) -> None:
         identity, prepared = _told(messages)
         if identity is None:
@@ -81,6 +86,7 @@ class BarnabasBatchWriter(DataSourceArrowWriter):
             return
         commit_unnamed(Transactions(process().cluster(self._options)), prepared)
 
+    @reason_first
     def abort(self, messages: Messages) -> None:
         _, prepared = _told(messages)
         mine = self._identity

@@ -7,6 +7,7 @@ from typing import Any
 
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
+from barnabas.pipelines.errors import reason_first
 from barnabas.pipelines.source.bounds import LATEST
 from barnabas.pipelines.source.cluster import Cluster
 from barnabas.pipelines.source.filters import Test, accept, earliest_ms, narrow, row_tests
@@ -21,6 +22,7 @@ class BarnabasBatchReader(DataSourceReader):
         self.schema = schema
         self.tests: list[Test] = []
 
+    @reason_first
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         for each in filters:
             test = accept(each)
@@ -29,6 +31,7 @@ class BarnabasBatchReader(DataSourceReader):
             else:
                 self.tests.append(test)
 
+    @reason_first
     def partitions(self) -> Sequence[InputPartition]:
         options = self.options
         cluster = Cluster(options)
@@ -39,6 +42,7 @@ class BarnabasBatchReader(DataSourceReader):
         splits = split_ranges(ranges, options.cores, options.min_partitions, options.max_records_per_partition)
         return [InputPartition(split) for split in splits]
 
+    @reason_first
     def read(self, partition: InputPartition) -> Iterator[Any]:
         if partition.value is None:  # what Spark makes of no splits at all
             return iter(())

@@ -25,6 +25,7 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from barnabas.client.errors import BarnabasError
+from barnabas.pipelines.errors import reason_first
 from barnabas.pipelines.source.admission import Patience, at_most, waiting
 from barnabas.pipelines.source.bounds import LATEST, Offsets, offsets_from_json, offsets_to_json
 from barnabas.pipelines.source.cluster import Cluster
@@ -61,12 +62,14 @@ class BarnabasStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     # --- offsets -----------------------------------------------------------------------------------------------------
 
+    @reason_first
     def initialOffset(self) -> dict[str, Any]:
         places = self.cluster.partitions()
         without_match = LATEST if self.options.start_at_latest_without_match else None
         found = self.cluster.resolve(self.options.starting, places, "startingOffsets", without_match=without_match)
         return offsets_to_json(found)
 
+    @reason_first
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         begun = offsets_from_json(start)
         self._done_with(begun)
@@ -89,12 +92,14 @@ class BarnabasStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return ReadMinRows(self.options.min_offsets)
         return ReadAllAvailable()
 
+    @reason_first
     def reportLatestOffset(self) -> dict[str, Any] | None:
         """The true end, also while a query works its way to the end of an older day."""
         if self._target is not None:
             self._seen = self.cluster.latest(self._target)
         return offsets_to_json(self._seen) if self._seen else None
 
+    @reason_first
     def prepareForTriggerAvailableNow(self) -> None:
         self._target = self._latest({})
 
@@ -114,6 +119,7 @@ class BarnabasStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     # --- work --------------------------------------------------------------------------------------------------------
 
+    @reason_first
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         options = self.options
         ends = offsets_from_json(end)
@@ -133,10 +139,12 @@ class BarnabasStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return [InputPartition((split,)) for split in splits]
         return [InputPartition(bundle) for bundle in bundled(splits, options.max_partitions)]
 
+    @reason_first
     def read(self, partition: InputPartition) -> Iterator[Any]:
         for split in partition.value:
             yield from read_split(split, self.options, self.schema)
 
+    @reason_first
     def commit(self, end: dict[str, Any]) -> None:
         self._done_with(offsets_from_json(end))
 
