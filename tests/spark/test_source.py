@@ -181,9 +181,33 @@ def test_deleted_records_are_an_error_or_skipped(spark: Any, node: RunningNode, 
     ("options", "told"),
     [
         ({"subscribe": "nowhere"}, "there is no topic nowhere at"),
-        ({"subscribe": "mixed", "startingOffset": "latest"}, "did you mean startingOffsets?"),
+        ({"subscribe": "mixed", "startingOffset": "latest"}, "did you mean startingOffsets"),
     ],
 )
 def test_mistakes_are_told_in_a_line(spark: Any, mixed: str, options: dict[str, str], told: str) -> None:
-    with pytest.raises(Exception, match=told):
+    """And it is the first line that Spark shows."""
+    with pytest.raises(Exception, match=told) as refused:
         read(spark, **options).count()
+    assert told in str(refused.value).strip().splitlines()[0]
+
+
+def test_offsets_beyond_the_end_are_lost_data(spark: Any, node: RunningNode, topic: Topic) -> None:
+    """Known when the query is planned: nothing is read and nothing waited for."""
+    name = topic(partitions=2)
+    with Producer(node.bootstrap) as producer:
+        for number in range(10):
+            producer.send(name, value=str(number), partition=number % 2)
+    beyond, within = f'{{"{name}": {{"0": 99, "1": 0}}}}', f'{{"{name}": {{"0": 5, "1": 5}}}}'
+    for option in ("startingOffsets", "endingOffsets"):
+        with pytest.raises(Exception, match=f"data was lost: {option} names offset 99 of {name}-0, which ends at 5"):
+            read(spark, subscribe=name, **{option: beyond}).count()
+    assert read(spark, subscribe=name, failOnDataLoss="false", startingOffsets=beyond).count() == 5
+    assert read(spark, subscribe=name, endingOffsets=within).count() == 10
+
+
+def test_a_table_keeps_no_options_and_a_view_does(spark: Any, mixed: str) -> None:
+    with pytest.raises(Exception, match="CREATE TEMPORARY VIEW") as refused:
+        spark.sql(f"CREATE TABLE lost USING barnabas OPTIONS (subscribe '{mixed}')")
+    assert "CREATE TEMPORARY VIEW" in str(refused.value).strip().splitlines()[0]
+    spark.sql(f"CREATE TEMPORARY VIEW kept USING barnabas OPTIONS (subscribe '{mixed}')")
+    assert spark.table("kept").count() == read(spark, subscribe=mixed).count()

@@ -21,6 +21,7 @@ from barnabas.client.errors import BarnabasError, NotAllowed, UnknownTopic, tran
 from barnabas.client.rdkafka_admin import OffsetSpec
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.source.bounds import EARLIEST, LATEST, Bound, Offsets, Place
+from barnabas.pipelines.source.loss import lost
 from barnabas.pipelines.source.options import SourceOptions
 from barnabas.pipelines.source.security import librdkafka_settings_of
 
@@ -90,7 +91,8 @@ class Cluster:
     def resolve(self, bound: Bound, places: list[Place], option: str, *, without_match: int | None) -> Offsets:
         """`bound` as an offset for each of `places`; -1 and -2 are looked up.
 
-        `without_match` is what stands for a time after the last record: LATEST, or None for an error.
+        `without_match` is what stands for a time after the last record: LATEST, or None for an error. An offset after
+        the end is lost data, as in the connector; a query that goes on without (failOnDataLoss) takes the end.
         """
         if bound.word is not None:
             wanted = dict.fromkeys(places, bound.word)
@@ -98,10 +100,21 @@ class Cluster:
             wanted = self._resolve_times(bound, places, option, without_match)
         else:
             wanted = _exactly(bound.offsets, places, option)
-        found = {place: offset for place, offset in wanted.items() if offset >= 0}
+        found = self._not_beyond_the_end({p: offset for p, offset in wanted.items() if offset >= 0}, bound, option)
         found |= self.earliest([place for place, offset in wanted.items() if offset == EARLIEST])
         found |= self.latest([place for place, offset in wanted.items() if offset == LATEST])
         return found
+
+    def _not_beyond_the_end(self, offsets: Offsets, bound: Bound, option: str) -> Offsets:
+        if not bound.offsets or not offsets:
+            return offsets
+        ends = self.latest(offsets)
+        for (topic, part), offset in offsets.items():
+            end = ends[topic, part]
+            if offset > end:
+                visible = " for a reader of committed records" if self.options.read_committed else ""
+                lost(f"{option} names offset {offset} of {topic}-{part}, which ends at {end}{visible}", self.options)
+        return {place: min(offset, ends[place]) for place, offset in offsets.items()}
 
     def _resolve_times(self, bound: Bound, places: list[Place], option: str, without_match: int | None) -> Offsets:
         if bound.timestamp is not None:
