@@ -76,6 +76,19 @@ def test_each_record_is_in_the_table_once_though_the_driver_dies_at_the_worst_mo
     assert on_disk == {each.path for each in table.files()}
 
 
+def test_a_second_topic_in_the_same_folder_has_its_own_checkpoint(quick_spark: Any, node: RunningNode, tmp_path: Path):
+    """Offsets of the first would be taken for its own, and the query would say that data was lost."""
+    first, second = (Stage(PIPELINE, quick_spark, node.bootstrap, tmp_path, partitions=1) for _ in range(2))
+    records = list(islice(generator.generate(3, BEGIN, 100), 40))
+    for stage, some in ((first, records), (second, records[:10])):
+        stage.write(some)
+        stage.now()
+    first.write(records[:5])
+    first.now()
+    for stage, count in ((first, 45), (second, 10)):
+        assert sum(table_of(stage.context()).taken_in(stage.topics[generator.TOPIC]).values()) == count
+
+
 def test_a_range_loaded_again_changes_and_nothing_else(quick_spark: Any, node: RunningNode, tmp_path: Path):
     stage = Stage(PIPELINE, quick_spark, node.bootstrap, tmp_path, partitions=2)
     records = list(islice(generator.generate(4, BEGIN, 100), 900))

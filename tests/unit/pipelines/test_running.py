@@ -106,3 +106,25 @@ def test_few_cores_are_spared(
         monkeypatch.delenv(name, raising=False)
     asked: Any = SimpleNamespace(master=master, now=now, conf=conf)
     assert spark_start.for_few_cores(asked) == wanted
+
+
+@pytest.mark.parametrize(
+    ("conf", "executors", "parallelism", "cores"),
+    [
+        ({"spark.cores.max": "6"}, 0, 2, 6),
+        ({"spark.executor.instances": "3", "spark.executor.cores": "4"}, 0, 2, 12),
+        ({}, 2, 5, 5),
+        ({}, 0, 2, spark_start.UNKNOWN_CORES),
+    ],
+)
+def test_a_cluster_has_as_many_shuffle_partitions_as_cores(
+    monkeypatch: pytest.MonkeyPatch, conf: dict[str, str], executors: int, parallelism: int, cores: int
+) -> None:
+    """Spark's 200 make a micro-batch take a minute."""
+    monkeypatch.setattr(spark_start, "SETTLE_S", 0.0)
+    monkeypatch.setattr(spark_start, "POLL_S", 0.0)
+    status = SimpleNamespace(getExecutorMemoryStatus=lambda: SimpleNamespace(size=lambda: executors + 1))
+    context = SimpleNamespace(
+        getConf=lambda: conf, defaultParallelism=parallelism, _jsc=SimpleNamespace(sc=lambda: status)
+    )
+    assert spark_start.cluster_cores(context, wait_s=0.01) == cores

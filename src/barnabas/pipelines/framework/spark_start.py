@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from barnabas.pipelines.framework.running import Wanted
 
 FEW_CORES = 4
+SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+EXECUTORS_WITHIN_S, SETTLE_S, POLL_S = 10.0, 1.0, 0.1
+UNKNOWN_CORES = 8  # when no executor has come in time
 
 SPARK_CONF = {
     "spark.ui.enabled": "false",
@@ -68,6 +72,7 @@ def start(wanted: Wanted, log: Path) -> tuple[Any, bool]:
             )
         if ours:
             write_no_checksums(made)
+            set_shuffle_partitions(made, wanted)
         return made, ours
     except PipelineError:
         raise
@@ -89,6 +94,32 @@ def for_few_cores(wanted: Wanted) -> dict[str, str]:
     if wanted.now:
         conf["spark.sql.shuffle.partitions"] = str(max(1, cores // 2))
     return conf
+
+
+def set_shuffle_partitions(spark: Any, wanted: Wanted) -> None:
+    """On a cluster as many as it has cores, in place of Spark's 200: each costs a task and a state store with every
+    micro-batch. A query keeps the number of its first start in its checkpoint."""
+    if local_cores(wanted.master) is not None or SHUFFLE_PARTITIONS in wanted.conf:
+        return
+    spark.conf.set(SHUFFLE_PARTITIONS, str(cluster_cores(spark.sparkContext)))
+
+
+def cluster_cores(context: Any, wait_s: float = EXECUTORS_WITHIN_S) -> int:
+    """What the settings say the application gets, else the cores of the executors that have come after a moment."""
+    conf = context.getConf()
+    told = conf.get("spark.cores.max") or ""
+    if told.isdigit():
+        return max(1, int(told))
+    executors, each = conf.get("spark.executor.instances") or "", conf.get("spark.executor.cores") or "1"
+    if executors.isdigit() and each.isdigit():
+        return max(1, int(executors) * int(each))
+    deadline = time.monotonic() + wait_s
+    while time.monotonic() < deadline:
+        if context._jsc.sc().getExecutorMemoryStatus().size() > 1:  # the driver itself is one
+            time.sleep(SETTLE_S)  # executors of several workers come one after the other
+            return max(1, int(context.defaultParallelism))
+        time.sleep(POLL_S)
+    return UNKNOWN_CORES
 
 
 @contextmanager

@@ -42,7 +42,8 @@ class Lake(Pipeline):
     def now(self, context: RunContext) -> None:
         from barnabas.pipelines.lake.now import Intake
 
-        query, topic, table = "intake", context.topic(generator.TOPIC), table_of(context)
+        topic, table = context.topic(generator.TOPIC), table_of(context)
+        query = f"intake.{topic}"  # a checkpoint for each topic: offsets of one mean nothing to another
         refuse_another_log(table, topic, bounds(context, topic))
         records = context.raw_stream(generator.TOPIC, includeHeaders="true")
         shape = shape_of(context)
