@@ -226,8 +226,11 @@ def _summary(run: Run, watch: Watch, fed: list[int], seconds: float) -> None:
     say(
         f"{paint(run.wanted.pipeline.name, 'bold')} --now ran {human.duration(round(seconds, 1))}: "
         f"{human.plural(rows, 'row')} in {human.plural(batches, 'batch', 'batches')}, "
-        f"{human.plural(watch.results, 'result')}, {human.plural(watch.bad, 'dead letter')}"
+        f"{human.plural(watch.results, 'result')}, {human.plural(watch.bad, 'dead letter')}, "
+        f"{human.plural(snapshot.late, 'late row')} left out"
     )
+    if rows and not watch.results and run.wanted.pipeline.writes:
+        say(paint("no result yet: a window or a join tells its results when the watermark has passed them", "yellow"))
     told = [f"Spark's own start {human.duration(round(run.spark_s, 1))}"]
     if watch.first_result_s is not None:
         told.append(f"first result {human.duration(round(watch.first_result_s, 1))} after it")

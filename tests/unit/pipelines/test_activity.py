@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.pipelines.activity import answer, digest, report
+from barnabas.pipelines.activity import answer, charts, digest, report
 from barnabas.pipelines.activity.charts import nice_top, smooth
 from barnabas.pipelines.activity.generator import JOBS, SEARCHES, VIEWS, Activity, hour_shape
 from barnabas.pipelines.activity.insights import Insights
@@ -290,3 +290,14 @@ def test_no_mail_server_is_one_line_and_nothing_is_lost(tmp_path: Path):
     assert (tmp_path / "a.eml").exists()
     with pytest.raises(PipelineError, match="is not host:port"):
         digest.send(tmp_path, "host:port")
+
+
+def test_few_steps_are_drawn_as_bars_and_a_fill_ends_at_its_curve():
+    """A curve through one hour of data would show values that nobody counted."""
+    ticks = [str(hour) for hour in range(24)]
+    one_hour = [0.0] * 23 + [5.0]
+    assert "C" not in charts.area("a day", ticks, [("views", "main", one_hour)]).replace("aria", "")
+    whole = charts.area("a day", ticks, [("views", "main", [1.0, 5.0] * 12), ("jobs", "warm", [2.0, 1.0] * 12)])
+    fills = [path for path in whole.split("<path ") if "fill-opacity" in path]
+    assert len(fills) == 2
+    assert all(path.count("C") == 2 * 23 for path in fills)  # the upper edge, and the lower one back

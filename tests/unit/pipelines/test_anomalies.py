@@ -117,3 +117,11 @@ def test_the_best_threshold_is_the_quietest_of_the_best():
 def test_thresholds_that_are_none_are_refused_in_one_line(text: str):
     with pytest.raises(PipelineError, match="must be numbers above 0"):
         later.thresholds_of(text)
+
+
+def test_a_back_test_without_incidents_or_alerts_says_that_it_says_nothing():
+    without = [answer.Tried(threshold, 0, 0, 0, 0) for threshold in (3.0, 5.0)]
+    assert "precision and recall say nothing" in later.lines(without, 5.0)[-1]
+    assert "0.000" not in later.report(without, 5.0, 0)
+    quiet = [answer.Tried(threshold, 0, 0, 2, 0) for threshold in (3.0, 5.0)]
+    assert "no threshold gave an alert" in later.lines(quiet, 5.0)[-1]

@@ -11,6 +11,7 @@ from barnabas.pipelines.common.lateness import counts
 from barnabas.pipelines.framework.records import Record
 from barnabas.pipelines.market import answer, generator
 from barnabas.pipelines.market.answer import Quoted, Trade, ticks
+from barnabas.pipelines.market.later import Comparison, report
 from barnabas.pipelines.market.schema import ALLOWED_MS
 from barnabas.pipelines.market.tape import BEHIND_MS, HOLD_MS, Tape, told
 
@@ -152,3 +153,11 @@ def test_the_generator_repeats_itself_and_trades_at_its_quotes():
     found = answer.quoted(first)
     at_the_quote = sum(each.quote is not None and each.quote[0] <= each.trade.price <= each.quote[1] for each in found)
     assert at_the_quote / len(found) > 0.95
+
+
+def test_nothing_compared_is_not_called_agreement():
+    nothing = Comparison("bars", 0, 0, 0, 0, 4, ())
+    assert nothing.line().startswith("bars: nothing to compare yet, 4 still open") and "3 minutes" in nothing.line()
+    assert "nothing to compare yet" in report([nothing])
+    assert Comparison("bars", 2, 0, 0, 0, 0, ()).line().startswith("bars: all agree: 2 equal")
+    assert "DO NOT AGREE" in Comparison("bars", 0, 1, 0, 0, 0, ()).line()

@@ -5,7 +5,7 @@ from itertools import islice
 
 from barnabas.pipelines.common.disorder import iso, millis
 from barnabas.pipelines.framework.records import Record
-from barnabas.pipelines.metrics import answer, generator, later
+from barnabas.pipelines.metrics import PIPELINE, answer, generator, later
 from barnabas.pipelines.metrics.levels import Promise, levels
 
 BEGIN = 1_790_000_000_000
@@ -88,3 +88,8 @@ def test_the_page_needs_nothing_from_elsewhere_and_trusts_no_name():
 
 def test_a_day_without_requests_is_a_page_too():
     assert "no requests in this time" in later.report([], [], Promise(), 0)
+
+
+def test_a_latency_is_told_with_one_decimal():
+    value = {"service": "search", "rate": 1.5, "error_share": 0.0, "p95": 21.043199999999967}
+    assert PIPELINE.tell("service-metrics", value).endswith("p95 21.0 ms")

@@ -11,6 +11,7 @@ from html import escape
 from itertools import pairwise
 
 WIDTH = 920
+ENOUGH_FOR_A_CURVE = 4  # steps with a value
 
 
 def svg(width: float, height: float, label: str, body: str) -> str:
@@ -49,12 +50,11 @@ def area(
 
     body = _grid(left, top, wide, high, most)
     base = [0.0] * count
+    as_curve = sum(value > 0 for value in sums) >= ENOUGH_FOR_A_CURVE
     for _, colour, values in layers:
         upper = [low + value for low, value in zip(base, values, strict=True)]
-        line = smooth([at(index, value) for index, value in enumerate(upper)])
-        back = " ".join(f"L{x:.1f},{y:.1f}" for x, y in (at(index, base[index]) for index in reversed(range(count))))
-        body += f'<path d="{line} {back} Z" fill="var(--{colour})" fill-opacity=".28"/>'
-        body += f'<path d="{line}" fill="none" stroke="var(--{colour})" stroke-width="2"/>'
+        below, above = ([at(index, value) for index, value in enumerate(edge)] for edge in (base, upper))
+        body += _curve(below, above, colour) if as_curve else _columns(below, above, colour, min(step, wide) * 0.6)
         base = upper
     every = max(1, -(-count // 12))
     for index in range(0, count, every):
@@ -67,6 +67,27 @@ def area(
             f"<title>{escape(ticks[index])}: {escape(told)}</title></rect>"
         )
     return svg(WIDTH, height, label, body)
+
+
+def _curve(lower: Sequence[tuple[float, float]], upper: Sequence[tuple[float, float]], colour: str) -> str:
+    """A layer between two curves."""
+    line, back = smooth(upper), smooth(list(reversed(lower)))
+    return (
+        f'<path d="{line} L{back.removeprefix("M")} Z" fill="var(--{colour})" fill-opacity=".28"/>'
+        f'<path d="{line}" fill="none" stroke="var(--{colour})" stroke-width="2"/>'
+    )
+
+
+def _columns(
+    lower: Sequence[tuple[float, float]], upper: Sequence[tuple[float, float]], colour: str, width: float
+) -> str:
+    """The same as bars, where a curve would show values between steps that nobody counted."""
+    return "".join(
+        f'<rect x="{x - width / 2:.1f}" y="{y:.1f}" width="{width:.1f}" height="{base - y:.1f}" '
+        f'fill="var(--{colour})" fill-opacity=".55"/>'
+        for (_, base), (x, y) in zip(lower, upper, strict=True)
+        if base > y
+    )
 
 
 def smooth(points: Sequence[tuple[float, float]]) -> str:

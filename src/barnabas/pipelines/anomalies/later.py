@@ -35,7 +35,14 @@ def lines(tried: Sequence[Tried], live: float) -> list[str]:
         for each in tried
     ]
     chosen = best(tried)
-    if chosen is not None:
+    if chosen is None:
+        told.append(
+            "no incident in this range, so precision and recall say nothing: take a longer one (--from), or let"
+            " --now --generate run for ten minutes first"
+        )
+    elif not any(each.alerts for each in tried):
+        told.append("no threshold gave an alert: the range is too short for a baseline, or the thresholds too high")
+    else:
         told.append(f"best balance at {chosen.threshold:g}; the stream runs with {live:g}")
     return told
 
@@ -47,10 +54,10 @@ def report(tried: Sequence[Tried], live: float, too_late: int) -> str:
             page.good_or_bad(f"{each.threshold:g} (best)", True) if each is chosen else f"{each.threshold:g}",
             f"{each.alerts:,}",
             f"{each.true_alerts:,}",
-            f"{each.precision:.1%}",
+            f"{each.precision:.1%}" if each.alerts else "-",
             f"{each.incidents_seen} of {each.incidents}",
-            f"{each.recall:.1%}",
-            f"{each.balance:.3f}",
+            f"{each.recall:.1%}" if each.incidents else "-",
+            f"{each.balance:.3f}" if each.alerts and each.incidents else "-",
         ]
         for each in tried
     ]

@@ -16,6 +16,7 @@ from pyspark.sql import functions as f
 from barnabas.pipelines.common import page
 
 SHOWN = 20
+ENOUGH_MINUTES = 3  # a bar of a minute, the half minute in which a late trade may amend it, and the start
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,17 @@ class Comparison:
     def agrees(self) -> bool:
         return not (self.different or self.missing or self.unknown)
 
+    @property
+    def is_empty(self) -> bool:
+        """Nothing was judged, so nothing can be said."""
+        return self.agrees and not self.equal
+
     def line(self) -> str:
+        if self.is_empty:
+            return (
+                f"{self.what}: nothing to compare yet, {self.still_open:,} still open: a late report may change them."
+                f" Let --now run for {ENOUGH_MINUTES} minutes first"
+            )
         verdict = "all agree" if self.agrees else "THEY DO NOT AGREE"
         return (
             f"{self.what}: {verdict}: {self.equal:,} equal, {self.different:,} different, "
@@ -82,7 +93,9 @@ def report(comparisons: Sequence[Comparison]) -> str:
         [
             each.what,
             *[f"{count:,}" for count in (each.equal, each.different, each.missing, each.unknown, each.still_open)],
-            page.good_or_bad("agrees" if each.agrees else "does not agree", each.agrees),
+            "nothing to compare yet"
+            if each.is_empty
+            else page.good_or_bad("agrees" if each.agrees else "does not agree", each.agrees),
         ]
         for each in comparisons
     ]

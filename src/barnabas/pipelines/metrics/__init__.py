@@ -67,7 +67,9 @@ class Metrics(Pipeline):
     def tell(self, topic: str, value: Mapping[str, object]) -> str:
         share = value.get("error_share")
         errors = f"{share:.1%}" if isinstance(share, float) else "-"
-        return f"{value.get('service')} {value.get('rate')}/s, errors {errors}, p95 {value.get('p95')} ms"
+        p95 = value.get("p95")
+        latency = f"{p95:,.1f} ms" if isinstance(p95, int | float) else "-"
+        return f"{value.get('service')} {value.get('rate')}/s, errors {errors}, p95 {latency}"
 
 
 PIPELINE = Metrics()
