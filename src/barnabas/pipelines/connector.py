@@ -15,6 +15,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -69,6 +70,7 @@ def _fetch(spark_version: str, pyspark_home: Path, folder: Path) -> None:
     java = find_java() / "bin" / "java"
     folder.parent.mkdir(parents=True, exist_ok=True)
     wanted = candidates(spark_version)
+    _say("fetching Spark's Kafka connector, about 10 MB; this is done once ...")
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix="fetching-") as place:
         work = Path(place)
         while True:
@@ -82,11 +84,17 @@ def _fetch(spark_version: str, pyspark_home: Path, folder: Path) -> None:
             for name in missing:
                 wanted[name].pop(0)
             shutil.rmtree(jars, ignore_errors=True)
+        _say(f"fetched {', '.join(f'{name} {versions[0]}' for name, versions in wanted.items())} into {folder}")
         try:
             jars.rename(folder)
         except OSError:
             if not folder.is_dir():  # somebody else may have fetched them meanwhile, which is as good
                 raise
+
+
+def _say(words: str) -> None:
+    """To the person who waits; nothing of it belongs into a program's output."""
+    print(words, file=sys.stderr, flush=True)
 
 
 def _run_ivy(java: Path, ivy: Path, work: Path, wanted: dict[str, str]) -> str:

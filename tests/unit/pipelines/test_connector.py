@@ -47,7 +47,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_what_is_missing_is_asked_for_in_the_next_version(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_missing_is_asked_for_in_the_next_version(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     has = {"spark-sql-kafka-0-10_2.13": "4.2.0", "spark-token-provider-kafka-0-10_2.13": "4.1.0-preview1"}
     ivy = _Ivy({**has, "kafka-clients": "3.9.2", "commons-pool2": "2.13.1"})
     monkeypatch.setattr(connector, "_run_ivy", ivy)
@@ -55,6 +57,10 @@ def test_what_is_missing_is_asked_for_in_the_next_version(home: Path, monkeypatc
     assert len(ivy.asked) == 3
     assert len(list((home / "cache" / "spark-4.3.0").glob("*.jar"))) == 4
     assert [each.name for each in (home / "cache").iterdir()] == ["spark-4.3.0"]
+    told = capsys.readouterr()
+    assert told.out == ""
+    first, last = told.err.splitlines()
+    assert first.startswith("fetching Spark's Kafka connector") and "spark-sql-kafka-0-10_2.13 4.2.0" in last
 
 
 def test_no_network_is_one_line_and_leaves_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
