@@ -17,14 +17,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from barnabas.testing.cluster import RunningCluster, running_cluster
     from barnabas.testing.node import RunningNode, running_node
+    from barnabas.testing.pipeline import PipelineTest, pipeline_test
 
-__all__ = ["RunningCluster", "RunningNode", "running_cluster", "running_node"]
+__all__ = ["PipelineTest", "RunningCluster", "RunningNode", "pipeline_test", "running_cluster", "running_node"]
 
 
 def __getattr__(name: str) -> Any:
     """Loaded when first used: the pytest plugin in this package is imported by every pytest run of the environment."""
     if name not in __all__:
         raise AttributeError(name)
+    if name in ("PipelineTest", "pipeline_test"):
+        from barnabas.testing import pipeline
+
+        return getattr(pipeline, name)
     from barnabas.testing import cluster, node
 
     return getattr(cluster if name.lower().endswith("cluster") else node, name)
