@@ -15,6 +15,9 @@ from pyspark.errors import StreamingQueryException
 
 from barnabas.pipelines import session
 
+# Small splits would share one task. Two tasks a micro-batch make the moment between their commits.
+TASKS = 2
+
 
 def main() -> int:
     parser = argparse.ArgumentParser()
@@ -33,6 +36,7 @@ def main() -> int:
         .option("subscribe", given.source)
         .option("startingOffsets", "earliest")
         .option("maxOffsetsPerTrigger", given.per_batch)
+        .option("minPartitions", TASKS)
         .load()
         .select("key", "value")
     )
