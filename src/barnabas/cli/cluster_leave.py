@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from barnabas.cli.cluster_view import view
-from barnabas.cli.failure import Failure
+from barnabas.cli.failure import Failure, warn
 from barnabas.cli.wire_client import Cluster, refused
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import METADATA_TOPIC
@@ -38,3 +38,16 @@ def _give_back_vote(cluster: Cluster, node: int) -> None:
     )
     if removed.error_code and removed.error_code not in _NOT_THERE:
         raise refused(removed.error_code, f"take back the vote of node {node}")
+    if text := too_few_voters(sorted(set(voters) - {node})):
+        warn(text)
+
+
+def too_few_voters(left: list[int]) -> str:
+    """What to tell about a quorum of so many voters; nothing when it survives the loss of one."""
+    if len(left) >= 3:
+        return ""
+    who = f"voter, node {left[0]}" if len(left) == 1 else f"voters, nodes {' and '.join(map(str, left))}"
+    return (
+        f"the quorum has {len(left)} {who}, left: when one of them is down, nothing about the cluster can be changed. "
+        "Make another node a voter (kafka-metadata-quorum add-controller)."
+    )
