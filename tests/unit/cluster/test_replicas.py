@@ -282,6 +282,7 @@ def test_moves_that_are_refused() -> None:
     assert stage.move("t", 0, 9) is ErrorCode.INVALID_REPLICA_ASSIGNMENT
     (result,) = stage.do("alter_reassignments", [Reassignment("t", 0, [1, 2, 3])], False)
     assert result.code is ErrorCode.INVALID_REPLICATION_FACTOR
+    assert result.message == "The replication factor is changed from 2 to 3"  # Kafka's tool shows it
 
 
 # --- brokers --------------------------------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ def _one(
     if not allow_factor_change and len(target) != _factor_after(partition):
         raise KafkaError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
-            f"the partition has {_factor_after(partition)} replicas and would have {len(target)}",
+            f"The replication factor is changed from {_factor_after(partition)} to {len(target)}",
         )
     room.take([[b for b in target if b not in partition.replicas]])
     removing = tuple(b for b in partition.replicas if b not in target)
