@@ -4,7 +4,7 @@
                                                     docs/compatibility.md
     .venv/bin/python -m tests.kafka.run --short     the short slice of `make test`
     .venv/bin/python -m tests.kafka.run TopicCommandTest [METHOD-PATTERN]
-                                                    one class; whole, it writes its row of the table
+                                                    one class; its row of the table has the last run of each test
 
 Exit code 1 when a test fails that is not expected to, or passes that was expected to fail.
 """
@@ -12,6 +12,7 @@ Exit code 1 when a test fails that is not expected to, or passes that was expect
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -36,7 +37,7 @@ JAVA = ("java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 def run_class(test_class: KafkaClass, methods: str, *, whole: bool, quick: bool) -> Verdict:
     name = test_class.simple_name + ("" if whole else ".part")
-    kept, results, log = (RESULTS / f"{name}{suffix}" for suffix in (".jsonl", ".running", ".log"))
+    results, log = (RESULTS / f"{name}{suffix}" for suffix in (".running", ".log"))
     results.unlink(missing_ok=True)
     data = Path(tempfile.mkdtemp(prefix="barnabas-kafka-tests-"))
     command = [
@@ -61,10 +62,19 @@ def run_class(test_class: KafkaClass, methods: str, *, whole: bool, quick: bool)
         finally:
             end_group(process)
             shutil.rmtree(data, ignore_errors=True)
-    if code == 0 and results.exists():
-        results.replace(kept)  # a run that was broken off leaves the record of the one before
-        results = kept
-    return judge(test_class, read_runs(results), code, whole=whole)
+    runs = read_runs(results)
+    if code == 0 and runs:  # a run that was broken off leaves the record of the one before
+        record(RESULTS / f"{test_class.simple_name}.jsonl", results.read_text(), runs, whole=whole)
+    return judge(test_class, runs, code, whole=whole)
+
+
+def record(kept: Path, lines: str, runs: list[Outcome], *, whole: bool) -> None:
+    """The last run of each test. Some methods alone replace theirs in the record of a class that was run whole."""
+    if not whole and not kept.exists():
+        return
+    again = {run.method for run in runs}
+    before = [] if whole else kept.read_text().splitlines(keepends=True)
+    kept.write_text("".join(line for line in before if json.loads(line)["method"] not in again) + lines)
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import asdict
 from datetime import date
+from pathlib import Path
 
 from tests.kafka.page import made
+from tests.kafka.run import record
 from tests.kafka.table import KafkaClass, read_table
-from tests.kafka.verdict import LEFT_OUT, Outcome, judge
+from tests.kafka.verdict import LEFT_OUT, Outcome, judge, read_runs
 
 CLASS = KafkaClass("a.b.SomeTest", fails={"testQuota*": "quotas are not served"}, skips={"testTier*": "no tiers"})
 
@@ -55,6 +59,20 @@ def test_an_unsteady_test_may_pass_or_fail() -> None:
     failed = judge(unsteady, [run("testRace", "failed")], 0)
     assert failed.problems == []
     assert "| a race of the test |" in made([failed], [unsteady], {"SomeTest": date(2026, 3, 1)})
+
+
+def test_a_method_run_alone_replaces_its_part_of_the_record(tmp_path: Path) -> None:
+    def lines(*runs: Outcome) -> str:
+        return "".join(json.dumps(asdict(each)) + "\n" for each in runs)
+
+    kept = tmp_path / "SomeTest.jsonl"
+    alone = [run("testB", "passed")]
+    record(kept, lines(*alone), alone, whole=False)
+    assert not kept.exists()  # one method is not the class
+    first = [run("testA", "passed"), run("testB", "failed")]
+    record(kept, lines(*first), first, whole=True)
+    record(kept, lines(*alone), alone, whole=False)
+    assert read_runs(kept) == [run("testA", "passed"), run("testB", "passed")]
 
 
 def test_skipped_methods_are_left_out() -> None:
