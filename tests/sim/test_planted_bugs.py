@@ -37,7 +37,7 @@ FOUND_BY: dict[str, int] = {
     "never-cut": 89,
     "sequences-lost-on-failover": 89,
     "vote-not-persisted": 4,
-    "two-votes": 4,
+    "two-votes": 18,
     "quorum-of-one": 113,
     "zombie-acknowledges": 653,
     "earlier-marker-ends": 4,
