@@ -84,10 +84,17 @@ class Cluster:
         node.transactions.close()
         node.groups.close()
         node.listener.abandon()
-        for connection in list(node.listener.connections):
-            connection.abort()
+        _reset_connections(node)
+        # One that the loop has accepted, and is about to hand over, would be a connection to nobody.
+        for delay_s in (0.0, 0.02):
+            asyncio.get_running_loop().call_later(delay_s, _reset_connections, node)
         node.data.close(clean=False)
         return node
+
+
+def _reset_connections(node: Node) -> None:
+    for connection in list(node.listener.connections):
+        connection.abort()
 
 
 async def until(true: Callable[[], bool], seconds: float = 10.0) -> None:

@@ -15,6 +15,7 @@ class SmallDisk(Disk):
 
     full = False
     given_back_bytes = 0  # of a file that kept space for the metadata log
+    reserve_bytes = METADATA_RESERVE_BYTES  # what that file gives back; 0 as if it had been used up
 
     def pwrite(self, fd: int, data: Any, position: int) -> int:
         if self.full and len(data) <= self.given_back_bytes:
@@ -25,7 +26,7 @@ class SmallDisk(Disk):
 
     def unlink(self, path: str) -> None:
         if self.full and path.endswith(RESERVE_FILE) and self.exists(path):
-            self.given_back_bytes += METADATA_RESERVE_BYTES
+            self.given_back_bytes += self.reserve_bytes
         super().unlink(path)
 
     def space(self, directory: str) -> tuple[int, int]:
