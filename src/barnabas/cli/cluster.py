@@ -11,6 +11,7 @@ import typer
 from barnabas.cli import human
 from barnabas.cli.cluster_health import DEGRADED, HEALTHY, UNAVAILABLE, Problem, exit_code, problems
 from barnabas.cli.cluster_kill import kill_test
+from barnabas.cli.cluster_voters import voters
 from barnabas.cli.failure import Failure, usage
 from barnabas.cli.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, Yes, confirm
 from barnabas.cli.screen import Column, emit_json, facts, paint, say, table
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="See a cluster, spread its load, empty a node, test a failover.", no_args_is_help=True)
 app.command("kill-test")(kill_test)
+app.command("voters")(voters)
 
 DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Show the plan, and change nothing.")]
 AtOnce = Annotated[int, typer.Option("--at-once", min=1, max=1000, metavar="N", help="Partitions moved side by side.")]
@@ -167,37 +169,47 @@ def drain(
     throttle: Throttle = None,
     at_once: AtOnce = 10,
     keep: Annotated[bool, typer.Option("--keep", help="Empty it, but leave it a member of the cluster.")] = False,
+    promote: Annotated[
+        int | None, typer.Option("--promote", metavar="NODE", help="The node that votes in its place.")
+    ] = None,
     yes: Yes = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """Move everything off a node and take it out of the cluster.
 
     Its partitions go to the other nodes, its vote in the quorum is taken back, and its registration ends. Stop it
-    afterwards; a node that is down already can be drained too, as long as its partitions have other replicas.
+    afterwards; a node that is down already can be drained too, as long as its partitions have other replicas. Where
+    fewer than three voters would be left, another controller becomes a voter in its place, if there is one.
 
     \b
     Example:
       barnabas cluster drain 3
       barnabas cluster drain 3 --keep --throttle 50MB
     """
-    from barnabas.cli.cluster_leave import leave
+    from barnabas.cli.cluster_leave import leave, voter_in_place_of
     from barnabas.cli.cluster_view import view
     from barnabas.cli.wire_client import Cluster
 
     rate = _rate(throttle)
+    if keep and promote is not None:
+        raise usage("--keep and --promote at once", "With --keep the node keeps its vote.")
     with Cluster(bootstrap) as cluster:
         known = [broker.id for broker in view(cluster).brokers]
         if node not in known:
             raise Failure(f"there is no node {node}", f"There are {', '.join(map(str, known))}.")
         moves = _planned(cluster, frozenset({node}))
         _tell_plan(moves)
+        if promote is None and not keep:
+            promote = voter_in_place_of(cluster, node)
+        if promote is not None:
+            say(f"node {promote} becomes a voter of the quorum")
         if dry_run:
             return
         ending = "" if keep else " and take it out of the cluster"
         confirm(f"Empty node {node}{ending}?", yes)
         _carry_out(cluster, bootstrap, moves, at_once, rate)
         if not keep:
-            leave(cluster, node)
+            leave(cluster, node, promote)
     say(f"node {node} is empty" + ("" if keep else " and no member of the cluster any more: stop it now"))
 
 

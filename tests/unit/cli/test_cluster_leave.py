@@ -1,10 +1,32 @@
-"""What `cluster drain` says when it takes a voter out of the quorum."""
+"""What `cluster drain` and `cluster voters` say when they take a voter out of the quorum."""
 
-from barnabas.cli.cluster_leave import too_few_voters
+import pytest
+
+from barnabas.cli.cluster_voters import Quorum, Replica, rejoins, too_few_voters, voters
+from barnabas.cli.failure import USAGE, Failure
 
 
 def test_a_quorum_that_survives_no_loss_is_named() -> None:
-    assert too_few_voters([1, 2, 3]) == ""
-    assert too_few_voters([1, 3]).startswith("the quorum has 2 voters, nodes 1 and 3, left: when one of them is down")
-    assert too_few_voters([1]).startswith("the quorum has 1 voter, node 1, left:")
-    assert "add-controller" in too_few_voters([1])
+    assert too_few_voters([1, 2, 3], []) == ""
+    told = too_few_voters([1, 3], [4, 5])
+    assert told.startswith("the quorum has 2 voters, nodes 1 and 3, left: when one of them is down")
+    assert told.endswith("To make another node a voter, run: barnabas cluster voters --add 4")
+    alone = too_few_voters([1], [])
+    assert alone.startswith("the quorum has 1 voter, node 1, left:")
+    assert alone.endswith("start one more broker and controller, then run: barnabas cluster voters --add NODE")
+
+
+def test_a_node_whose_settings_name_it_comes_back() -> None:
+    assert "restarted: write controller.quorum.bootstrap.servers" in rejoins(2)
+
+
+def test_the_leader_is_a_voter_and_an_observer_is_none() -> None:
+    replicas = [Replica(2, "", "", "leader", 0), Replica(1, "", "", "voter", 0), Replica(4, "", "", "observer", None)]
+    found = Quorum(2, 1, replicas)
+    assert (found.voters, found.observers) == ([1, 2], [4])
+
+
+def test_one_change_at_a_time() -> None:
+    with pytest.raises(Failure, match="--add and --remove at once") as refused:
+        voters(add=4, remove=2)
+    assert refused.value.code == USAGE

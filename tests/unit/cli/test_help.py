@@ -45,7 +45,7 @@ def test_the_tree_is_the_promised_one() -> None:
             "topic create", "topic list", "topic describe", "topic alter", "topic grow", "topic delete",
             "topic delete-records",
             "group list", "group describe", "group reset", "group delete",
-            "cluster status", "cluster balance", "cluster drain", "cluster kill-test",
+            "cluster status", "cluster balance", "cluster drain", "cluster kill-test", "cluster voters",
             "txn list", "txn describe", "txn producers", "txn find-hanging", "txn abort",
             "pipeline list", "pipeline new", "pipeline run", "pipeline status", "pipeline stop",
             "config list", "config get", "config set", "config delete", "config append", "config subtract",
