@@ -22,7 +22,7 @@ ELSEWHERE = {
     r"barnabas up\b": "tests/clients/test_cli_up.py",
     r"barnabas demo\b": "tests/spark/test_pipeline_cli.py",
     r"barnabas pipeline (new|run|stop)\b": "tests/spark/test_pipeline_cli.py",
-    r"barnabas cluster (kill-test|drain|balance|voters --)": "tests/clients/test_readme.py, tests/cluster",
+    r"barnabas cluster (kill-test|drain|balance|voters --|recover)": "tests/clients/test_readme.py, tests/cluster",
     r"barnabas sim .*(--seeds|--nodes)": "tests/sim",
 }
 # Deleting comes last, so that what the others speak of is there.

@@ -11,6 +11,7 @@ import typer
 from barnabas.cli import human
 from barnabas.cli.cluster_health import DEGRADED, HEALTHY, UNAVAILABLE, Problem, exit_code, problems
 from barnabas.cli.cluster_kill import kill_test
+from barnabas.cli.cluster_recover import recover
 from barnabas.cli.cluster_voters import voters
 from barnabas.cli.failure import Failure, usage
 from barnabas.cli.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, Yes, confirm
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="See a cluster, spread its load, empty a node, test a failover.", no_args_is_help=True)
 app.command("kill-test")(kill_test)
 app.command("voters")(voters)
+app.command("recover")(recover)
 
 DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Show the plan, and change nothing.")]
 AtOnce = Annotated[int, typer.Option("--at-once", min=1, max=1000, metavar="N", help="Partitions moved side by side.")]
