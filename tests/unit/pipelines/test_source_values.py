@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from barnabas.pipelines.source.arrow import ColumnMaker
 from barnabas.pipelines.source.columns import check_wanted, schema_of
 from barnabas.pipelines.source.decoding import Records, chunks, decode
 from barnabas.pipelines.source.options import parse_options
+from barnabas.pipelines.source.values.bad import Bad
 from barnabas.pipelines.source.values.ddl import without_not_null
 from barnabas.pipelines.source.values.json import JsonDecoder
 from barnabas.pipelines.source.values.protobuf import message_class
@@ -312,3 +313,21 @@ def test_milliseconds_are_taken_on_request(monkeypatch: pytest.MonkeyPatch) -> N
     assert taken[0]["time"] == datetime(2026, 11, 16, 12, 51, 23, 273000, UTC)
     with pytest.raises(PipelineError, match="valueTimestamps is iso or milliseconds"):
         parse_options({"subscribe": "t", "valueFormat": "json", "valueTimestamps": "seconds"}, streaming=False)
+
+
+def test_dates_and_bytes_are_read_at_once_and_strictly() -> None:
+    kind = t.StructType([t.StructField("day", t.DateType()), t.StructField("data", t.BinaryType())])
+    decoder = JsonDecoder(kind, pa.struct([("day", pa.date32()), ("data", pa.binary())]))
+
+    def at_once(*values: bytes) -> list[dict[str, Any]] | None:
+        records = records_of(*values)
+        found = decoder.decode(records, records.values())
+        return None if found is None else list(found.to_pylist())
+
+    good = b'{"day":"2026-11-17","data":"YQ=="}'
+    assert at_once(good, b"{}") == [{"day": date(2026, 11, 17), "data": b"a"}, {"day": None, "data": None}]
+    for text in ('"day":7', '"day":"20261117"', '"day":"2026-02-30"', '"day":"0000-01-01"', '"data":"x"', '"data":7'):
+        bad = f"{{{text}}}".encode()
+        assert at_once(good, bad) is None, text
+        with pytest.raises(Bad):
+            decoder.decode_one(bad)

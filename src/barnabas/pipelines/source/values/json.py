@@ -3,13 +3,15 @@
 Arrow reads lines, so values are joined by newlines. That every line is one value is certain: each begins with { and
 ends with }, so each gives at least one row, and the number of rows is compared. Fields that the schema does not name
 are left out, fields that are missing are null unless the schema says NOT NULL, and a field of another type makes the
-record bad. Where Arrow is more lenient than that (a date from a number, bytes that are not base64, NaN, a decimal that
-is too long) its answer is not used.
+record bad. Where Arrow is more lenient than that (NaN, a decimal that is too long) its answer is not used; dates, which
+it takes only from numbers, and bytes, which it takes as they are, are read as texts and made here.
 """
 
 from __future__ import annotations
 
+import base64
 import json
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -22,9 +24,8 @@ from barnabas.pipelines.source.values.bad import Bad
 from barnabas.pipelines.source.values.coerce import coerce
 
 _OPEN, _CLOSE = ord("{"), ord("}")
-
-
-_NOT_AT_ONCE = ("date", "binary")
+_FROM_TEXT = ("date", "binary")
+_FIRST_DAY = date.min.toordinal() - date(1970, 1, 1).toordinal()  # as Arrow counts days
 
 
 class JsonDecoder:
@@ -64,7 +65,10 @@ class JsonDecoder:
         columns = [table.column(field.name).combine_chunks() for field in self._fields]
         if not all(_is_sound(column) for column in columns):
             return None
-        columns = [_made(column, field.type) for column, field in zip(columns, self._arrow, strict=True)]
+        try:
+            columns = [_made(column, field.type) for column, field in zip(columns, self._arrow, strict=True)]
+        except ValueError:  # one of them is no date or no base64; pa.ArrowInvalid is one too
+            return None
         return pa.StructArray.from_arrays(columns, fields=list(self._arrow))
 
     def decode_one(self, value: bytes) -> Any:
@@ -80,8 +84,8 @@ class JsonDecoder:
 def _may_be_read_at_once(kind: Any, milliseconds: bool, depth: int = 0) -> bool:
     """Whether Arrow reads values of this type by the same rules as `coerce`, as far as a type tells."""
     name = kind.typeName()
-    if name in _NOT_AT_ONCE or (milliseconds and depth > 1 and name.startswith("timestamp")):
-        return False
+    if depth > 1 and (name in _FROM_TEXT or (milliseconds and name.startswith("timestamp"))):
+        return False  # `_read_as` and `_made` are for columns
     inner = [getattr(kind, each) for each in ("elementType", "keyType", "valueType") if hasattr(kind, each)]
     for field in getattr(kind, "fields", ()):
         if depth and not field.nullable:
@@ -91,14 +95,26 @@ def _may_be_read_at_once(kind: Any, milliseconds: bool, depth: int = 0) -> bool:
 
 
 def _read_as(field: pa.Field, milliseconds: bool) -> pa.Field:
+    if pa.types.is_date(field.type) or pa.types.is_binary(field.type):
+        return field.with_type(pa.string())
     return field.with_type(pa.int64()) if milliseconds and pa.types.is_timestamp(field.type) else field
 
 
 def _made(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Milliseconds that were read as numbers become times."""
-    if column.type == kind or not pa.types.is_timestamp(kind):
+    """What was read as another type, as its own: milliseconds as times, texts as dates and bytes."""
+    if column.type == kind:
         return column
-    return column.cast(pa.timestamp("ms", kind.tz)).cast(kind)
+    if pa.types.is_timestamp(kind):
+        return column.cast(pa.timestamp("ms", kind.tz)).cast(kind)
+    if pa.types.is_date(kind):
+        found = column.cast(kind)  # takes YYYY-MM-DD and nothing else
+        first = pc.min(found.cast(pa.int32())).as_py()
+        if first is not None and first < _FIRST_DAY:
+            raise ValueError("there is no year 0")
+        return found
+    return pa.array(
+        [None if text is None else base64.b64decode(text, validate=True) for text in column.to_pylist()], kind
+    )
 
 
 def _is_sound(column: pa.Array) -> bool:
