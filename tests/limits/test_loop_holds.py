@@ -19,7 +19,7 @@ from tests.support.servers import ROOT, BarnabasNode
 from tests.support.wire import WireClient, await_group_coordinator, batch, create_topic
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("hostile")]
-PARTITIONS = 5_000
+PARTITIONS = 10_000
 TOPIC = "wide"
 
 
@@ -93,6 +93,24 @@ def test_the_first_records_of_every_partition(node: BarnabasNode, count: int) ->
 
 def test_a_topic_of_thousands_of_partitions_goes(node: BarnabasNode) -> None:
     assert_no_hold(node, lambda client: delete_topic(client, TOPIC))
+
+
+def test_thousands_of_topics_come_and_go(node: BarnabasNode) -> None:
+    """250 of 40 partitions each: what one decision may create, in topics that are small each."""
+    names = [f"narrow-{number}" for number in range(250)]
+
+    def come(client: WireClient) -> None:
+        topics = [{"name": name, "num_partitions": 40, "replication_factor": 1, "configs": []} for name in names]
+        answer = client.call(apis.CREATE_TOPICS, 7, {"topics": topics, "timeout_ms": 30_000, "validate_only": False})
+        assert {topic["error_code"] for topic in answer["topics"]} == {0}
+
+    def go(client: WireClient) -> None:
+        topics = [{"name": name, "topic_id": bytes(16)} for name in names]
+        answer = client.call(apis.DELETE_TOPICS, 6, {"topics": topics, "timeout_ms": 30_000})
+        assert {topic["error_code"] for topic in answer["responses"]} == {0}
+
+    assert_no_hold(node, come)
+    assert_no_hold(node, go)
 
 
 def test_thousands_of_groups_are_listed(node: BarnabasNode) -> None:

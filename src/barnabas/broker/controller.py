@@ -16,10 +16,12 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.controller_link import ControllerLink
+from barnabas.broker.loop_budget import in_turns
 from barnabas.broker.metrics.event_log import ChangeLog
 from barnabas.broker.sessions import BrokerSessions
 from barnabas.core.cluster.controller import Controller
 from barnabas.core.cluster.image import MetadataImage
+from barnabas.core.cluster.record_codec import encode_record
 from barnabas.core.raft.effects import RoleChange
 from barnabas.model.errors import ErrorCode, KafkaError
 
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-RECORDS_PER_BATCH_MAX = 10_000  # about 2 MB, well within what one fetch may carry
+# About 2 MB, well within what one fetch may carry; a topic with the most partitions of a request is one batch.
+RECORDS_PER_BATCH_MAX = 11_000
+_LONG_RECORDS = 1_000  # a decision of more is written in several steps; deciding, encoding, writing: 3 us each a record
 
 
 class ControllerDriver:
@@ -41,6 +45,8 @@ class ControllerDriver:
         self.machine = self._new_machine(node.image)
         self.link = ControllerLink(node)
         self._changes = ChangeLog()
+        self._may_decide = asyncio.Event()  # not while a long decision is being encoded: the next one builds on it
+        self._may_decide.set()
         self.sessions = BrokerSessions(node, self)
 
     def _new_machine(self, image: MetadataImage) -> Controller:
@@ -83,6 +89,8 @@ class ControllerDriver:
 
     async def submit(self, method: str, *args: Any) -> Any:
         """One request to the controller by the name of its method; returns when its records are committed."""
+        while not self._may_decide.is_set():
+            await self._may_decide.wait()
         self.check_active()
         machine, quorum = self.machine, self._node.quorum
         if machine.image.offset < quorum.next_offset - 1:
@@ -90,17 +98,39 @@ class ControllerDriver:
         before = machine.image
         records, answer = getattr(machine, method)(*args)
         if records:
-            # A decision about a whole node may be long; any beginning of it is a valid state of the cluster.
-            parts = [records[at : at + RECORDS_PER_BATCH_MAX] for at in range(0, len(records), RECORDS_PER_BATCH_MAX)]
-            await asyncio.gather(*[self._write(machine, part) for part in parts])
+            if len(records) <= _LONG_RECORDS:
+                await self._write(machine, records, records)
+            else:
+                self._may_decide.clear()
+                # Whoever asked may go: what was decided is written as a whole.
+                written = asyncio.shield(asyncio.ensure_future(self._write_long(machine, records)))
+                await asyncio.gather(*await written)
             self._changes.committed(records, before)
         return answer
 
-    def _write(self, machine: Controller, records: list[Any]) -> "asyncio.Future[int]":
+    async def _write_long(self, machine: Controller, records: list[Any]) -> "list[asyncio.Future[int]]":
+        """A decision about a whole node may be longer than a batch; any beginning of it is a valid state of the
+        cluster. Others are served between the steps, and nothing else is decided meanwhile."""
+        parts = [records[at : at + RECORDS_PER_BATCH_MAX] for at in range(0, len(records), RECORDS_PER_BATCH_MAX)]
+        written: list[asyncio.Future[int]] = []
+        try:
+            for part in parts:
+                await asyncio.sleep(0)
+                encoded = await in_turns(part, encode_record)
+                await asyncio.sleep(0)
+                if self.machine is not machine or not self.is_active:
+                    raise KafkaError(ErrorCode.NOT_CONTROLLER, "another node is the active controller")
+                written.append(self._write(machine, part, encoded))
+        finally:
+            self._may_decide.set()
+        return written
+
+    def _write(self, machine: Controller, records: list[Any], entries: list[Any]) -> "asyncio.Future[int]":
+        """`entries`: what the log takes, the records themselves or their bytes."""
         quorum = self._node.quorum
         image = machine.image.apply(records, offset=quorum.next_offset + len(records) - 1, epoch=self.epoch)
         machine.image = image
-        return quorum.propose(records, image, self.epoch)
+        return quorum.propose(entries, image, self.epoch)
 
     def check_active(self) -> None:
         if not self.is_active:

@@ -109,7 +109,10 @@ class MetadataLog:
             pairs = [encode_control(record) for record in change.control]
             records = [Record(base + i, now_ms, key, value, ()) for i, (key, value) in enumerate(pairs)]
         else:
-            values = [encode_record(record) for record in change.records]  # type: ignore[arg-type]
+            values = [
+                record if isinstance(record, bytes) else encode_record(record)  # type: ignore[arg-type]
+                for record in change.records
+            ]
             records = [Record(base + i, now_ms, None, value, ()) for i, value in enumerate(values)]
         data = build_batch(records, leader_epoch=change.epoch, control=bool(change.control))
         self.log.append(

@@ -17,6 +17,7 @@ from barnabas.broker.partition import HostedPartition, UnopenedPartition
 from barnabas.broker.partition_checkpoints import PartitionCheckpoints
 from barnabas.broker.partition_config import PartitionConfig, partition_config
 from barnabas.broker.surroundings import Surroundings
+from barnabas.broker.upkeep.partition_turns import AT_ONCE, HostingTurns, LeavingTurns
 from barnabas.core.cluster.image import MetadataImage, TopicImage
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import METADATA_TOPIC, TopicPartition
@@ -74,24 +75,34 @@ class PartitionTable:
         self._repairs = RepairLog()
         self.unusable: dict[TopicPartition, KafkaError] = {}  # could not be recovered, and why
         self._folders_to_remove: dict[TopicPartition, None] = {}
+        self._hosting = HostingTurns(self._host)
+        self._leaving = LeavingTurns(self._let_go, self._remove_folders)
+        self._room = 0  # how many more partitions the present change may host or let go at once
         # A folder that held something when it was last written down is gone: this node's logs are not what they were.
         self.lost = self.checkpoints.known_to_hold() - self._existing
 
     def get(self, topic: str, index: int) -> HostedPartition | None:
         """The partition, if this node leads it."""
         led = self._led.get(topic)
-        return led.get(index) if led is not None else None
+        found = led.get(index) if led is not None else None
+        if found is None and topic in self._hosting.waiting:
+            self._hosting.now(topic, index)
+            return self._led.get(topic, {}).get(index)
+        return found
 
     def hosted(self, topic: str, index: int) -> HostedPartition | None:
         """This node's replica of the partition."""
         hosted = self._hosted.get(topic)
-        return hosted.get(index) if hosted is not None else None
+        found = hosted.get(index) if hosted is not None else None
+        return self._hosting.now(topic, index) if found is None and topic in self._hosting.waiting else found
 
     def __iter__(self) -> Iterator[HostedPartition]:
+        self._hosting.all()
         for hosted in self._hosted.values():
             yield from hosted.values()
 
     def led(self) -> Iterator[HostedPartition]:
+        self._hosting.all()
         for led in self._led.values():
             yield from led.values()
 
@@ -119,28 +130,29 @@ class PartitionTable:
     # --- metadata ---------------------------------------------------------------------------------------------------
 
     def follow(self, old: MetadataImage, new: MetadataImage, *, settings_changed: bool) -> None:
-        """Host what is new, let go what is gone, take over changed settings, leaders and epochs."""
+        """Host what is new, let go what is gone, take over changed settings, leaders and epochs; thousands in turns."""
         if old.topics is new.topics and not settings_changed:
             return
+        self._room = AT_ONCE
         for name, topic in old.topics.items():
             known = new.topics.get(name)
             if known is None or known.id != topic.id:
-                for index in list(self._hosted.get(name, ())):
-                    self._remove(name, index)
-                self._configs.pop(name, None)
+                self._remove_topic(name)
         for name, topic in new.topics.items():
             before = old.topics.get(name)
             if settings_changed or before is not topic:
                 self._update(topic, None if before is None or before.id != topic.id else before, settings_changed)
 
     def _update(self, topic: TopicImage, before: TopicImage | None, settings_changed: bool) -> None:
+        self._hosting.rest(topic.name)
+        self._leaving.rest(topic.name)  # a deleted topic of that name
         same_settings = before is not None and before.configs is topic.configs and not settings_changed
         if not same_settings or topic.name not in self._configs:
             self._configs[topic.name] = partition_config(self._settings().topic(topic.configs).__getitem__)
         config = self._configs[topic.name]
         hosted = self._hosted.setdefault(topic.name, {})
         known = before.partitions if before is not None else ()
-        for index, image in enumerate(topic.partitions):
+        for index, image in enumerate(topic.partitions[: self._hosted_at_once(topic, len(known))]):
             if same_settings and index < len(known) and known[index] is image:
                 continue
             partition = hosted.get(index)
@@ -148,18 +160,7 @@ class PartitionTable:
                 if partition is not None:
                     self._remove(topic.name, index)
             elif partition is None:
-                identity = TopicPartition(topic.name, index)
-                partition = hosted[index] = UnopenedPartition(
-                    identity,
-                    topic.id,
-                    image,
-                    config,
-                    self._open,
-                    self._request_flush,
-                    self._around,
-                    untouched=not self._has_folder(identity),
-                )
-                self._place(partition, led=False)
+                self._host(topic, index)
             else:
                 led = self.get(topic.name, index) is partition
                 leader, epoch = partition.image.leader, partition.leader_epoch
@@ -167,6 +168,35 @@ class PartitionTable:
                 partition.follow(image)
                 if (leader, epoch) != (image.leader, image.leader_epoch):
                     self._place(partition, led=led)
+
+    def _hosted_at_once(self, topic: TopicImage, known: int) -> int:
+        """Up to which partition; the others, all of them new, in turns."""
+        end = len(topic.partitions)
+        if end - known <= self._room or topic.name in self._on_leadership:
+            self._room = max(self._room - (end - known), 0)
+            return end
+        end, self._room = known + self._room, 0
+        self._hosting.later(topic, end)
+        return end
+
+    def _host(self, topic: TopicImage, index: int) -> HostedPartition | None:
+        """Unless it is hosted, or this node has no replica of it."""
+        hosted = self._hosted[topic.name]
+        if index in hosted or self._node_id not in topic.partitions[index].replicas:
+            return hosted.get(index)
+        identity = TopicPartition(topic.name, index)
+        partition = hosted[index] = UnopenedPartition(
+            identity,
+            topic.id,
+            topic.partitions[index],
+            self._configs[topic.name],
+            self._open,
+            self._request_flush,
+            self._around,
+            untouched=not self._has_folder(identity),
+        )
+        self._place(partition, led=False)
+        return partition
 
     def _place(self, partition: HostedPartition, *, led: bool) -> None:
         """Among those we lead or not, and whoever has to know is told."""
@@ -189,19 +219,42 @@ class PartitionTable:
         """The topic is gone, or its replica has been moved elsewhere."""
         partition = self._hosted[topic].pop(index)
         led = self.get(topic, index) is partition
-        if partition.id in self._existing:
+        self._forget(partition.id)
+        partition.delete()
+        self._place(partition, led=led)
+
+    def _remove_topic(self, name: str) -> None:
+        self._hosting.waiting.pop(name, None)
+        self._configs.pop(name, None)
+        hosted = self._hosted.get(name, {})
+        if len(hosted) <= self._room or name in self._on_leadership:
+            self._room = max(self._room - len(hosted), 0)
+            for index in list(hosted):
+                self._remove(name, index)
+            return
+        self._leaving.later(name, list(hosted.values()))
+        for partition in hosted.values():
+            self._forget(partition.id)
+        del self._hosted[name]
+        self._led.pop(name, None)
+
+    def _forget(self, partition: TopicPartition) -> None:
+        if partition in self._existing:
             if not self._folders_to_remove:
                 asyncio.get_running_loop().call_soon(self._remove_folders)
-            self._folders_to_remove[partition.id] = None
+            self._folders_to_remove[partition] = None
+        self.unusable.pop(partition, None)
+        self.checkpoints.forget(partition)
+
+    def _let_go(self, partition: HostedPartition) -> None:
         partition.delete()
-        self.unusable.pop(partition.id, None)
-        self.checkpoints.forget(partition.id)
-        self._place(partition, led=led)
+        self._around.moved(partition)
 
     def _remove_folders(self, _: object = None) -> None:
         """A few at a time, their files in a thread: a topic may have had thousands. A folder that a crash or a stop
         leaves in place is removed at the next start, as one that the metadata does not know."""
-        doomed = [self._doom(partition) for partition in list(islice(self._folders_to_remove, _FOLDERS_AT_ONCE))]
+        some = 0 if self._leaving else _FOLDERS_AT_ONCE  # their logs are let go first
+        doomed = [self._doom(partition) for partition in list(islice(self._folders_to_remove, some))]
         if doomed:
             work = asyncio.get_running_loop().run_in_executor(self._threads, self._remove_trees, doomed)
             work.add_done_callback(self._remove_folders)
@@ -323,6 +376,7 @@ class PartitionTable:
     def close(self) -> None:
         """All that the logs hold is on disk when this returns; whoever calls it may say that the stop was clean."""
         self._folders_to_remove.clear()
+        self._leaving.close()
         opened = list(self.open_ones())
         with self._make_threads(_CLOSING_THREADS, "flush") as threads:
             if len(opened) < _SYNC_TOGETHER_FROM or not self._data.can_sync_all():

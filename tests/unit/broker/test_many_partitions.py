@@ -122,3 +122,50 @@ def test_deleting_many_partitions_leaves_the_loop_to_others_and_no_folder(tmp_pa
         await until(lambda: [path.name for path in folder.glob("t-*")] == [f"t-{COUNT - 1}"], 25)
 
     with_partitions(tmp_path, test)
+
+
+def test_new_partitions_are_found_before_their_turn(tmp_path: Path) -> None:
+    """A change about 2,000 partitions is followed in turns; whoever asks sees all of it at once."""
+
+    async def story(cluster: Cluster, watch: LoopWatch) -> None:
+        node = cluster.nodes[1]
+        old = node.partitions.get("t", COUNT - 1)
+        await delete(node)
+        assert node.partitions.get("t", COUNT - 1) is None
+        topic = {"name": "t", "num_partitions": COUNT, "replication_factor": 1, "configs": []}
+        body = {"topics": [topic], "timeout_ms": 10_000, "validate_only": False}
+        seen: list[tuple[bool, bool, int]] = []
+        follow = node.partitions.follow
+
+        def followed(*args: Any, **kwargs: Any) -> None:
+            follow(*args, **kwargs)
+            waits = bool(node.partitions._hosting.waiting)
+            last = node.partitions.get("t", COUNT - 1)
+            all_of_them = [partition for partition in node.partitions if partition.id.topic == "t"]
+            seen.append((waits, last is not None and last is not old, len({p.id for p in all_of_them})))
+
+        node.partitions.follow = followed  # type: ignore[method-assign]
+        assert (await ask(node, CREATE_TOPICS, 7, body)).topics[0].error_code == 0
+        assert seen[0] == (True, True, COUNT)
+        await until(lambda: old is not None and old.deleted)
+
+    with_partitions(tmp_path, story)
+
+
+async def delete(node: Any) -> None:
+    body = {"topics": [{"name": "t", "topic_id": bytes(16)}], "timeout_ms": 10_000}
+    assert (await ask(node, DELETE_TOPICS, 6, body)).responses[0].error_code == 0
+
+
+def test_what_is_decided_during_a_long_decision_builds_on_it(tmp_path: Path) -> None:
+    """The second request for a topic comes while the records of the first are being encoded."""
+
+    async def story(cluster: Cluster, watch: LoopWatch) -> None:
+        node = cluster.nodes[1]
+        topic = {"name": "u", "num_partitions": COUNT, "replication_factor": 1, "configs": []}
+        body = {"topics": [topic], "timeout_ms": 10_000, "validate_only": False}
+        answers = await asyncio.gather(*[ask(node, CREATE_TOPICS, 7, body) for _ in range(3)])
+        assert sorted(answer.topics[0].error_code for answer in answers) == [0, 36, 36]
+        assert len(node.image.topics["u"].partitions) == COUNT
+
+    with_partitions(tmp_path, story)

@@ -81,8 +81,15 @@ def partition_records(
     eligible = {broker.broker_id for broker in image.brokers.values() if broker.eligible}
     directories = {broker.broker_id: (broker.directories or (ZERO_UUID,))[0] for broker in image.brokers.values()}
     records: list[Record] = []
+    alike: dict[tuple[int, ...], tuple[tuple[int, ...], tuple[bytes, ...]]] = {}  # in sync, directories, by replicas
     for index, replicas in enumerate(assignments, first):
-        isr = tuple(broker_id for broker_id in replicas if broker_id in eligible)
+        known = alike.get(replicas)
+        if known is None:
+            known = alike[replicas] = (
+                tuple(broker_id for broker_id in replicas if broker_id in eligible),
+                tuple(directories[broker_id] for broker_id in replicas),
+            )
+        isr, where = known
         if not isr:
             raise KafkaError(
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"every broker assigned to partition {index} is fenced"
@@ -94,7 +101,7 @@ def partition_records(
                 replicas=replicas,
                 isr=isr,
                 leader=isr[0],
-                directories=tuple(directories[broker_id] for broker_id in replicas),
+                directories=where,
             )
         )
     return records
