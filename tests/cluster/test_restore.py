@@ -95,6 +95,25 @@ def test_an_older_folder_of_one_node_is_put_back(cluster: BarnabasCluster) -> No
         assert len(ends) == 1, "every replica has the same bytes"
 
 
+def test_a_copy_made_while_the_node_ran_is_recovered(cluster: BarnabasCluster) -> None:
+    """As after a power loss: not closed, from another boot of the machine, and its quorum-state damaged."""
+    topic = cluster.create("orders", 3, 3)
+    for index in range(3):
+        write(cluster.bootstrap, topic, index, 50)
+    copy = BarnabasNode(cluster.folder / "copy", {"node.id": "2", **cluster.settings})
+    shutil.copytree(cluster.nodes[2].data, copy.data)
+    cluster.kill(1, 2, 3)
+    (copy.data / "last-life.json").unlink()
+    (copy.data / "__cluster_metadata-0" / "quorum-state").write_text("{")
+    recover(copy.data, "--yes")
+    copy.start()
+    try:
+        assert count_all(copy.bootstrap, topic, 3) == 150
+        write(copy.bootstrap, topic, 0, 10)
+    finally:
+        copy.stop()
+
+
 def test_one_folder_of_three_becomes_a_cluster(cluster: BarnabasCluster) -> None:
     topic = cluster.create("orders", 3, 3)
     single = cluster.create("single", 3, 1)

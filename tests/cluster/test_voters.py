@@ -44,6 +44,10 @@ def test_voters_are_added_and_removed(cluster: BarnabasCluster) -> None:
         "node 9 does not follow the quorum. Start it first. Observers now: 4, 5."
         in voters(cluster, "--add", "9", code=1).stderr
     )
+    drain = [sys.executable, "-m", "barnabas.cli.main", "cluster", "drain", "3", "--promote", "5", "--yes"]
+    done = subprocess.run([*drain, "-b", cluster.bootstrap], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "node 5 is a broker only" in done.stderr, "told before anything moves"
+    assert "becomes" not in done.stdout
     voters(cluster, "--add", "4")
     found = next(each for each in listed(cluster)["replicas"] if each["id"] == 4)
     assert found["role"] == "voter" and found["address"] == cluster.nodes[4].bootstrap
@@ -61,6 +65,7 @@ def test_voters_are_added_and_removed(cluster: BarnabasCluster) -> None:
     assert "Nobody is here to answer" in voters(cluster, "--remove", str(other), code=2).stderr
     done = voters(cluster, "--remove", str(other), "--yes")
     assert f"run: barnabas cluster voters --add {min(leader, other)}" in done.stderr
-    voters(cluster, "--add", str(leader))
+    told = json.loads(voters(cluster, "--add", str(leader), "--json").stdout)
+    assert leader in [each["id"] for each in told["replicas"] if each["role"] != "observer"]
     cluster.create("after", 2, 3)
     assert sorted(role for role in roles(cluster).values() if role != "observer") == ["leader", "voter", "voter"]

@@ -190,6 +190,7 @@ def drain(
     """
     from barnabas.cli.cluster_leave import leave, voter_in_place_of
     from barnabas.cli.cluster_view import view
+    from barnabas.cli.cluster_voters import candidate, quorum
     from barnabas.cli.wire_client import Cluster
 
     rate = _rate(throttle)
@@ -199,6 +200,8 @@ def drain(
         known = [broker.id for broker in view(cluster).brokers]
         if node not in known:
             raise Failure(f"there is no node {node}", f"There are {', '.join(map(str, known))}.")
+        if promote is not None and promote not in quorum(cluster).voters:
+            candidate(cluster, promote)  # before anything moves
         moves = _planned(cluster, frozenset({node}))
         _tell_plan(moves)
         if promote is None and not keep:

@@ -78,6 +78,10 @@ def voters(
     if as_json:
         emit_json(asdict(found))
         return
+    if add is not None:
+        say(f"node {add} is a voter now")
+    if remove is not None:
+        say(f"node {remove} is no voter now")
     columns = (
         Column("node", True, style="bold"), Column("address", flexible=True), Column("quorum"), Column("behind", True),
         Column("directory"),
@@ -130,11 +134,8 @@ def quorum(cluster: Cluster) -> Quorum:
     return found
 
 
-def add_voter(cluster: Cluster, node: int) -> None:
-    """Returns when a majority of the new voters has the change."""
-    from barnabas.model.ids import parse_uuid
-    from barnabas.wire.apis import ADD_RAFT_VOTER
-
+def candidate(cluster: Cluster, node: int) -> Replica:
+    """The node that is to become a voter, or why it cannot."""
     found = quorum(cluster)
     replica = found.get(node)
     if node in found.voters:
@@ -146,6 +147,15 @@ def add_voter(cluster: Cluster, node: int) -> None:
         raise Failure(
             f"node {node} is a broker only", "Give it process.roles=broker,controller, restart it, and add it then."
         )
+    return replica
+
+
+def add_voter(cluster: Cluster, node: int) -> None:
+    """Returns when a majority of the new voters has the change."""
+    from barnabas.model.ids import parse_uuid
+    from barnabas.wire.apis import ADD_RAFT_VOTER
+
+    replica = candidate(cluster, node)
     host, port = cluster.brokers[node]
     # A node whose controllers' listener is another one says so itself as soon as it votes (UpdateRaftVoter).
     body = {
@@ -157,7 +167,6 @@ def add_voter(cluster: Cluster, node: int) -> None:
         "ack_when_committed": True,
     }
     _checked(cluster.ask_any(ADD_RAFT_VOTER, body), f"make node {node} a voter")
-    say(f"node {node} is a voter now")
 
 
 def remove_voter(cluster: Cluster, node: int) -> list[int]:
@@ -188,7 +197,6 @@ def _remove(cluster: Cluster, node: int, yes: bool) -> None:
     confirm(f"Take the vote of node {node}?", yes)
     named = node in cluster.brokers and _named_by_settings(cluster, node)
     left = remove_voter(cluster, node)
-    say(f"node {node} is no voter now")
     if named:
         warn(rejoins(node))
     if text := too_few_voters(left, promotable(cluster)):

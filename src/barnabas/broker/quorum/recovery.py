@@ -61,8 +61,7 @@ class Recovery:
 
     def make_alone(self, now_ms: int) -> None:
         log, folder = self._metadata, self._metadata.folder
-        state = read_state(self._disk, folder)
-        epoch = max([state.epoch, self.image.epoch, *self._epochs]) + 1
+        epoch = max([self._state_epoch(), self.image.epoch, *self._epochs]) + 1
         write_state(self._disk, folder, PersistentState(epoch))
         records = last_replica_records(self.image, self.node_id)
         for start in range(0, len(records), _RECORDS_PER_BATCH):
@@ -74,6 +73,12 @@ class Recovery:
         alone = VoterSet.of([Voter(self.node_id, self._data.directory_id or ZERO_UUID, endpoints)])
         log.append(AppendBatch(log.log.log_end_offset, epoch, control=(alone,)), now_ms)
         log.log.flush()
+
+    def _state_epoch(self) -> int:
+        try:
+            return read_state(self._disk, self._metadata.folder).epoch
+        except DirectoryError:  # damaged: the votes in it were for a quorum that is gone, and the log has its epochs
+            return 0
 
     def close(self) -> None:
         """The records' own logs were not touched, so whether they were closed cleanly is as it was."""
