@@ -1,9 +1,10 @@
 """The log of a node, on stderr: as text, or as one JSON object a line for whoever collects logs.
 
 Without a level given, warnings and what an operator has to know (`barnabas.events`: failovers, in-sync replicas,
-topics, settings) are told. The level comes from --log-level or BARNABAS_LOG_LEVEL, the form from --log-format or
-BARNABAS_LOG_FORMAT. A thread writes: a pipe that nobody reads, or a slow disk behind it, must not hold up the loop.
-Lines that come faster than they can be written are dropped beyond a bound, and counted.
+topics, settings) are told; on a terminal, which has the screen of `up`, only the warnings. The level comes from
+--log-level or BARNABAS_LOG_LEVEL, the form from --log-format or BARNABAS_LOG_FORMAT. A thread writes: a pipe that
+nobody reads, or a slow disk behind it, must not hold up the loop. Lines that come faster than they can be written are
+dropped beyond a bound, and counted.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ def log_to_stderr(options: UpOptions) -> None:
     handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
     logging.root.addHandler(handler)
     logging.root.setLevel((given or "warning").upper())
-    if given is None:
+    if given is None and not os.isatty(_STDERR):
         logging.getLogger("barnabas.events").setLevel(logging.INFO)
     atexit.register(handler.finish)
 

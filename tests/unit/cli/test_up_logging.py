@@ -67,9 +67,18 @@ def untouched_loggers(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_level(monkeypatch: pytest.MonkeyPatch, flag: str | None, variable: str, root: str, events: str) -> None:
     monkeypatch.setenv("BARNABAS_LOG_LEVEL", variable)
     monkeypatch.setattr(logging.root, "handlers", [])  # pytest puts its own there before each test
+    monkeypatch.setattr("os.isatty", lambda _: False)
     log_to_stderr(UpOptions(log_level=flag))
     assert logging.getLevelName(logging.root.level) == root
     assert logging.getLevelName(logging.getLogger("barnabas.events").getEffectiveLevel()) == events
+
+
+@pytest.mark.usefixtures("untouched_loggers")
+def test_a_terminal_is_told_what_is_wrong_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logging.root, "handlers", [])
+    monkeypatch.setattr("os.isatty", lambda _: True)
+    log_to_stderr(UpOptions())
+    assert logging.getLogger("barnabas.events").getEffectiveLevel() == logging.WARNING
 
 
 @pytest.mark.usefixtures("untouched_loggers")
