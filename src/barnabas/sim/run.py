@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from barnabas.sim import look
+from barnabas.sim.bugs.base import note_error
 from barnabas.sim.checkers import CHECKERS, Final, inside, s4_decision_first, s8_work_goes_on, s9_nothing_left
 from barnabas.sim.cluster_scenario import ClusterScenario
 from barnabas.sim.computer import Computer
@@ -18,6 +19,7 @@ from barnabas.sim.targeted import TARGETED
 from barnabas.sim.workloads.reader import Reader
 from barnabas.sim.world import World
 
+ITSELF_FAILED = "the simulation itself failed"  # this problem says nothing about the node
 _LOOK_SECONDS = 0.25  # how often the inside of the nodes is looked at
 
 
@@ -80,8 +82,9 @@ def _problems(world: World, scenario: Scenario) -> Iterator[str]:
     try:
         yield from _live(world, scenario)
     except Exception as error:
+        note_error(error)
         where = traceback.extract_tb(error.__traceback__)[-1]
-        yield f"the simulation itself failed: {error!r} ({where.filename.rpartition('/')[2]}:{where.lineno})"
+        yield f"{ITSELF_FAILED}: {error!r} ({where.filename.rpartition('/')[2]}:{where.lineno})"
 
 
 def _live(world: World, scenario: Scenario) -> Iterator[str]:
@@ -152,6 +155,9 @@ def _not_ready(world: World) -> str:
 
 def _rebuilt(world: World) -> Iterator[str]:
     """S5: kill every node; what they rebuild from their logs is what they had in memory."""
+    if down := [computer.name for computer in world.computers if computer.node is None]:
+        yield f"S8 {', '.join(down)} stopped, and no fault did it"
+        return
     before = world.inside(world.computers[0].process, lambda: inside.state(world))
     for computer in world.computers:
         computer.kill()

@@ -3,6 +3,8 @@
 import logging
 from typing import TYPE_CHECKING
 
+from barnabas.sim.bugs.base import note_error
+
 if TYPE_CHECKING:
     from barnabas.sim.world import World
 
@@ -33,6 +35,7 @@ class Complaints(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         text = record.getMessage()
         error = record.exc_info[1] if record.exc_info else None
+        note_error(error)
         self._world.trace.note(f"log {record.levelname.lower()}: {text}{f' ({error!r})' if error else ''}")
         if error is not None and not self._world.excused:
             self._world.surprises.append(f"{text}: {error!r}")

@@ -9,6 +9,7 @@ that the rare coincidence is common. The general scenario (cluster_scenario.py) 
 | `large-requests` | requests that name thousands of things, which must not hold the loop (callback_cost.py)         |
 | `abandoned`      | transactions whose producer never returns, on one node whose clock is wrong at boot             |
 | `page-cache`     | one node is killed before it has flushed, and loses power after it has recovered                |
+| `unheard-ends`   | one node loses power while the ends of transactions, asked for once, are not flushed            |
 | `lost-markers`   | such transactions on three nodes, while leaders are cut off and replaced                        |
 | `slow-disks`     | all machines lose power while some of them have not flushed                                     |
 | `moved-groups`   | groups that move to another coordinator while the former one is well and still asked            |
@@ -26,10 +27,10 @@ from barnabas.sim.faults.links import Slow
 from barnabas.sim.faults.many_nodes import PowerLossOfSlowDisks
 from barnabas.sim.faults.moved_leader import MovedCoordinator
 from barnabas.sim.faults.pause import Pause
-from barnabas.sim.faults.power_loss import KillThenPowerLoss, PowerLoss
+from barnabas.sim.faults.power_loss import KillThenPowerLoss, PowerLoss, PowerLossAtAnEnd
 from barnabas.sim.faults.replicas_in_turn import CutLog, InTurn, LateLeader
 from barnabas.sim.scenario import Scenario
-from barnabas.sim.workloads.abandoned import AbandoningProducer
+from barnabas.sim.workloads.abandoned import AbandoningProducer, UnheardProducer
 from barnabas.sim.workloads.large_requests import LargeRequests
 from barnabas.sim.workloads.lasting_member import LastingMember, VisitingMember
 from barnabas.sim.world import World
@@ -133,6 +134,21 @@ class PageCache(Scenario):
         self.topics |= {"plain": (1, shape), "flushed": (2, flushed), "tx": (2, flushed), "copies": (1, flushed)}
 
 
+class UnheardEnds(Scenario):
+    """One node, whose markers and decisions are flushed by fsyncs that are slow and overtake each other."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.kinds = [PowerLossAtAnEnd]
+        self.loses_unflushed = self.all_flushed = True
+        self.fault_seconds = 30.0
+        self.settings["log.flush.interval.messages"] = "1"
+
+    def add_clients(self, world: World) -> None:
+        for number in range(4):
+            UnheardProducer(world, f"unheard{number}").partitions = [("tx", 0), ("tx", 1), ("flushed", 0)]
+
+
 class LostMarkers(LateLeaders):
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
@@ -181,6 +197,7 @@ TARGETED: dict[str, type[Scenario]] = {
     "large-requests": ManyAtOnce,
     "abandoned": Abandoned,
     "page-cache": PageCache,
+    "unheard-ends": UnheardEnds,
     "lost-markers": LostMarkers,
     "slow-disks": SlowDisks,
     "moved-groups": MovedGroups,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from barnabas.broker import clock
 from barnabas.broker.node import Node
 from barnabas.core.cluster.image import MetadataImage
+from barnabas.sim.bugs.base import note_error
 from barnabas.sim.checkers.s1_one_leader import Leaders
 from barnabas.sim.checkers.s2_committed_everywhere import CommittedEverywhere
 from barnabas.sim.checkers.s2_same_bytes import SameBytes
@@ -152,12 +153,14 @@ class World:
             told(computer)
 
     def node_would_not_start(self, computer: Computer, error: BaseException) -> None:
+        note_error(error)
         self.trace.note(f"{computer.name} would not start: {type(error).__name__}: {error}")
         if not self.excused:
             self.surprises.append(f"{computer.name} would not start: {type(error).__name__}: {error}")
 
     def _loop_error(self, context: dict[str, Any]) -> None:
         error = context.get("exception")
+        note_error(error)
         text = f"{context.get('message')}: {type(error).__name__}: {error}"
         self.trace.note(f"loop: {type(error).__name__}: {error}")
         if not self.excused:

@@ -7,7 +7,7 @@ from barnabas.sim.bugs.base import Bug
 
 
 def _make(right: Any) -> Any:
-    return lambda self, header: None
+    return lambda self, header, now_ms: None
 
 
 BUG = Bug("replay-forgotten", "a duplicate is accepted after a restart", Producers, "replay", _make)

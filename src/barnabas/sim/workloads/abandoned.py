@@ -3,6 +3,10 @@ session of that id comes. What such a transaction left open, only the coordinato
 a marker again. A session that comes back would end it too, and hide that nobody else did.
 """
 
+import asyncio
+from contextlib import suppress
+
+from barnabas.sim.history import Transaction
 from barnabas.sim.workloads.transactions import Refused, TransactionalProducer
 
 
@@ -29,3 +33,15 @@ class AbandoningProducer(TransactionalProducer):
             self.progressed()
         except Refused as refused:  # it timed out while its requests were held up; no record of it may be read
             self.world.trace.note(f"{self.name}: {transaction.name} refused: {refused}")
+
+
+class UnheardProducer(AbandoningProducer):
+    """It asks for the end of each transaction and goes at once: nobody asks again, so a decision that a crash took back
+    stays taken back, and the transaction is ended the other way."""
+
+    kind = "unheard producer"
+    dies = 0.0
+
+    async def end(self, transaction: Transaction, *, commit: bool) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(super().end(transaction, commit=commit), 0.1)
