@@ -19,7 +19,7 @@ import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
@@ -174,11 +174,12 @@ class Coordinators(ABC, Generic[M]):
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE)  # what it had to write could not be written
         return hosted
 
-    def every(self) -> list[Hosted[M]]:
-        """All of this node's, those with nothing to say left out."""
-        partitions = (self._node.partitions.get(self.topic, index) for index in range(self.partition_count))
-        led = (partition for partition in partitions if partition is not None)
-        return [self.at(partition.id.partition) for partition in led if self._node.partitions.has_data(partition)]
+    def every(self) -> Iterator[Hosted[M]]:
+        """All of this node's, those with nothing to say left out; each is rebuilt, if need be, when its turn comes."""
+        for index in range(self.partition_count):
+            partition = self._node.partitions.get(self.topic, index)
+            if partition is not None and self._node.partitions.has_data(partition):
+                yield self.at(index)
 
     # --- coming and going with leadership ---------------------------------------------------------------------------
 

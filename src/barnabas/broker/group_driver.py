@@ -107,6 +107,7 @@ class GroupDriver(Coordinators["GroupShard"]):
             except Exception as error:  # as in `step`: this shard is dropped, and the client asks again
                 self._failed(hosted, error)
                 raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "a coordinator failed") from error
+            await budget.pause()
         return found
 
     def transaction_ended(self, index: int, producer_id: int, commit: bool, offset: int) -> None:

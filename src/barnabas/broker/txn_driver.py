@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinators import Answer, Coordinators, Hosted, Token, request_info, settled
+from barnabas.broker.loop_budget import LoopBudget
 from barnabas.broker.marker_sender import MarkerSender
 from barnabas.broker.partition import HostedPartition
 from barnabas.broker.remote_coordinator import BROKERS_VERSION, RemoteCoordinators
@@ -80,10 +81,16 @@ class TxnDriver(Coordinators["TxnShard"]):
         self.step(hosted, lambda now_ms: hosted.machine.handle(request, info, now_ms, token), token)
         return settled(token)
 
-    def ask_everywhere(self, request: Any, context: RequestContext) -> list[Answer]:
+    async def ask_everywhere(self, request: Any, context: RequestContext) -> list[Answer]:
         """The same question to every coordinator of this node; only for questions that write nothing."""
-        answers = [self._ask(hosted, request, request_info(context)) for hosted in self.every()]
-        return [answer for answer in answers if isinstance(answer, dict)]
+        answers: list[Answer] = []
+        budget = LoopBudget()
+        for hosted in self.every():
+            answer = self._ask(hosted, request, request_info(context))
+            if isinstance(answer, dict):
+                answers.append(answer)
+            await budget.pause()
+        return answers
 
     def settings_changed(self) -> None:
         for hosted in self._hosted.values():

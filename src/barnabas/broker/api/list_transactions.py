@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
 
-def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
-    answers = node.transactions.ask_everywhere(request, context)
+async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+    answers = await node.transactions.ask_everywhere(request, context)
     for answer in answers:
         if answer["error_code"]:
             return answer
