@@ -99,7 +99,7 @@ class ControllerDriver:
         records, answer = getattr(machine, method)(*args)
         if records:
             if len(records) <= _LONG_RECORDS:
-                await self._write(machine, records, records)
+                await self._write(machine, records)
             else:
                 self._may_decide.clear()
                 # Whoever asked may go: what was decided is written as a whole.
@@ -118,19 +118,26 @@ class ControllerDriver:
                 await asyncio.sleep(0)
                 encoded = await in_turns(part, encode_record)
                 await asyncio.sleep(0)
+                base_offset, image = self._applied(machine, part)
+                await asyncio.sleep(0)
                 if self.machine is not machine or not self.is_active:
                     raise KafkaError(ErrorCode.NOT_CONTROLLER, "another node is the active controller")
-                written.append(self._write(machine, part, encoded))
+                if base_offset != self._node.quorum.next_offset:  # the quorum has written of itself meanwhile
+                    _, image = self._applied(machine, part)
+                machine.image = image
+                written.append(self._node.quorum.propose(encoded, image, self.epoch))
         finally:
             self._may_decide.set()
         return written
 
-    def _write(self, machine: Controller, records: list[Any], entries: list[Any]) -> "asyncio.Future[int]":
-        """`entries`: what the log takes, the records themselves or their bytes."""
-        quorum = self._node.quorum
-        image = machine.image.apply(records, offset=quorum.next_offset + len(records) - 1, epoch=self.epoch)
-        machine.image = image
-        return quorum.propose(entries, image, self.epoch)
+    def _write(self, machine: Controller, records: list[Any]) -> "asyncio.Future[int]":
+        _, machine.image = self._applied(machine, records)
+        return self._node.quorum.propose(records, machine.image, self.epoch)
+
+    def _applied(self, machine: Controller, records: list[Any]) -> tuple[int, MetadataImage]:
+        """Where these records will begin in the log, and the image behind them."""
+        base_offset = self._node.quorum.next_offset
+        return base_offset, machine.image.apply(records, offset=base_offset + len(records) - 1, epoch=self.epoch)
 
     def check_active(self) -> None:
         if not self.is_active:
