@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from typing import Any
 
 from barnabas.broker.connection import Connection
+from barnabas.broker.metrics.event_log import LimitedLog
 from barnabas.model import limits
 from barnabas.wire.errors import ProtocolError
 
@@ -42,6 +44,7 @@ class _Listener:
         self.receive_buffer = memoryview(bytearray(limits.RECEIVE_BUFFER_BYTES))
         self.request_max_bytes = _MAX_BYTES
         self.request_memory = _Memory()
+        self.troubles = LimitedLog(logging.getLogger("barnabas.fuzz"), self.loop_time)
 
     def loop_time(self) -> float:
         return 0.0
