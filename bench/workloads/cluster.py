@@ -17,7 +17,8 @@ from ..options import Options
 from ..servers import Server
 from ..stats import latency_summary
 from ..trio import Trio
-from ..workload import RunResult, Workload
+from ..trio_workload import TrioWorkload
+from ..workload import RunResult
 
 RECORDS = {100: 1_500_000, 1024: 400_000}
 RATE = 1000
@@ -42,7 +43,7 @@ class ClusterCase:
         return {"latency": f"{RATE:,}/s, linger 0", "failover": "kill -9 of a leader"}[self.kind]
 
 
-class Cluster(Workload[ClusterCase]):
+class Cluster(TrioWorkload[ClusterCase]):
     name = "cluster"
     title = "Three nodes, three replicas, acks=all"
     warm_up = 0.3
@@ -55,7 +56,7 @@ class Cluster(Workload[ClusterCase]):
         Measure("unavailable_s", "without an ack", "s", Better.LOWER, ratio_goal=0.2),
         Measure("lost", "acknowledged and lost", "", Better.LOWER, value_goal=0, digits=0),
     )
-    _OF = {
+    measured = {
         "produce": ("records_per_s", "cpu_s_per_million", "memory_mb"),
         "latency": ("ack_p50_ms", "ack_p99_ms"),
         "failover": ("unavailable_s", "lost"),
@@ -69,31 +70,14 @@ class Cluster(Workload[ClusterCase]):
             ClusterCase("failover"),
         ]
 
-    def measures_of(self, case: ClusterCase) -> Sequence[Measure]:
-        return [measure for measure in self.measures if measure.key in self._OF[case.kind]]
-
-    def prepare(self, server: Server, case: ClusterCase, options: Options) -> None:
-        if (server.name, "trio") not in self.state:
-            trio = Trio(server)
-            try:
-                trio.start()
-            except Exception:
-                trio.remove()
-                raise
-            self.state[server.name, "trio"] = trio
-
     def run(self, server: Server, case: ClusterCase, options: Options) -> RunResult:
-        trio: Trio = self.state[server.name, "trio"]
+        trio = self.trio(server)
         with topic(trio.bootstrap, 6 if case.kind == "produce" else 1, 3, min_insync_replicas="2") as name:
             if case.kind == "produce":
                 return _produce(trio, name, case.size, options.count(RECORDS[case.size]))
             if case.kind == "latency":
                 return _latency(trio, name, options.seconds(10))
             return _failover(trio, name)
-
-    def finish(self, server: Server) -> None:
-        if trio := self.state.get((server.name, "trio")):
-            trio.remove()
 
 
 def _produce(trio: Trio, name: str, size: int, records: int) -> RunResult:

@@ -22,7 +22,8 @@ from ..meter import Meter
 from ..options import Options
 from ..servers import Server
 from ..trio import Trio
-from ..workload import RunResult, Workload
+from ..trio_workload import TrioWorkload
+from ..workload import RunResult
 
 PARTITIONS, MEMBERS = 6, 3
 RECORDS_A_TRANSACTION = 10
@@ -42,7 +43,7 @@ class GroupsCase:
         }[self.kind]
 
 
-class ClusterGroups(Workload[GroupsCase]):
+class ClusterGroups(TrioWorkload[GroupsCase]):
     name = "cluster-groups"
     title = "Three nodes: small transactions, and a group beside its producer"
     warm_up = 0.3
@@ -54,7 +55,7 @@ class ClusterGroups(Workload[GroupsCase]):
         Measure("records_per_s", "records/s", "/s", Better.HIGHER, ratio_goal=1.0, digits=0),
         Measure("cpu_s_per_million", "CPU of all servers per million", "s", Better.LOWER),
     )
-    _OF = {
+    measured = {
         "copy": ("transactions_per_s", "commit_p50_ms", "commit_p99_ms", "cpu_ms_per_transaction"),
         "group": ("records_per_s", "cpu_s_per_million"),
     }
@@ -62,29 +63,12 @@ class ClusterGroups(Workload[GroupsCase]):
     def cases(self) -> Sequence[GroupsCase]:
         return [GroupsCase("copy"), GroupsCase("group")]
 
-    def measures_of(self, case: GroupsCase) -> Sequence[Measure]:
-        return [measure for measure in self.measures if measure.key in self._OF[case.kind]]
-
-    def prepare(self, server: Server, case: GroupsCase, options: Options) -> None:
-        if (server.name, "trio") not in self.state:
-            trio = Trio(server)
-            try:
-                trio.start()
-            except Exception:
-                trio.remove()
-                raise
-            self.state[server.name, "trio"] = trio
-
     def run(self, server: Server, case: GroupsCase, options: Options) -> RunResult:
-        trio: Trio = self.state[server.name, "trio"]
+        trio = self.trio(server)
         count = options.count(FULL[case.kind])
         if case.kind == "copy":
             return _copy(trio, max(50, count), options)
         return _group(trio, count)
-
-    def finish(self, server: Server) -> None:
-        if trio := self.state.get((server.name, "trio")):
-            trio.remove()
 
 
 def _copy(trio: Trio, transactions: int, options: Options) -> RunResult:
