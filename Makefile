@@ -48,9 +48,11 @@ fuzz: $(DEV_STAMP)  ## ten million mutated inputs for the decoders
 	@BARNABAS_FUZZ=$${BARNABAS_FUZZ:-10000000} $(BIN)/pytest tests/fuzz --timeout 0
 
 chaos: $(DEV_STAMP)  ## real clusters: nodes killed and paused again and again, networks cut, disks lost and full, files spoilt
+	@tools/setup_tests.sh
 	@BARNABAS_CHAOS=1 $(BIN)/pytest tests/cluster --timeout 1800 $(ARGS)
 
 chaos-spark: $(DEV_STAMP)  ## drivers, Python workers, executors and nodes killed while pipelines run (ARGS="-k sink")
+	@tools/setup_tests.sh
 	@$(BIN)/pytest tests/spark -m long --timeout 1800 --durations 10 $(ARGS)
 
 docs: $(DEV_STAMP)  ## regenerate the pages that are made from tables

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from barnabas.broker.sources import environment_name
+from barnabas.broker.settings.sources import environment_name
 from barnabas.model.settings import GROUP_SETTINGS, NODE_AREAS, TOPIC_SETTINGS, Setting, UpdateMode, value_text
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "settings.md"

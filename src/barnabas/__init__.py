@@ -12,12 +12,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from barnabas.client.admin import Admin
-    from barnabas.client.async_consumer import AsyncConsumer
-    from barnabas.client.async_producer import AsyncProducer
-    from barnabas.client.consumer import Consumer
-    from barnabas.client.copying import Copied, copy
-    from barnabas.client.delivery import Deliveries, Delivery, RecordMetadata
+    from barnabas.client.admin.admin import Admin
+    from barnabas.client.consumer.async_consumer import AsyncConsumer
+    from barnabas.client.consumer.consumer import Consumer
+    from barnabas.client.consumer.message import Message
+    from barnabas.client.consumer.streams import MessageStreams, create_message_streams
+    from barnabas.client.copy.copying import Copied, copy
+    from barnabas.client.copy.outputs import Output
     from barnabas.client.errors import (
         BadSetting,
         BarnabasError,
@@ -37,22 +38,21 @@ if TYPE_CHECKING:
         UnknownTopic,
         UsedAfterFork,
     )
-    from barnabas.client.message import Message
-    from barnabas.client.outputs import Output
-    from barnabas.client.partitioners import murmur2, partition_for_key
-    from barnabas.client.producer import Producer
-    from barnabas.client.serializers import Avro, Bytes, Json, Protobuf, Serializer, String
-    from barnabas.client.streams import MessageStreams, create_message_streams
-    from barnabas.client.transaction import Transaction
+    from barnabas.client.producer.async_producer import AsyncProducer
+    from barnabas.client.producer.delivery import Deliveries, Delivery, RecordMetadata
+    from barnabas.client.producer.partitioners import murmur2, partition_for_key
+    from barnabas.client.producer.producer import Producer
+    from barnabas.client.serde.serializers import Avro, Bytes, Json, Protobuf, Serializer, String
+    from barnabas.client.transactions.transaction import Transaction
     from barnabas.model.ids import TopicPartition
 
 _HOMES = {
-    "client.admin": ["Admin"],
-    "client.async_consumer": ["AsyncConsumer"],
-    "client.async_producer": ["AsyncProducer"],
-    "client.consumer": ["Consumer"],
-    "client.copying": ["Copied", "copy"],
-    "client.delivery": ["Deliveries", "Delivery", "RecordMetadata"],
+    "client.admin.admin": ["Admin"],
+    "client.consumer.async_consumer": ["AsyncConsumer"],
+    "client.producer.async_producer": ["AsyncProducer"],
+    "client.consumer.consumer": ["Consumer"],
+    "client.copy.copying": ["Copied", "copy"],
+    "client.producer.delivery": ["Deliveries", "Delivery", "RecordMetadata"],
     "client.errors": [
         "BadSetting",
         "BarnabasError",
@@ -72,13 +72,13 @@ _HOMES = {
         "UnknownTopic",
         "UsedAfterFork",
     ],
-    "client.message": ["Message"],
-    "client.outputs": ["Output"],
-    "client.partitioners": ["murmur2", "partition_for_key"],
-    "client.producer": ["Producer"],
-    "client.serializers": ["Avro", "Bytes", "Json", "Protobuf", "Serializer", "String"],
-    "client.transaction": ["Transaction"],
-    "client.streams": ["MessageStreams", "create_message_streams"],
+    "client.consumer.message": ["Message"],
+    "client.copy.outputs": ["Output"],
+    "client.producer.partitioners": ["murmur2", "partition_for_key"],
+    "client.producer.producer": ["Producer"],
+    "client.serde.serializers": ["Avro", "Bytes", "Json", "Protobuf", "Serializer", "String"],
+    "client.transactions.transaction": ["Transaction"],
+    "client.consumer.streams": ["MessageStreams", "create_message_streams"],
     "model.ids": ["TopicPartition"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

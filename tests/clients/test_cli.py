@@ -217,6 +217,9 @@ def test_habits_of_other_tools(run: Run, bootstrap: str, topic: str) -> None:
 def test_oldest_records_are_deleted(run: Run, topic: str) -> None:
     run("produce", topic, "--partition", "0", stdin="a\nb\nc\n")
     run("topic", "delete-records", topic, "--before", "2", code=2)  # nobody is here to say yes
+    kept = run("topic", "delete-records", topic, "--before", "-9", "--partition", "0", "--yes").stdout
+    assert kept == f"{topic}-0 begins at 0\n"
+    assert f"{topic}-0 begins at 1" in run("topic", "delete-records", topic, "--before", "-2", "--yes").stdout
     assert f"{topic}-0 begins at 2" in run("topic", "delete-records", topic, "--before", "2", "--yes").stdout
     assert run("consume", topic, "--from", "beginning", "-n", "1").stdout == "c\n"
     told = run("topic", "delete-records", topic, "--before", "end", "--partition", "0", "--yes").stdout
@@ -284,6 +287,11 @@ def test_wrong_input_says_which_line(run: Run, topic: str) -> None:
     assert "line 2 is not JSON" in said
     assert run("consume", topic).stdout == "ok\n"
     assert "did not arrive" in run("produce", topic, "--partition", "99", stdin="x\n", code=1).stderr
+    too_large = run("produce", topic, stdin="x" * 2_000_000, code=1).stderr
+    assert (
+        f"1 record of 1 did not arrive: Broker: Message size too large. Its limit: barnabas config get topic {topic}"
+        in too_large
+    )
 
 
 def test_versions(run: Run) -> None:

@@ -68,7 +68,7 @@ def test_json_by_the_environment(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in errors.read_text().splitlines()]
     assert {"time", "level", "logger", "message"} <= lines[0].keys()
     assert any(line["message"].startswith("this node leads the quorum") for line in lines)
-    assert any(line["logger"] == "barnabas.broker.controller" for line in lines)  # the level has its effect too
+    assert any(line["logger"] == "barnabas.broker.controller.driver" for line in lines)  # the level has its effect too
 
 
 def _until_said(node: BarnabasNode, text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 import io
@@ -15,6 +16,7 @@ import pytest
 
 from barnabas import Consumer
 from barnabas.testing import running_node
+from tests.support.pages import section
 
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -56,3 +58,23 @@ def test_the_page_does_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
             with contextlib.redirect_stdout(printed):
                 exec(compile("\n" * (line - 1) + code, str(PAGE), "exec", dont_inherit=True), program.__dict__)  # noqa: S102
             assert expected is None or printed.getvalue() == expected, f"{PAGE.name}:{line}"
+        asyncio.run(serve(program, ["/", "/about"]))
+        visited = Consumer("visited", value_deserializer="json", follow=False)
+        assert [message.value for message in visited] == [{"path": "/"}, {"path": "/about"}]
+
+
+async def serve(program: Any, paths: list[str]) -> None:
+    """What a web framework does with the page's lifespan and its handler."""
+    app = types.SimpleNamespace(state=types.SimpleNamespace())
+    async with program.lifespan(app):
+        for path in paths:
+            await program.visit(types.SimpleNamespace(app=app, url=types.SimpleNamespace(path=path)))
+
+
+def test_a_reader_of_the_readme_sees_what_the_page_shows() -> None:
+    """The README's first stream leaves records on the node that the page is then tried on: in other topics."""
+    first_stream = section(PAGE.parents[1] / "README.md", "Five minutes to a first stream")
+    named = r'(?:produce|consume|create|-t) (\w+)|(?:send|Consumer|ProducerRecord<>)\("(\w+)"'
+    topics = {first or second for first, second in re.findall(named, first_stream)}
+    assert topics == {"visits", "letters"}
+    assert not [each for each in topics if f'"{each}"' in PAGE.read_text()]

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-import barnabas.client.partitioners
-from barnabas import Admin, AsyncConsumer, Consumer, DeliveryFailed, Producer, TimedOut, UnknownTopic
+import barnabas.client.consumer.reader
+import barnabas.client.producer.partitioners
+from barnabas import (
+    Admin,
+    AsyncConsumer,
+    CannotReach,
+    Consumer,
+    DeliveryFailed,
+    Producer,
+    TimedOut,
+    TopicPartition,
+    UnknownTopic,
+)
 from barnabas.testing import running_node
 
 WAIT_S = 30.0
@@ -87,7 +101,7 @@ def test_a_cluster_that_is_gone_is_told_in_bounded_time(node: Any) -> None:
 
 
 def test_a_topic_that_nobody_creates(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(barnabas.client.partitioners, "COUNT_WAIT_S", 1.0)
+    monkeypatch.setattr(barnabas.client.producer.partitioners, "COUNT_WAIT_S", 1.0)
     with running_node({"auto.create.topics.enable": False, "group.initial.rebalance.delay.ms": 0}) as node:
         with pytest.raises(UnknownTopic, match=r"no topic 'typo'.*barnabas topic create typo"):
             Consumer("typo", bootstrap=node.bootstrap)
@@ -158,3 +172,56 @@ def test_reading_what_is_there_does_not_create_a_misspelled_topic(node: Any) -> 
             list(Consumer("mispelled", bootstrap=node.bootstrap, group=group, follow=False))
     with Admin(node.bootstrap) as admin:
         assert [each.name for each in admin.topics()] == []
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_closing_does_not_wait_for_a_cluster_that_is_gone(
+    node: Any, protocol: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """librdkafka would wait for the session timeout, 45 s: longer than a container is given to end."""
+    monkeypatch.setattr(barnabas.client.consumer.reader, "CLOSE_WAIT_S", 1.0)
+    lost: list[Any] = []
+    with Producer(node.bootstrap) as producer:
+        producer.send_many("t", [b"0", b"1"])
+    consumer = Consumer("t", bootstrap=node.bootstrap, group="g", protocol=protocol, on_lost=lost.extend)
+    next(consumer)
+    next(consumer)
+    node.stop()
+    with pytest.raises((CannotReach, TimedOut), match="look up the end of t-0"):
+        consumer.lag()
+    begun = time.monotonic()
+    consumer.close()
+    assert time.monotonic() - begun < 10
+    assert lost == [TopicPartition("t", 0)]
+
+
+def test_a_program_ends_though_the_cluster_is_gone(node: Any) -> None:
+    program = (
+        "import sys; from barnabas import Consumer; "
+        "import barnabas.client.consumer.reader as reader; reader.CLOSE_WAIT_S = 1;"
+        "consumer = Consumer('t', bootstrap=sys.argv[1], group='g'); print(next(consumer).value, flush=True);"
+        "sys.stdin.readline()"
+    )
+    with Producer(node.bootstrap) as producer:
+        producer.send("t", b"0")
+    words = [sys.executable, "-c", program, node.bootstrap]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == b"b'0'\n"
+        node.stop()
+        assert running.communicate(b"\n", timeout=20) == (b"", b"")
+        assert running.returncode == 0
+
+
+def test_records_are_not_deleted_when_a_partition_does_not_tell_its_offsets(node: Any) -> None:
+    """-1 is "none is so late" in one request and "all of them" in the next: no answer must not become either."""
+    with Producer(node.bootstrap) as producer:
+        producer.send_many("t", [b"0", b"1", b"2"])
+    with Admin(node.bootstrap, timeout=5) as admin:
+        node.fail_next("ListOffsets", "UNKNOWN_SERVER_ERROR", times=-1)
+        with pytest.raises(TimedOut, match="partition 0 does not tell its offsets"):
+            admin.delete_records("t", datetime.now(UTC) - timedelta(days=1))
+        node.heal()
+        assert offsets(node, "t") == [b"0", b"1", b"2"]
+        assert admin.delete_records("t", datetime.now(UTC) - timedelta(days=1)) == {0: 0}
+        assert admin.delete_records("t", datetime.now(UTC) + timedelta(days=1)) == {0: 3}

@@ -9,21 +9,24 @@ from barnabas.testing import running_node
 
 _PROGRAM = """
 import os, sys
-from barnabas import Consumer, Producer, UsedAfterFork
+from barnabas import Admin, Consumer, Producer, UsedAfterFork
 
 bootstrap = sys.argv[1]
 producer = Producer(bootstrap)
 producer.send("t", b"before").result(10)
 consumer = Consumer("t", bootstrap=bootstrap, group="g", commit="manual")
 print(next(consumer).value)
+admin = Admin(bootstrap)
 if child := os.fork():
     assert os.waitpid(child, 0)[1] == 0, "the child failed, or did not end"
     producer.send("t", b"parent").result(10)
     print([message.value for message in Consumer("t", bootstrap=bootstrap, follow=False)])
     consumer.close()
+    assert [each.name for each in admin.topics()] == ["t"]
 else:
     uses = {"send": lambda: producer.send("t", b"x"), "flush": producer.flush, "len": lambda: len(producer)}
     uses |= {"next": lambda: next(consumer), "poll": lambda: consumer.poll(1), "commit": consumer.commit}
+    uses |= {"topics": admin.topics, "create_topic": lambda: admin.create_topic("u"), "lag": consumer.lag}
     for name, use in uses.items():
         try:
             use()
@@ -35,7 +38,8 @@ else:
     consumer.close()
     with Producer(bootstrap) as fresh:
         fresh.send("t", b"child").result(10)
-    del producer, consumer  # must not wait for threads that only the parent has
+    admin.close()
+    del producer, consumer, admin  # must not wait for threads that only the parent has
     sys.exit(0)
 """
 

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from google.protobuf.wrappers_pb2 import StringValue
 
-import barnabas.client.membership
+import barnabas.client.consumer.membership
 from barnabas import (
     Admin,
     AsyncConsumer,
@@ -261,13 +261,32 @@ def test_a_reader_may_come_before_the_writer(bootstrap: str, topic: str) -> None
         assert next(consumer).value == b"0"
 
 
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_member_may_come_before_the_writer(bootstrap: str, topic: str, group: str, protocol: Any) -> None:
+    """It joins with the topic, and does not wait for its next look at the metadata."""
+    with Consumer(topic, bootstrap=bootstrap, group=group, protocol=protocol, timeout=WAIT_S) as consumer:
+        assert consumer.lag() == {TopicPartition(topic, 0): 0}
+        fill(bootstrap, topic, 1)
+        assert next(consumer).value == b"0"
+
+
 @pytest.mark.parametrize(
     ("start", "expected"), [("earliest", [0, 1, 2, 3, 4]), (3, [3, 4]), (-2, [3, 4]), ("latest", []), (100, [])]
 )
 def test_start(bootstrap: str, topic: str, start: Any, expected: list[int]) -> None:
     fill(bootstrap, topic, 5)
-    options = {"auto_offset_reset": "latest"} if start == 100 else {}
-    assert [message.offset for message in read_all(bootstrap, topic, start=start, **options)] == expected
+    assert [message.offset for message in read_all(bootstrap, topic, start=start)] == expected
+
+
+def test_an_offset_past_the_end_is_the_end(bootstrap: str, topic: str, group: str) -> None:
+    """librdkafka would begin at the beginning: everything again."""
+    fill(bootstrap, topic, 3)
+    assert read_all(bootstrap, topic, start=100, group=group) == []
+    with Consumer(topic, bootstrap=bootstrap, timeout=WAIT_S) as consumer:
+        assert next(consumer).offset == 0
+        consumer.seek(offset=100)
+        fill(bootstrap, topic, 1)
+        assert next(consumer).offset == 3
 
 
 def test_latest_is_the_end_at_that_moment(bootstrap: str, topic: str) -> None:
@@ -327,7 +346,7 @@ def test_seek_and_positions(bootstrap: str, admin: Admin, topic: str) -> None:
 def test_partitions_that_are_added_later(
     bootstrap: str, admin: Admin, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(barnabas.client.membership, "RESCAN_S", 0.2)
+    monkeypatch.setattr(barnabas.client.consumer.membership, "RESCAN_S", 0.2)
     admin.create_topic(topic, partitions=1)
     with Consumer(topic, bootstrap=bootstrap, start="latest", timeout=WAIT_S) as consumer:
         assert consumer.poll(0.1) is None

@@ -21,6 +21,7 @@ README = ROOT / "README.md"
 ELSEWHERE = {
     "make run": "tests/spark/test_pipeline_cli.py runs `barnabas demo`",
     "make test": "this",
+    "python3 -m venv ~/barnabas && . ~/barnabas/bin/activate": "every set-up of the project",
     "pip install .": "every set-up of the project",
     "barnabas pipeline run activity --generate 200": "tests/spark",
     "barnabas pipeline run activity --later": "tests/spark",
@@ -93,7 +94,7 @@ def test_from_python(node: str, folder: Path) -> None:
         [sys.executable, "-c", program], env=environment(node, folder), capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "{'member': 7, 'item': 'book'}\n" and done.stdout in README.read_text()
+    assert done.stdout == "{'member': 7, 'page': 'home'}\n" and done.stdout in README.read_text()
 
 
 def test_from_java(node: str, folder: Path, java: JavaTools) -> None:
@@ -105,7 +106,7 @@ def test_from_java(node: str, folder: Path, java: JavaTools) -> None:
         ["java", "-cp", f"{ROOT}/.kafka/libs/*", source], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
-    read = run("barnabas consume greetings --from beginning -n 1 --json", node, folder)
+    read = run("barnabas consume letters --from beginning -n 1 --json", node, folder)
     assert '"hello"' in read.stdout
 
 

@@ -16,7 +16,7 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, ConfigResource, NewPartitions
 
-from barnabas.broker.metadata_log import MetadataLog
+from barnabas.broker.quorum.metadata_log import MetadataLog
 from barnabas.core.cluster.image import MetadataImage
 from barnabas.core.raft import OffsetAndEpoch, VoterSet
 from barnabas.model.ids import uuid_text

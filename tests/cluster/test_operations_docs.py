@@ -13,8 +13,13 @@ from tests.support.process import free_port
 PAGE = ROOT / "docs" / "operations.md"
 HOSTS = ("a", "b", "c", "d")
 
-# What needs a service manager, and what tests of their own run.
-ELSEWHERE = {"systemctl enable --now barnabas", "barnabas cluster kill-test"}
+# What changes the machine or needs a service manager, and what tests of their own run.
+ELSEWHERE = {
+    "useradd --system --home-dir /var/lib/barnabas --shell /usr/sbin/nologin barnabas",
+    "python3 -m venv /opt/barnabas && /opt/barnabas/bin/pip install .",
+    "systemctl enable --now barnabas",
+    "barnabas cluster kill-test",
+}
 
 
 def healthy(bootstrap: str, folder: Path, nodes: int) -> None:

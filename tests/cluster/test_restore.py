@@ -128,6 +128,7 @@ def test_one_folder_of_three_becomes_a_cluster(cluster: BarnabasCluster) -> None
     folder = cluster.nodes[1].data
     assert "Nobody is here to answer. Say --yes." in recover(folder, code=2)
     assert "is no data folder" in recover(folder / "nothing", code=1)
+    before = (folder / "meta.properties").read_text()
     told = recover(folder, "--yes")
     assert "what only nodes 2, 3 had is lost. Node 1 will lead the" in told
     assert "2 partitions it has no replica of will have no leader" in told
@@ -138,6 +139,8 @@ def test_one_folder_of_three_becomes_a_cluster(cluster: BarnabasCluster) -> None
     assert cluster.leader(single, mine) == 1
     assert [cluster.leader(single, index) for index in range(3) if index != mine] == [-1, -1]
     assert status(bootstrap)["voters"] == [1]
+    new_id = status(bootstrap)["cluster_id"]
+    assert new_id not in before and f"of the new cluster {new_id}" in told
     write(bootstrap, topic, 0, 10)
 
     shutil.rmtree(cluster.nodes[2].data)
@@ -146,5 +149,6 @@ def test_one_folder_of_three_becomes_a_cluster(cluster: BarnabasCluster) -> None
     cluster.start(2)
     cluster.await_isr(topic, 2, 3)
     cluster.restart(1)
+    assert status(bootstrap)["cluster_id"] == new_id
     assert count_all(cluster.bootstrap, topic, 3) == 160
     assert [cluster.leader(single, index) for index in range(3) if index != mine] == [-1, -1], "an empty disk leads not"

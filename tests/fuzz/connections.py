@@ -6,8 +6,8 @@ import logging
 import random
 from typing import Any
 
-from barnabas.broker.connection import Connection
 from barnabas.broker.metrics.event_log import LimitedLog
+from barnabas.broker.network.connection import Connection
 from barnabas.model import limits
 from barnabas.wire.errors import ProtocolError
 

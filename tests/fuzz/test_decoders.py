@@ -18,10 +18,10 @@ from barnabas.wire.apis import PRODUCE
 from barnabas.wire.batch import HEADER_BYTES, iter_batches, read_header
 from barnabas.wire.codec import ProtocolError
 from barnabas.wire.compression import Codec, compress, decompress
-from barnabas.wire.deep import Rules, prepare, run
 from barnabas.wire.frames import frame_end
 from barnabas.wire.headers import read_request_header, request_header
 from barnabas.wire.produce import parse_produce
+from barnabas.wire.record_validation import Rules, prepare, run
 from barnabas.wire.records import iter_records
 from barnabas.wire.validate import validate_for_produce
 from tests.fuzz.connections import received

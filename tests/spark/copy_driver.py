@@ -1,7 +1,9 @@
 """A driver to be killed: copies topic `source` to `sink` exactly once in small micro-batches, then ends by itself.
 
-    python -m tests.spark.copy_driver BOOTSTRAP CHECKPOINT SOURCE SINK [--master M] [--per-batch N] [--conf K=V ...]
+    python -m tests.spark.copy_driver BOOTSTRAP CHECKPOINT SOURCE SINK [--master M] [--per-batch N] [--patience S]
+        [--conf K=V ...]
 
+`--patience` is how long the sink waits for an answer before it asks again.
 Ends with 0 when everything is copied, with 3 and the reason when the query fails.
 """
 
@@ -25,6 +27,7 @@ def main() -> int:
         parser.add_argument(name)
     parser.add_argument("--master", default="local[2,4]")
     parser.add_argument("--per-batch", type=int, default=200)
+    parser.add_argument("--patience", type=int)
     parser.add_argument("--conf", action="append", default=[])
     given = parser.parse_args()
     conf: dict[str, Any] = {"spark.ui.enabled": False, "spark.driver.memory": "512m"}
@@ -40,11 +43,13 @@ def main() -> int:
         .load()
         .select("key", "value")
     )
+    waits = {} if given.patience is None else {"kafka.request.timeout.ms": given.patience * 1000}
     query = (
         rows.writeStream.format("barnabas")
         .option("kafka.bootstrap.servers", given.bootstrap)
         .option("topic", given.sink)
         .option("checkpointLocation", given.checkpoint)
+        .options(**waits)
         .trigger(availableNow=True)
         .start()
     )

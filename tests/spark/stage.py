@@ -17,7 +17,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 
 from barnabas import Admin, Consumer
-from barnabas.client.message import Message
+from barnabas.client.consumer.message import Message
 from barnabas.pipelines.common.state import SETTINGS
 from barnabas.pipelines.framework import Outcome, Pipeline, Record, RunContext
 from barnabas.pipelines.framework.records import write

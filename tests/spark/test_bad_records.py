@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import types as t
 
 from barnabas import Admin, Consumer, Producer
-from barnabas.cli.pipeline_new import write as write_template
+from barnabas.cli.pipeline.new import write as write_template
 from barnabas.pipelines.framework import deadletters, decoding, registry
 from barnabas.pipelines.framework.counting import Counts
 from barnabas.pipelines.framework.expected import Expected

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.client.message import Message
+from barnabas.client.consumer.message import Message
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.lake import PIPELINE, answer, generator, now, table_of
 from barnabas.pipelines.lake.table import Table

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.cli.pipeline_new import write
+from barnabas.cli.pipeline.new import write
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.framework import registry
 from barnabas.testing import RunningNode, pipeline_test

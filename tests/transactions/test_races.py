@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from barnabas.broker import coordinators
+from barnabas.broker.coordinator import driver
 from barnabas.testing import RunningNode, running_node
 from tests.support.wire import (
     ADD_OFFSETS_TO_TXN,
@@ -171,16 +171,16 @@ def test_a_marker_written_while_the_groups_are_loading(monkeypatch: pytest.Monke
     node.stop()
     go_on = threading.Event()
 
-    async def slowly(self: coordinators.Coordinators, index: int, hosted: coordinators.Hosted) -> None:
+    async def slowly(self: driver.Coordinators, index: int, hosted: driver.CoordinatorShard) -> None:
         for _ in self._replay(hosted):
             while self.topic == "__consumer_offsets" and not go_on.is_set():
                 await asyncio.sleep(0.01)
         self._ready(index, hosted)
         del self._loading[index]
 
-    monkeypatch.setattr(coordinators, "_LOAD_AT_ONCE_BYTES", 0)
-    monkeypatch.setattr(coordinators, "_LOAD_STEP_RECORDS", 1)
-    monkeypatch.setattr(coordinators.Coordinators, "_load", slowly)
+    monkeypatch.setattr(driver, "_LOAD_AT_ONCE_BYTES", 0)
+    monkeypatch.setattr(driver, "_LOAD_STEP_RECORDS", 1)
+    monkeypatch.setattr(driver.Coordinators, "_load", slowly)
     node.start()
     with WireClient(node.bootstrap) as client:
         again = RawProducer(client, "racing", producer.producer_id, producer.epoch)

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from barnabas.broker.peers import PeerGone, connect
+from barnabas.broker.peers.table import PeerGone, connect
 from barnabas.broker.quorum.membership import Plan, derived_cluster_id
 from barnabas.core.cluster.records import Endpoint
 from barnabas.core.raft import Endpoint as QuorumEndpoint
@@ -45,7 +45,7 @@ async def cluster_id(node: "Node", plan: Plan) -> str:
     if configured or node.data.cluster_id:
         return str(configured or node.data.cluster_id)
     if plan.alone:
-        return uuid_text(node.ground.new_uuid())
+        return uuid_text(node.platform.new_uuid())
     others = [address for number, address in plan.voters.items() if number != node.node_id]
     found = await _asked(node, others + list(plan.bootstrap))
     rounds = 0
@@ -134,11 +134,11 @@ def _as_told(node: "Node", plan: Plan, bound: Endpoint) -> Endpoint:
     """What others are told of a listener: what the operator said, else the address itself, else this machine's name."""
     for told in node.settings.advertised_listeners():
         if told.name == bound.name:
-            return Endpoint(bound.name, bound.protocol, told.host or node.ground.hostname(), told.port or bound.port)
+            return Endpoint(bound.name, bound.protocol, told.host or node.platform.hostname(), told.port or bound.port)
     if bound.host not in _EVERY_ADDRESS:
         return bound
     voter = plan.voters.get(node.node_id)
-    host = voter[0] if voter is not None else node.ground.hostname()
+    host = voter[0] if voter is not None else node.platform.hostname()
     return Endpoint(bound.name, bound.protocol, host, bound.port)
 
 

@@ -10,53 +10,52 @@ import asyncio
 import gc
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker import identity
-from barnabas.broker.batch_preparation import BatchPreparation
 from barnabas.broker.clock import Clock
-from barnabas.broker.controller import ControllerDriver
-from barnabas.broker.dispatch import Dispatcher
-from barnabas.broker.doubts import Doubts
-from barnabas.broker.farewells import Farewells
-from barnabas.broker.faults import Faults
-from barnabas.broker.fetch_sessions import FetchSessions
-from barnabas.broker.ground import REAL_GROUND, Ground
-from barnabas.broker.group_driver import GroupDriver
-from barnabas.broker.lifecycle import Lifecycle
-from barnabas.broker.listener import Listener
-from barnabas.broker.metadata_log import MetadataLog
+from barnabas.broker.controller.driver import ControllerDriver
+from barnabas.broker.controller.lifecycle import Lifecycle
+from barnabas.broker.controller.requests import ControllerRequests
+from barnabas.broker.coordinator.groups import GroupDriver
+from barnabas.broker.coordinator.producer_ids import ProducerIds
+from barnabas.broker.coordinator.topics_view import ImageTopics
+from barnabas.broker.coordinator.transactions import TxnDriver
+from barnabas.broker.fetch.parked import ParkedPartitions
+from barnabas.broker.fetch.sessions import FetchSessions
+from barnabas.broker.image_bus import ImageBus, ImageChange, image_change
 from barnabas.broker.metrics.health import STATUS_FILE, Health
 from barnabas.broker.metrics.loop_watchdog import Hold, LoopHolds, LoopWatchdog
+from barnabas.broker.network.dispatch import Dispatcher
+from barnabas.broker.network.faults import Faults
+from barnabas.broker.network.listener import Listener
 from barnabas.broker.network.memory_budget import memory_budget
-from barnabas.broker.parked_fetch import ParkedPartitions
-from barnabas.broker.partitions import PartitionTable
-from barnabas.broker.peers import Peers
-from barnabas.broker.producer_ids import ProducerIds
+from barnabas.broker.partition.batch_preparation import BatchPreparation
+from barnabas.broker.partition.table import PartitionTable
+from barnabas.broker.peers.recently_departed import RecentlyDeparted
+from barnabas.broker.peers.suspected_brokers import SuspectedBrokers
+from barnabas.broker.peers.table import Peers
+from barnabas.broker.platform import REAL_PLATFORM, Platform
 from barnabas.broker.quorum import membership
 from barnabas.broker.quorum.driver import QuorumDriver
-from barnabas.broker.replication import Replication
-from barnabas.broker.topics_view import ImageTopics
-from barnabas.broker.txn_driver import TxnDriver
+from barnabas.broker.quorum.metadata_log import MetadataLog
+from barnabas.broker.replication.driver import Replication
 from barnabas.broker.upkeep.disk_space import DiskSpace
 from barnabas.broker.upkeep.flusher import THREADS as FLUSH_THREADS
 from barnabas.broker.upkeep.flusher import Flusher
 from barnabas.broker.upkeep.producer_expiry import ProducerExpiry
+from barnabas.broker.upkeep.stray_folders import settle_stray_folders
 from barnabas.broker.upkeep.timers import Upkeep
 from barnabas.core.cluster.image import MetadataImage
-from barnabas.core.cluster.internal_topics import internal_topic
-from barnabas.core.cluster.items import NewTopic
 from barnabas.core.cluster.records import Endpoint
 from barnabas.core.raft.effects import RoleChange
-from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import OPENED_AT_ONCE_MAX
 from barnabas.model.settings import ConfigSource, ResourceType, Settings
 from barnabas.model.settings.unkept import refuse_access_control
 from barnabas.storage.directory import DataDirectory
-from barnabas.wire.apis import ALLOCATE_PRODUCER_IDS, CREATE_TOPICS
 
 if TYPE_CHECKING:
     from barnabas.core.groups.config import GroupConfig
@@ -69,11 +68,11 @@ _SAY_EVERY_SECONDS = 5.0
 
 
 class Node:
-    def __init__(self, settings: Settings, data_dir: Path, ground: Ground = REAL_GROUND) -> None:
+    def __init__(self, settings: Settings, data_dir: Path, platform: Platform = REAL_PLATFORM) -> None:
         self.static_settings = settings
         self.settings = settings
         self.data_dir = data_dir
-        self.ground = ground
+        self.platform = platform
         self.clock = Clock()
         self.health = Health()
         self.faults: Faults | None = None
@@ -92,7 +91,7 @@ class Node:
         self.settings.client_listeners()  # a wrong one is found now, not by every client
         self.settings.advertised_listeners()
         refuse_access_control(self.settings)
-        self.data = DataDirectory.open(self.data_dir, disk=self.ground.disk, new_id=self.ground.new_uuid)
+        self.data = DataDirectory.open(self.data_dir, disk=self.platform.disk, new_id=self.platform.new_uuid)
         self._closers: list[Callable[[], None]] = []
         self._starting = asyncio.current_task()
         try:
@@ -116,7 +115,7 @@ class Node:
 
     async def _start(self) -> None:
         self.node_id = identity.node_id(self)
-        plan = membership.plan(self.settings, self.node_id, self.ground.hostname())
+        plan = membership.plan(self.settings, self.node_id, self.platform.hostname())
         self.has_broker, self.is_controller = (
             role in plan.roles for role in (membership.BROKER, membership.CONTROLLER)
         )
@@ -147,20 +146,20 @@ class Node:
     def _publish_health(self) -> None:
         self.loop_holds = LoopHolds()
         self.health.figures["loop"] = self.loop_holds.figures
-        if self.ground.watches_loop:
+        if self.platform.watches_loop:
             self._watchdog = LoopWatchdog(self._loop_held)
             self._watchdog.start()
-        if self.ground.writes_status:
+        if self.platform.writes_status:
             facts = {"pid": os.getpid(), "node_id": self.node_id, "bootstrap": self.bootstrap}
             path = str(self.data_dir / STATUS_FILE)
-            self.health.publish(facts, self.read_threads, partial(self.ground.disk.write_whole, path, sync=False))
+            self.health.publish(facts, self.read_threads, partial(self.platform.disk.write_whole, path, sync=False))
 
     def _loop_held(self, hold: Hold) -> None:
         self.loop_holds.record(hold, asyncio.get_running_loop().time())
         self.health.changed()
 
     def _make_listener(self, plan: membership.Plan) -> None:
-        self.memory = memory_budget(self.settings, self.ground.memory_bytes())
+        self.memory = memory_budget(self.settings, self.platform.memory_bytes())
         log.info("%s", self.memory.told())
         self.dispatcher = Dispatcher(self)
         self.listener = Listener(
@@ -169,7 +168,7 @@ class Node:
             idle_ms=self.settings.int("connections.max.idle.ms"),
             request_memory_bytes=self.memory.requests_bytes,
             send_buffer_bytes=self.settings.int("socket.send.buffer.bytes"),
-            listen=self.ground.listen,
+            listen=self.platform.listen,
         )
         self._limit_connections()
         self._closers.append(self.listener.abandon)
@@ -180,34 +179,42 @@ class Node:
         self.bootstrap = identity.shown(self.endpoints[0] if self.endpoints else self._addresses.quorum)
 
     def _make_rooms(self) -> None:
-        ground = self.ground
+        platform = self.platform
         self.image = MetadataImage()
+        self.images = ImageBus()
         self.disk_space = DiskSpace(self)
-        self.read_threads = ground.threads(_READ_THREADS, "read")
-        self.batch_preparation = BatchPreparation(ground.threads(OPENED_AT_ONCE_MAX, "records"))
-        self.flusher = Flusher(self.fail, ground.threads(FLUSH_THREADS, "flush"))
+        self.read_threads = platform.threads(_READ_THREADS, "read")
+        self.batch_preparation = BatchPreparation(platform.threads(OPENED_AT_ONCE_MAX, "records"))
+        self.flusher = Flusher(self.fail, platform.threads(FLUSH_THREADS, "flush"))
         self.replication = Replication(self)
         self.partitions = PartitionTable(
             self.data,
             lambda: self.settings,
             self.flusher.request,
             self.read_threads,
-            ground.threads,
+            platform.threads,
             self.replication,
+            lambda topic_id: self.quorum.replay.at_start.knew(topic_id),
         )
         self.peers = Peers(self)
-        self.doubts, self.farewells = Doubts(self), Farewells()
-        self.peers.on_lost(self.doubts.lost)
-        self._closers += [self.doubts.close, self.farewells.close, self.peers.close, self.replication.stop]
+        self.suspected_brokers, self.recently_departed = SuspectedBrokers(self), RecentlyDeparted()
+        self.peers.on_lost(self.suspected_brokers.lost)
+        self._closers += [
+            self.suspected_brokers.close,
+            self.recently_departed.close,
+            self.peers.close,
+            self.replication.stop,
+        ]
         self.topics_view = ImageTopics(lambda: self.image)
         self.groups = GroupDriver(self, self._group_config)
         self.transactions = TxnDriver(self, self._txn_config)
         self.may_write_internal = False
-        self.producer_ids = ProducerIds(self._producer_id_block)
+        self.controller_requests = ControllerRequests(self)
+        self.producer_ids = ProducerIds(self.controller_requests.producer_id_block)
         self.fetch_sessions = FetchSessions(
             self.settings.int("max.incremental.fetch.session.cache.slots"),
             120_000,
-            ground.random(),
+            platform.random(),
             self.memory.session_partitions,
         )
         self.parked_partitions = ParkedPartitions(self.memory.parked_partitions)
@@ -218,12 +225,13 @@ class Node:
         assert directory_id is not None
         own = self._addresses.quorum
         config = membership.raft_config(self.settings, plan, self.node_id, directory_id, self.cluster_id, own)
-        self.quorum_thread = self.ground.threads(1, "flush")
-        self.metadata_log = MetadataLog(self.data_dir, self.ground.disk)
+        self.quorum_thread = self.platform.threads(1, "flush")
+        self.metadata_log = MetadataLog(self.data_dir, self.platform.disk)
         voters = membership.initial_voters(plan, self.node_id, directory_id, own)
         self.quorum = QuorumDriver(self, config, self.metadata_log, voters, self._publish, self._role_changed)
         self.controller = ControllerDriver(self)
         self.lifecycle = Lifecycle(self)
+        self._subscribe_to_images()
         self._closers += [self.quorum.close, self.controller.close, self.lifecycle.close]
 
     async def _find_leader(self) -> None:
@@ -237,7 +245,7 @@ class Node:
 
     async def _join(self) -> None:
         """Register, catch up with the metadata, put the logs in order, and be unfenced."""
-        boot_id = self.ground.boot_id()
+        boot_id = self.platform.boot_id()
         last_boot, last_epoch = self.data.read_last_life()
         unharmed = boot_id != "" and last_boot == boot_id  # killed, perhaps, but the machine has kept what it was given
         self.previous_broker_epoch = self.data.clean_epoch if self.data.clean else last_epoch if unharmed else -1
@@ -246,11 +254,12 @@ class Node:
         self.data.write_last_life(boot_id, self.broker_epoch)
         while not await self.quorum.applied(self.broker_epoch, _SAY_EVERY_SECONDS):
             log.warning("node %d waits for the metadata log to reach %d", self.node_id, self.broker_epoch)
-        self.partitions.remove_strays()
+        await self.partitions.settled()
+        await settle_stray_folders(self.partitions, self.data, self.image, self.read_threads)
         if not self.data.clean:
             await asyncio.get_running_loop().run_in_executor(self.read_threads, self.partitions.recover)
         await self.replication.lost.tell_missing()
-        self.replication.start()
+        await self.replication.start()
         self.lifecycle.start_beating()
         await self.lifecycle.wait_unfenced()
 
@@ -282,68 +291,42 @@ class Node:
 
     # --- metadata ---------------------------------------------------------------------------------------------------
 
+    def _subscribe_to_images(self) -> None:
+        """In the order in which they hear of a new image (image_bus.py)."""
+        self.images.subscribe(
+            self._apply_settings,
+            lambda change: self.partitions.follow(change.old, change.new, settings_changed=change.settings_changed),
+            self.replication.image_changed,
+            self.groups.image_changed,
+            self.transactions.image_changed,
+            lambda change: self.controller.caught_up(),
+            lambda change: self.suspected_brokers.image_changed(),
+            lambda change: self.recently_departed.image_changed(change.old, change.new),
+        )
+
     def _publish(self, image: MetadataImage) -> None:
         """A new image is safe: serve from it."""
         old, self.image = self.image, image
-        cluster, node = (image.config(ResourceType.BROKER, name) for name in ("", str(self.node_id)))
-        changed = cluster is not old.config(ResourceType.BROKER, "") or node is not old.config(
-            ResourceType.BROKER, str(self.node_id)
-        )
-        if changed:
+        self.images.publish(image_change(old, image, self.node_id))
+
+    def _apply_settings(self, change: ImageChange) -> None:
+        if change.settings_changed:
+            cluster, node = (change.new.config(ResourceType.BROKER, name) for name in ("", str(self.node_id)))
             self.settings = self.static_settings.with_dynamic(cluster=cluster, node=node)
             self.controller.settings_changed()
             self._limit_connections()
-        self.partitions.follow(old, image, settings_changed=changed)
-        self.replication.image_changed(old, image, settings_changed=changed)
-        if changed or old.configs is not image.configs:
-            self.groups.settings_changed()
-        if changed or old.features is not image.features:
-            self.transactions.settings_changed()
-        if old.shape is not image.shape:
-            self.groups.metadata_changed()
-        self.controller.caught_up()
-        self.doubts.image_changed()
-        self.farewells.image_changed(old, image)
 
     def _role_changed(self, role: RoleChange) -> None:
         self.controller.role_changed(role)
         self.lifecycle.leader_changed()
 
-    async def create_internal_topic(self, name: str) -> None:
-        """The topic that groups or transactions live in, made when the first client asks for a coordinator."""
-        wanted = internal_topic(name, self.settings, self.image)
-        await self.create_topics([wanted], KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, ""))
-
-    async def create_topics(
-        self, wanted: Sequence[NewTopic], refusal: KafkaError | None = None
-    ) -> dict[str, ErrorCode]:
-        """Ask the active controller for these topics; those it refused with their codes. One that is there already is
-        what was wanted. `refusal` is raised in place of giving codes."""
-        answer = await self.controller.ask(
-            CREATE_TOPICS,
-            7,
-            {"topics": [topic_body(topic) for topic in wanted], "timeout_ms": 30_000, "validate_only": False},
-        )
-        fine = (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
-        failed = {t.name: ErrorCode(t.error_code) for t in answer.topics if t.error_code not in fine}
-        if failed and refusal is not None:
-            raise KafkaError(refusal.code, str(answer.topics[0].error_message or ""))
-        return failed
-
-    async def _producer_id_block(self) -> range:
-        body = {"broker_id": self.node_id, "broker_epoch": self.broker_epoch}
-        answer = await self.controller.ask(ALLOCATE_PRODUCER_IDS, 0, body)
-        if answer.error_code:
-            raise KafkaError(ErrorCode(answer.error_code), "no producer ids from the controller")
-        return range(answer.producer_id_start, answer.producer_id_start + answer.producer_id_len)
-
     def _group_config(self) -> "GroupConfig":
-        from barnabas.broker.group_settings import group_config
+        from barnabas.broker.coordinator.settings import group_config
 
         return group_config(self.settings, self.image)
 
     def _txn_config(self) -> "TxnConfig":
-        from barnabas.broker.group_settings import txn_config
+        from barnabas.broker.coordinator.settings import txn_config
 
         return txn_config(self.settings, self.image)
 
@@ -386,8 +369,8 @@ class Node:
         self.batch_preparation.close()
         clean = clean and self.failure is None
         if clean:
-            if self.ground.writes_status:
-                self.ground.disk.unlink(str(self.data_dir / STATUS_FILE))
+            if self.platform.writes_status:
+                self.platform.disk.unlink(str(self.data_dir / STATUS_FILE))
             self.partitions.close()
             self.metadata_log.close()
         self.data.close(clean=clean, broker_epoch=self.broker_epoch if self.has_broker else -1)
@@ -399,14 +382,3 @@ class Node:
             await self.lifecycle.hand_over()
         if self.controller.is_active and not self.quorum.is_alone:
             await self.quorum.resign()
-
-
-def topic_body(topic: NewTopic) -> dict[str, Any]:
-    """A topic as CreateTopics asks for it."""
-    return {
-        "name": topic.name,
-        "num_partitions": topic.num_partitions,
-        "replication_factor": topic.replication_factor,
-        "assignments": [{"partition_index": index, "broker_ids": list(ids)} for index, ids in topic.assignments],
-        "configs": [{"name": name, "value": value} for name, value in topic.configs],
-    }

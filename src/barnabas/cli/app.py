@@ -5,28 +5,26 @@ tools/cli_page.py and compared with it by a test.
 """
 
 import os
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 import typer.core
 
-from barnabas.cli import (
-    cluster,
-    config,
-    consume,
-    demo,
-    doctor,
-    group,
-    log,
-    pipeline,
-    produce,
-    sim,
-    topic,
-    txn,
-    up_command,
-    version,
-)
-from barnabas.cli.failure import FAILED, USAGE, usage
+from barnabas.cli import version
+from barnabas.cli.cluster import command as cluster
+from barnabas.cli.common.failure import FAILED, USAGE, usage
+from barnabas.cli.config import command as config
+from barnabas.cli.consume import command as consume
+from barnabas.cli.demo import command as demo
+from barnabas.cli.doctor import command as doctor
+from barnabas.cli.group import command as group
+from barnabas.cli.log import command as log
+from barnabas.cli.pipeline import command as pipeline
+from barnabas.cli.produce import command as produce
+from barnabas.cli.sim import command as sim
+from barnabas.cli.topic import command as topic
+from barnabas.cli.txn import command as txn
+from barnabas.cli.up import command as up_command
 
 
 class InOrder(typer.core.TyperGroup):
@@ -61,6 +59,17 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
+
+
+@app.callback()
+def _barnabas(
+    versions: Annotated[bool, typer.Option("--version", "-V", help="Show the versions and exit.")] = False,
+) -> None:
+    if versions:  # before a command; alone, `_as_here` has made it the command `version`
+        version.version()
+        raise typer.Exit
+
+
 app.command("up")(up_command.up)
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(topic.app, name="topic")

@@ -1,14 +1,16 @@
 """The command `barnabas`: where it begins, and the one place where it ends badly.
 
-`main` gives `up` its fast way in (see up_options.py), hands every other command to typer, and turns whatever goes wrong
+`main` gives `up` its fast way in (see up/options.py), hands every other command to typer, and turns whatever goes wrong
 into one line on stderr and an exit code (see failure.py). Nothing heavy is imported at the top of this file.
 """
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 
-from barnabas.cli.failure import INTERRUPTED, Failure, of_os_error, report, tracing
+from barnabas.cli.common.failure import INTERRUPTED, Failure, of_os_error, report, tracing
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -34,16 +36,24 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     if arguments and arguments[0] == "up":
-        from barnabas.cli.up_options import quick
+        from barnabas.cli.up.options import quick
 
         options = quick(arguments[1:])
         if options is not None:
-            from barnabas.cli.up import run
+            from barnabas.cli.up.node import run
 
             return run(options)
     from barnabas.cli.app import invoke
 
+    # A command that has something to take back (moves under way, a throttle, its place in a group) does so at Ctrl-C;
+    # `timeout` and systemd end it with SIGTERM. Commands with a handler of their own replace this one.
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _terminated)
     return invoke(arguments)
+
+
+def _terminated(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def _reader_left() -> int:
@@ -59,7 +69,7 @@ def _explain(error: Exception) -> Failure:
         return Failure(str(error))
     kafka = sys.modules.get("confluent_kafka")
     if kafka is not None and isinstance(error, kafka.KafkaException):
-        from barnabas.cli.link import of_kafka_error
+        from barnabas.cli.common.link import of_kafka_error
 
         return of_kafka_error(error)
     model = sys.modules.get("barnabas.model.errors")

@@ -1,7 +1,7 @@
 """`barnabas version`: what runs here, for a report of a bug."""
 
-from barnabas.cli.options import AsJson
-from barnabas.cli.screen import emit_json, facts
+from barnabas.cli.common.options import AsJson
+from barnabas.cli.common.screen import emit_json, facts
 
 
 def version(as_json: AsJson = False) -> None:

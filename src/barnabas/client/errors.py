@@ -131,7 +131,7 @@ _BY_CODE: dict[ErrorCode, type[BarnabasError]] = {
 }
 
 _LOCAL_CANNOT_REACH = frozenset({-195, -193, -187, -181, -169})  # transport, resolve, all down, ssl, authentication
-_LOCAL_TIMED_OUT = frozenset({-192, -185, -166})  # message, request, request in queue
+_LOCAL_TIMED_OUT = frozenset({-192, -185, -180, -166})  # message, request, for a coordinator, request in queue
 _LOCAL_UNKNOWN_TOPIC = frozenset({-188, -190})  # topic, partition
 _LOCAL_BAD_SETTING = frozenset({-186})
 _LOCAL_FENCED = -144

@@ -15,7 +15,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from barnabas.pipelines.errors import PipelineError
@@ -83,8 +84,29 @@ def register(spark: Any) -> Any:
 
     append_by_default()
     spark.conf.set(PUSHDOWN, "true")
-    spark.dataSource.register(BarnabasDataSource)
+    try:
+        spark.dataSource.register(BarnabasDataSource)
+    except Exception as error:  # Spark's class for it differs between a session of its own and one over Connect
+        if "DATA_SOURCE_ALREADY_EXISTS" not in str(error):
+            raise
+        with _active(spark):
+            spark.dataSource.register(BarnabasDataSource)
     return spark
+
+
+@contextmanager
+def _active(spark: Any) -> Iterator[None]:
+    """Whether a name is taken, Spark asks of the active session, not of the one that registers: where a program has
+    two (`spark.newSession()`) and the active one knows the format, the other could not be told."""
+    from pyspark.sql import SparkSession
+
+    of_java: Any = SparkSession._get_j_spark_session_class(spark._jvm)
+    before = of_java.getActiveSession().get()
+    of_java.setActiveSession(spark._jsparkSession)
+    try:
+        yield
+    finally:
+        of_java.setActiveSession(before)
 
 
 def refuse_without_connector(spark: Any) -> None:

@@ -1,6 +1,6 @@
 """A simulated computer: an address, a disk that outlives its processes, a wall clock, and a node that runs on it.
 
-The node is the real one (broker/node.py); only the ground it stands on is simulated.
+The node is the real one (broker/node.py); only the platform it stands on is simulated.
 """
 
 import asyncio
@@ -12,9 +12,9 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.ground import Ground
 from barnabas.broker.node import Node
-from barnabas.broker.sources import load_settings
+from barnabas.broker.platform import Platform
+from barnabas.broker.settings.sources import load_settings
 from barnabas.core.cluster.image import MetadataImage
 from barnabas.sim.disk import Platter, SimDisk
 from barnabas.sim.history import Partition
@@ -30,7 +30,7 @@ PORT = 9092
 _EPOCH_SECONDS = 1_700_000_000.0  # when a simulated world begins, as wall clocks have it
 
 
-class SimGround(Ground):
+class SimGround(Platform):
     writes_status = False  # nobody looks into the folder; problems are in node.health
     imports_ahead = False  # all nodes are one process here
     watches_loop = False  # time stands still while a callback runs

@@ -166,7 +166,7 @@ class SimLoop(asyncio.AbstractEventLoop):
             handle.run()
         except Crashed:
             pass
-        except Exception as error:
+        except Exception as error:  # as asyncio does: reported, and the loop goes on
             self.call_exception_handler({"message": f"a callback failed: {handle._callback}", "exception": error})
         finally:
             self.current = None
@@ -271,7 +271,7 @@ class SimThreads(Executor):
             began = time.thread_time_ns()
             try:
                 result, error = func(*args), None
-            except Exception as problem:
+            except Exception as problem:  # handed to whoever awaits the thread
                 result, error = None, problem
             self._loop.cost.in_threads_ns += time.thread_time_ns() - began
             self._loop.for_process(self._owner, self._delay(), told, result, error)

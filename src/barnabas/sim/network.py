@@ -28,6 +28,7 @@ class Network:
         self.listeners: dict[tuple[str, int], SimSocket] = {}
         self.ends: dict[int, End] = {}  # both ends of every open connection
         self.blocked: dict[tuple[str, str], int] = {}  # (from, to): how many faults block it
+        self.loses: dict[str, Callable[[bytes], bool]] = {}  # host: which of its packets are lost at first
         self.delay_seconds: dict[str, float] = {}  # what a host's links take on top
         self.base_delay_seconds = 0.0003
         self._ports = 40000
@@ -81,8 +82,22 @@ class Network:
         for end in list(self.ends.values()):
             end.send_held()
 
+    def lose(self, host: str, which: Callable[[bytes], bool]) -> None:
+        """Such a packet of this host is lost, and sent again after `send_again`. What follows it on its connection
+        waits, as with TCP; other connections overtake it."""
+        self.loses[host] = which
+
+    def send_again(self, host: str) -> None:
+        self.loses.pop(host, None)
+        for end in list(self.ends.values()):
+            if end.host == host:
+                end.waits = False
+                end.send_held()
+
     def heal(self) -> None:
         """Every link works again, and what it held goes on its way."""
+        for host in list(self.loses):
+            self.send_again(host)
         self.blocked.clear()
         self.delay_seconds.clear()
         for end in list(self.ends.values()):
@@ -155,6 +170,7 @@ class End(asyncio.Transport):
         self.host = host
         self.peer: End
         self.closed = False
+        self.waits = False  # for a packet that was lost
         self.unread_bytes = 0  # sent by us, not yet taken by the peer's protocol
         self._protocol: Any = None
         self._reading = True
@@ -180,6 +196,8 @@ class End(asyncio.Transport):
             return
         data = bytes(data)
         self.unread_bytes += len(data)
+        if (lost := self.network.loses.get(self.host)) is not None and lost(data):
+            self.waits = True
         random = self.loop.random
         if len(data) > 1 and random.random() < 0.1:  # a packet ends where it pleases
             cut = random.randrange(1, len(data))
@@ -190,7 +208,7 @@ class End(asyncio.Transport):
     def tell_peer(self, what: Callable[..., None], *args: Any) -> None:
         """In order, behind all that was sent before."""
         peer = self.peer
-        if (self.host, peer.host) in self.network.blocked or self._held:
+        if self.waits or (self.host, peer.host) in self.network.blocked or self._held:
             self._held.append((what, args))
             return
         if peer.closed:
@@ -203,7 +221,7 @@ class End(asyncio.Transport):
         self.loop.for_process(peer.owner, arrival - self.loop.now, what, *args)
 
     def send_held(self) -> None:
-        if not self._held or (self.host, self.peer.host) in self.network.blocked:
+        if not self._held or self.waits or (self.host, self.peer.host) in self.network.blocked:
             return
         held, self._held = self._held, []
         if self.closed:

@@ -81,7 +81,7 @@ def _gravity(problem: str) -> int:
 def _problems(world: World, scenario: Scenario) -> Iterator[str]:
     try:
         yield from _live(world, scenario)
-    except Exception as error:
+    except Exception as error:  # the verdict of the seed: it failed, and this is why
         note_error(error)
         where = traceback.extract_tb(error.__traceback__)[-1]
         yield f"{ITSELF_FAILED}: {error!r} ({where.filename.rpartition('/')[2]}:{where.lineno})"

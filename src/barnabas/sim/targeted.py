@@ -6,6 +6,7 @@ that the rare coincidence is common. The general scenario (cluster_scenario.py) 
 | `pairs`          | topics of two replicas: one that is down leaves one, which may or may not acknowledge alone     |
 | `cut-logs`       | followers that lose the end of their log and catch up slowly, while leaders are killed          |
 | `late-leaders`   | leaders that are cut off, replaced, and heard again                                             |
+| `late-requests`  | such leaders, whose requests from before reach the controller when they follow and are behind   |
 | `large-requests` | requests that name thousands of things, which must not hold the loop (callback_cost.py)         |
 | `abandoned`      | transactions whose producer never returns, on one node whose clock is wrong at boot             |
 | `page-cache`     | one node is killed before it has flushed, and loses power after it has recovered                |
@@ -28,7 +29,7 @@ from barnabas.sim.faults.many_nodes import PowerLossOfSlowDisks
 from barnabas.sim.faults.moved_leader import MovedCoordinator
 from barnabas.sim.faults.pause import Pause
 from barnabas.sim.faults.power_loss import KillThenPowerLoss, PowerLoss, PowerLossAtAnEnd
-from barnabas.sim.faults.replicas_in_turn import CutLog, InTurn, LateLeader
+from barnabas.sim.faults.replicas_in_turn import CutLog, DelayedProposal, InTurn, LateLeader
 from barnabas.sim.scenario import Scenario
 from barnabas.sim.workloads.abandoned import AbandoningProducer, UnheardProducer
 from barnabas.sim.workloads.large_requests import LargeRequests
@@ -83,12 +84,24 @@ class CutLogs(Targeted):
 
 
 class LateLeaders(Targeted):
-    aims = (LateLeader,)
-    beside = (Kill, Slow, Pause)
+    aims: ClassVar[tuple[type[Fault], ...]] = (LateLeader,)
+    beside: ClassVar[tuple[type[Fault], ...]] = (Kill, Slow, Pause)
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
         self.settings["replica.lag.time.max.ms"] = "1500"
+
+
+class LateRequests(LateLeaders):
+    aims = (DelayedProposal,)
+    beside = ()
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.settings |= {
+            "replica.lag.time.max.ms": "1000",  # it speaks before it knows that the controller does not hear it
+            "replica.fetch.max.bytes": "300",  # a batch or two: whoever comes back is behind for a while
+        }
 
 
 class ManyAtOnce(Targeted):
@@ -194,6 +207,7 @@ TARGETED: dict[str, type[Scenario]] = {
     "pairs": Pairs,
     "cut-logs": CutLogs,
     "late-leaders": LateLeaders,
+    "late-requests": LateRequests,
     "large-requests": ManyAtOnce,
     "abandoned": Abandoned,
     "page-cache": PageCache,

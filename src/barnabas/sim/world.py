@@ -24,8 +24,8 @@ from barnabas.sim.loop import SimLoop
 from barnabas.sim.losses import Losses
 from barnabas.sim.network import Network
 from barnabas.sim.process import Process
-from barnabas.sim.senses import Complaints, SimTime
 from barnabas.sim.trace import Trace
+from barnabas.sim.virtual_clock import Complaints, SimTime
 from barnabas.storage.files import FILES
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class World:
         def run() -> None:
             try:
                 looked.set_result(look())
-            except Exception as error:
+            except Exception as error:  # raised again in the caller
                 looked.set_exception(error)
 
         self.loop.for_process(process, 0.0, run)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from barnabas.model.ids import TopicPartition, new_uuid, parse_uuid, uuid_text
+from barnabas.model.ids import METADATA_TOPIC, TopicPartition, new_uuid, parse_uuid, uuid_text
 from barnabas.storage import checkpoints
 from barnabas.storage.disk import DISK, Disk, OpenFile
 
@@ -24,6 +24,7 @@ META = "meta.properties"
 PARTITION_METADATA = "partition.metadata"
 
 _PARTITION_FOLDER = re.compile(r"([a-zA-Z0-9._-]+)-(\d+)")
+_SEGMENT_FILE = re.compile(r"\d{20}\.log")
 _DELETED_FOLDER = re.compile(r".+\.[0-9a-f]{32}-delete")
 
 
@@ -129,6 +130,9 @@ class DataDirectory:
     def _read_identity(self) -> None:
         data = self.disk.read_whole(str(self.path / META))
         if data is None:
+            if self.disk.exists(str(self.path / f"{METADATA_TOPIC}-0")):
+                problem = f"{self.path} has a metadata log, but no {META}: it is not the whole folder of a node"
+                raise DirectoryError(problem, f"Put its {META} back, or use another folder with --data.")
             return
         try:
             lines = [line for line in data.decode().splitlines() if line and not line.startswith("#")]
@@ -148,6 +152,14 @@ class DataDirectory:
                 raise DirectoryError(problem, "Use the folder that goes with this node, with --data, or a new one.")
         if self.directory_id is not None and self.node_id is not None:
             return
+        self._write_identity(cluster_id, node_id)
+
+    def rename_cluster(self, cluster_id: str) -> None:
+        """The folder of a node that leaves its cluster for another one."""
+        assert self.node_id is not None
+        self._write_identity(cluster_id, self.node_id)
+
+    def _write_identity(self, cluster_id: str, node_id: int) -> None:
         self.cluster_id, self.node_id = cluster_id, node_id
         self.directory_id = self.directory_id or self._new_id()
         text = f"version=1\ncluster.id={cluster_id}\nnode.id={node_id}\ndirectory.id={uuid_text(self.directory_id)}\n"
@@ -183,6 +195,13 @@ class DataDirectory:
         self.disk.rename(str(self.partition_path(partition)), str(doomed))
         return doomed
 
+    def move_aside(self, partition: TopicPartition) -> Path:
+        """Rename a folder so that it is no partition any more, and keep it (Kafka's `-stray`)."""
+        unique = self._new_id().hex()
+        kept = self.path / f"{partition.topic[:180]}-{partition.partition}.{unique}-stray"
+        self.disk.rename(str(self.partition_path(partition)), str(kept))
+        return kept
+
     def remove_doomed(self) -> int:
         """Remove the folders of deleted partitions that a crash left; gives how many."""
         doomed = [name for name in self.disk.folders(str(self.path)) if _DELETED_FOLDER.fullmatch(name)]
@@ -197,6 +216,12 @@ def write_partition_metadata(folder: Path, topic_id: bytes, *, disk: Disk = DISK
     path = str(folder / PARTITION_METADATA)
     disk.write_whole(path, f"version: 0\ntopic_id: {uuid_text(topic_id)}".encode(), sync=False)
     return path
+
+
+def is_partition_folder(folder: Path, *, disk: Disk = DISK) -> bool:
+    """Is there anything of a partition in it, or is it only named like one?"""
+    names = disk.scan(str(folder))
+    return PARTITION_METADATA in names or any(_SEGMENT_FILE.fullmatch(name) for name in names)
 
 
 def read_partition_metadata(folder: Path, *, disk: Disk = DISK) -> bytes | None:

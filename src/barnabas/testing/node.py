@@ -14,10 +14,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from barnabas.broker.faults import Fault, Faults
+from barnabas.broker.network.faults import Fault, Faults
 from barnabas.broker.node import Node
-from barnabas.broker.sources import load_settings
-from barnabas.model.errors import ErrorCode
+from barnabas.broker.settings.sources import load_settings
+from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.testing.clock import MovableLoop, moved_time
 from barnabas.wire.apis import SERVED
 
@@ -41,7 +41,7 @@ class RunningNode:
         self.data_dir = data_dir
         self.bootstrap = ""
         self._port = port
-        self._settings = {name: _text(value) for name, value in (settings or {}).items()}
+        self._settings = _checked({name: _text(value) for name, value in (settings or {}).items()})
         self._faults = Faults()
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -87,7 +87,7 @@ class RunningNode:
         try:
             with asyncio.Runner(loop_factory=_new_loop if self._time is None else MovableLoop) as runner:
                 runner.run(self._main(ready))
-        except BaseException as error:
+        except BaseException as error:  # raised again in the thread that waits for the node
             if not ready.done():
                 ready.set_exception(error)
             else:
@@ -170,14 +170,28 @@ def _camel(name: str) -> str:
 
 
 def _error_code(error: str | ErrorCode) -> ErrorCode:
-    if isinstance(error, ErrorCode):
-        return error
-    if error in _SHORT_ERRORS:
-        return _SHORT_ERRORS[error]
     try:
-        return ErrorCode[error]
+        found = error if isinstance(error, ErrorCode) else _SHORT_ERRORS.get(error) or ErrorCode[error]
     except KeyError:
-        raise ValueError(f"{error!r} is not the name of a Kafka error, such as NOT_LEADER_OR_FOLLOWER") from None
+        found = ErrorCode.NONE
+    if found is ErrorCode.NONE:  # which is the success of a request that was not done
+        raise ValueError(f"{error!r} is not the name of a Kafka error, such as NOT_LEADER_OR_FOLLOWER")
+    return found
+
+
+def _checked(settings: dict[str, str]) -> dict[str, str]:
+    """A server.properties may hold names of another release; what stands in a test was typed for this one."""
+    try:
+        warnings = load_settings(flags=settings, environ={}).warnings
+    except KafkaError as error:
+        raise ValueError(_plain(error.message)) from None
+    if warnings:
+        raise ValueError(_plain(warnings[0]))
+    return settings
+
+
+def _plain(text: str) -> str:
+    return text.removeprefix("command line: ")
 
 
 def _text(value: Any) -> str:

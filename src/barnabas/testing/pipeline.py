@@ -22,8 +22,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from barnabas.client.admin import Admin
-from barnabas.client.consumer import Consumer
+from barnabas.client.admin.admin import Admin
+from barnabas.client.consumer.consumer import Consumer
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.framework import Outcome, Pipeline, Record, RunContext, deadletters
 from barnabas.pipelines.framework.counting import Counts

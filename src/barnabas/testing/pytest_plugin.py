@@ -25,7 +25,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def barnabas_node(request: pytest.FixtureRequest) -> "Iterator[RunningNode]":
     from barnabas.testing.node import running_node  # imported only when used: every pytest run loads this plugin
 
-    options = _options(request)
+    options = _options(request, "barnabas_node", {"settings", "movable_clock"})
     with running_node(options.get("settings"), movable_clock=options.get("movable_clock", False)) as node:
         yield node
 
@@ -34,15 +34,21 @@ def barnabas_node(request: pytest.FixtureRequest) -> "Iterator[RunningNode]":
 def barnabas_cluster(request: pytest.FixtureRequest) -> "Iterator[RunningCluster]":
     from barnabas.testing.cluster import running_cluster
 
-    options = _options(request)
+    options = _options(request, "barnabas_cluster", {"settings", "nodes"})
     with running_cluster(options.get("nodes", 3), options.get("settings")) as cluster:
         yield cluster
 
 
-def _options(request: pytest.FixtureRequest) -> dict[str, Any]:
+def _options(request: pytest.FixtureRequest, fixture: str, used: set[str]) -> dict[str, Any]:
     marker = request.node.get_closest_marker("barnabas")
     if marker is None:
         return {}
     if marker.args or not marker.kwargs.keys() <= {"settings", "nodes", "movable_clock"}:
-        pytest.fail("@pytest.mark.barnabas takes settings={...}, nodes=N and movable_clock=True, by name")
+        pytest.fail(
+            "@pytest.mark.barnabas takes settings={...}, nodes=N and movable_clock=True, by name", pytrace=False
+        )
+    both = {"barnabas_node", "barnabas_cluster"} <= set(request.fixturenames)  # then the mark is for either
+    if not both and (unused := sorted(marker.kwargs.keys() - used)):
+        other = "barnabas_cluster" if fixture == "barnabas_node" else "barnabas_node"
+        pytest.fail(f"@pytest.mark.barnabas({unused[0]}=...) is for the fixture {other}, not {fixture}", pytrace=False)
     return dict(marker.kwargs)

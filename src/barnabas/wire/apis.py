@@ -4,8 +4,7 @@ Ranges are those of Kafka 4.3, as far as our schema files know them. Produce 0-2
 librdkafka compresses only when it sees Produce 0 (`advertised_min_version`). What is not in the table is not
 advertised: SASL and delegation tokens (17, 36, 38-41), the changing of quotas and SCRAM credentials (49, 51), share and
 streams groups, telemetry. ACLs, quotas and SCRAM credentials are answered as a Kafka without them answers.
-What nodes say to each other is served and not advertised to clients (`between_nodes`). A listener of the controllers
-advertises what a controller answers (`CONTROLLER_APIS`), as in Kafka.
+A row says all that is special about an API; dispatch, the coordinators and ApiVersions are made from it.
 """
 
 from msgspec import Struct
@@ -18,6 +17,7 @@ from barnabas.model.limits import (
 )
 
 NEVER_FLEXIBLE = 32767
+GROUP, TRANSACTION = "group", "transaction"
 
 
 class Api(Struct, frozen=True):
@@ -30,6 +30,15 @@ class Api(Struct, frozen=True):
     first_flexible: int
     lowest_advertised: int | None = None
     between_nodes: bool = False  # served, and not told to clients, as on a Kafka broker's listener
+    by_controllers: bool = False  # a listener of the controllers serves it as well; it serves what nodes say anyway
+    quorum_only: bool = False  # where the controllers have a listener of their own, nowhere else
+    while_starting: bool = False  # before the node is registered, for nodes that join; what nodes say is anyway
+    forwarded: bool = False  # only the active controller answers it; other nodes hand it on in an Envelope
+    enveloped: bool = True  # may come in an Envelope
+    only_reads: bool = False  # leads to no record: nothing has to be in sync, or caught up with
+    coordinator: str = ""  # GROUP or TRANSACTION: which one answers it
+    explains: bool = False  # a refusal has an error_message beside its error_code (broker/api/failures.py)
+    elements_max: int = REQUEST_ELEMENTS_MAX  # of all arrays of a request; one with more is refused like one cut short
 
     @property
     def advertised_min_version(self) -> int:
@@ -56,113 +65,184 @@ ASSIGN_REPLICAS_TO_DIRS, ADD_RAFT_VOTER, REMOVE_RAFT_VOTER, UPDATE_RAFT_VOTER = 
 CONSUMER_GROUP_HEARTBEAT, CONSUMER_GROUP_DESCRIBE, LIST_CONFIG_RESOURCES, DESCRIBE_TOPIC_PARTITIONS = 68, 69, 74, 75
 
 _TABLE = (
-    Api(PRODUCE, "produce", 3, 13, 9, lowest_advertised=0),
-    Api(FETCH, "fetch", 4, 18, 12),
+    Api(PRODUCE, "produce", 3, 13, 9, lowest_advertised=0, enveloped=False),
+    Api(FETCH, "fetch", 4, 18, 12, by_controllers=True, enveloped=False),
     Api(LIST_OFFSETS, "list_offsets", 1, 11, 6),
     Api(METADATA, "metadata", 0, 13, 9),
-    Api(OFFSET_COMMIT, "offset_commit", 2, 10, 8),
-    Api(OFFSET_FETCH, "offset_fetch", 1, 10, 6),
+    Api(OFFSET_COMMIT, "offset_commit", 2, 10, 8, coordinator=GROUP),
+    Api(OFFSET_FETCH, "offset_fetch", 1, 10, 6, coordinator=GROUP, only_reads=True),
     Api(FIND_COORDINATOR, "find_coordinator", 0, 6, 3),
-    Api(JOIN_GROUP, "join_group", 0, 9, 6),
-    Api(HEARTBEAT, "heartbeat", 0, 4, 4),
-    Api(LEAVE_GROUP, "leave_group", 0, 5, 4),
-    Api(SYNC_GROUP, "sync_group", 0, 5, 4),
-    Api(DESCRIBE_GROUPS, "describe_groups", 0, 6, 5),
-    Api(LIST_GROUPS, "list_groups", 0, 5, 3),
-    Api(API_VERSIONS, "api_versions", 0, 4, 3),
-    Api(CREATE_TOPICS, "create_topics", 2, 7, 5),
-    Api(DELETE_TOPICS, "delete_topics", 1, 6, 4),
+    Api(JOIN_GROUP, "join_group", 0, 9, 6, coordinator=GROUP, elements_max=NAMED_ELEMENTS_MAX),
+    Api(HEARTBEAT, "heartbeat", 0, 4, 4, coordinator=GROUP, only_reads=True),
+    Api(LEAVE_GROUP, "leave_group", 0, 5, 4, coordinator=GROUP, elements_max=NAMED_ELEMENTS_MAX),
+    Api(SYNC_GROUP, "sync_group", 0, 5, 4, coordinator=GROUP),
+    Api(
+        DESCRIBE_GROUPS, "describe_groups", 0, 6, 5, coordinator=GROUP, only_reads=True, elements_max=NAMED_ELEMENTS_MAX
+    ),
+    Api(LIST_GROUPS, "list_groups", 0, 5, 3, coordinator=GROUP, only_reads=True, elements_max=NAMED_ELEMENTS_MAX),
+    Api(API_VERSIONS, "api_versions", 0, 4, 3, while_starting=True, by_controllers=True),
+    Api(
+        CREATE_TOPICS, "create_topics", 2, 7, 5, forwarded=True, by_controllers=True, elements_max=ASSIGNED_ELEMENTS_MAX
+    ),
+    Api(DELETE_TOPICS, "delete_topics", 1, 6, 4, forwarded=True, by_controllers=True, elements_max=DELETED_TOPICS_MAX),
     Api(DELETE_RECORDS, "delete_records", 0, 2, 2),
     Api(INIT_PRODUCER_ID, "init_producer_id", 0, 6, 2),
     Api(OFFSET_FOR_LEADER_EPOCH, "offset_for_leader_epoch", 2, 4, 4),
-    Api(ADD_PARTITIONS_TO_TXN, "add_partitions_to_txn", 0, 5, 3),
-    Api(ADD_OFFSETS_TO_TXN, "add_offsets_to_txn", 0, 4, 3),
-    Api(END_TXN, "end_txn", 0, 5, 3),
-    Api(WRITE_TXN_MARKERS, "write_txn_markers", 1, 2, 1),
-    Api(TXN_OFFSET_COMMIT, "txn_offset_commit", 0, 5, 3),
-    Api(DESCRIBE_ACLS, "describe_acls", 1, 3, 2),
-    Api(CREATE_ACLS, "create_acls", 1, 3, 2),
-    Api(DELETE_ACLS, "delete_acls", 1, 3, 2),
-    Api(DESCRIBE_CONFIGS, "describe_configs", 1, 4, 4),
-    Api(ALTER_CONFIGS, "alter_configs", 0, 2, 2),
+    Api(
+        ADD_PARTITIONS_TO_TXN,
+        "add_partitions_to_txn",
+        0,
+        5,
+        3,
+        coordinator=TRANSACTION,
+        elements_max=NAMED_ELEMENTS_MAX,
+    ),
+    Api(ADD_OFFSETS_TO_TXN, "add_offsets_to_txn", 0, 4, 3, coordinator=TRANSACTION),
+    Api(END_TXN, "end_txn", 0, 5, 3, coordinator=TRANSACTION),
+    Api(WRITE_TXN_MARKERS, "write_txn_markers", 1, 2, 1, elements_max=NAMED_ELEMENTS_MAX),
+    Api(TXN_OFFSET_COMMIT, "txn_offset_commit", 0, 5, 3, coordinator=GROUP, elements_max=NAMED_ELEMENTS_MAX),
+    Api(DESCRIBE_ACLS, "describe_acls", 1, 3, 2, by_controllers=True),
+    Api(CREATE_ACLS, "create_acls", 1, 3, 2, by_controllers=True),
+    Api(DELETE_ACLS, "delete_acls", 1, 3, 2, by_controllers=True),
+    Api(DESCRIBE_CONFIGS, "describe_configs", 1, 4, 4, by_controllers=True),
+    Api(ALTER_CONFIGS, "alter_configs", 0, 2, 2, forwarded=True, by_controllers=True, elements_max=NAMED_ELEMENTS_MAX),
     Api(ALTER_REPLICA_LOG_DIRS, "alter_replica_log_dirs", 1, 2, 2),
     Api(DESCRIBE_LOG_DIRS, "describe_log_dirs", 1, 5, 2),
-    Api(CREATE_PARTITIONS, "create_partitions", 0, 3, 2),
-    Api(DELETE_GROUPS, "delete_groups", 0, 2, 2),
-    Api(ELECT_LEADERS, "elect_leaders", 0, 2, 2),
-    Api(INCREMENTAL_ALTER_CONFIGS, "incremental_alter_configs", 0, 1, 1),
-    Api(ALTER_PARTITION_REASSIGNMENTS, "alter_partition_reassignments", 0, 1, 0),
-    Api(LIST_PARTITION_REASSIGNMENTS, "list_partition_reassignments", 0, 0, 0),
-    Api(OFFSET_DELETE, "offset_delete", 0, 0, NEVER_FLEXIBLE),
+    Api(
+        CREATE_PARTITIONS,
+        "create_partitions",
+        0,
+        3,
+        2,
+        forwarded=True,
+        by_controllers=True,
+        elements_max=ASSIGNED_ELEMENTS_MAX,
+    ),
+    Api(DELETE_GROUPS, "delete_groups", 0, 2, 2, coordinator=GROUP),
+    Api(ELECT_LEADERS, "elect_leaders", 0, 2, 2, forwarded=True, by_controllers=True, explains=True),
+    Api(
+        INCREMENTAL_ALTER_CONFIGS,
+        "incremental_alter_configs",
+        0,
+        1,
+        1,
+        forwarded=True,
+        by_controllers=True,
+        elements_max=NAMED_ELEMENTS_MAX,
+    ),
+    Api(
+        ALTER_PARTITION_REASSIGNMENTS,
+        "alter_partition_reassignments",
+        0,
+        1,
+        0,
+        forwarded=True,
+        by_controllers=True,
+        explains=True,
+        elements_max=ASSIGNED_ELEMENTS_MAX,
+    ),
+    Api(
+        LIST_PARTITION_REASSIGNMENTS,
+        "list_partition_reassignments",
+        0,
+        0,
+        0,
+        forwarded=True,
+        only_reads=True,
+        by_controllers=True,
+        explains=True,
+    ),
+    Api(OFFSET_DELETE, "offset_delete", 0, 0, NEVER_FLEXIBLE, coordinator=GROUP),
     Api(DESCRIBE_CLIENT_QUOTAS, "describe_client_quotas", 0, 1, 1),
-    Api(DESCRIBE_USER_SCRAM_CREDENTIALS, "describe_user_scram_credentials", 0, 0, 0),
-    Api(DESCRIBE_QUORUM, "describe_quorum", 0, 2, 0),
+    Api(
+        DESCRIBE_USER_SCRAM_CREDENTIALS,
+        "describe_user_scram_credentials",
+        0,
+        0,
+        0,
+        by_controllers=True,
+        elements_max=NAMED_ELEMENTS_MAX,
+    ),
+    Api(
+        DESCRIBE_QUORUM,
+        "describe_quorum",
+        0,
+        2,
+        0,
+        forwarded=True,
+        only_reads=True,
+        while_starting=True,
+        by_controllers=True,
+        elements_max=NAMED_ELEMENTS_MAX,
+    ),
     Api(ALTER_PARTITION, "alter_partition", 2, 3, 0, between_nodes=True),
-    Api(UPDATE_FEATURES, "update_features", 0, 2, 0),
-    Api(DESCRIBE_CLUSTER, "describe_cluster", 0, 2, 0),
+    Api(
+        UPDATE_FEATURES,
+        "update_features",
+        0,
+        2,
+        0,
+        forwarded=True,
+        by_controllers=True,
+        explains=True,
+        elements_max=NAMED_ELEMENTS_MAX,
+    ),
+    Api(DESCRIBE_CLUSTER, "describe_cluster", 0, 2, 0, while_starting=True, by_controllers=True, explains=True),
     Api(DESCRIBE_PRODUCERS, "describe_producers", 0, 0, 0),
-    Api(UNREGISTER_BROKER, "unregister_broker", 0, 0, 0),
-    Api(DESCRIBE_TRANSACTIONS, "describe_transactions", 0, 0, 0),
-    Api(LIST_TRANSACTIONS, "list_transactions", 0, 2, 0),
-    Api(CONSUMER_GROUP_HEARTBEAT, "consumer_group_heartbeat", 0, 1, 0),
-    Api(CONSUMER_GROUP_DESCRIBE, "consumer_group_describe", 0, 1, 0),
+    Api(UNREGISTER_BROKER, "unregister_broker", 0, 0, 0, forwarded=True, by_controllers=True, explains=True),
+    Api(DESCRIBE_TRANSACTIONS, "describe_transactions", 0, 0, 0, coordinator=TRANSACTION, only_reads=True),
+    Api(LIST_TRANSACTIONS, "list_transactions", 0, 2, 0, coordinator=TRANSACTION, only_reads=True),
+    Api(CONSUMER_GROUP_HEARTBEAT, "consumer_group_heartbeat", 0, 1, 0, coordinator=GROUP, explains=True),
+    Api(
+        CONSUMER_GROUP_DESCRIBE,
+        "consumer_group_describe",
+        0,
+        1,
+        0,
+        coordinator=GROUP,
+        only_reads=True,
+        elements_max=NAMED_ELEMENTS_MAX,
+    ),
     Api(ASSIGN_REPLICAS_TO_DIRS, "assign_replicas_to_dirs", 0, 0, 0, between_nodes=True),
     Api(LIST_CONFIG_RESOURCES, "list_config_resources", 0, 1, 0),
-    Api(DESCRIBE_TOPIC_PARTITIONS, "describe_topic_partitions", 0, 0, 0),
-    Api(VOTE, "vote", 0, 2, 0, between_nodes=True),
-    Api(BEGIN_QUORUM_EPOCH, "begin_quorum_epoch", 0, 1, 1, between_nodes=True),
-    Api(END_QUORUM_EPOCH, "end_quorum_epoch", 0, 1, 1, between_nodes=True),
-    Api(ENVELOPE, "envelope", 0, 0, 0, between_nodes=True),
-    Api(FETCH_SNAPSHOT, "fetch_snapshot", 0, 1, 0, between_nodes=True),
-    Api(BROKER_REGISTRATION, "broker_registration", 0, 4, 0, between_nodes=True),
-    Api(BROKER_HEARTBEAT, "broker_heartbeat", 0, 2, 0, between_nodes=True),
-    Api(ALLOCATE_PRODUCER_IDS, "allocate_producer_ids", 0, 0, 0, between_nodes=True),
-    Api(CONTROLLER_REGISTRATION, "controller_registration", 0, 0, 0, between_nodes=True),
-    Api(ADD_RAFT_VOTER, "add_raft_voter", 0, 1, 0),
-    Api(REMOVE_RAFT_VOTER, "remove_raft_voter", 0, 0, 0),
-    Api(UPDATE_RAFT_VOTER, "update_raft_voter", 0, 0, 0, between_nodes=True),
+    Api(DESCRIBE_TOPIC_PARTITIONS, "describe_topic_partitions", 0, 0, 0, elements_max=NAMED_ELEMENTS_MAX),
+    Api(VOTE, "vote", 0, 2, 0, between_nodes=True, quorum_only=True),
+    Api(BEGIN_QUORUM_EPOCH, "begin_quorum_epoch", 0, 1, 1, between_nodes=True, quorum_only=True),
+    Api(END_QUORUM_EPOCH, "end_quorum_epoch", 0, 1, 1, between_nodes=True, quorum_only=True),
+    Api(ENVELOPE, "envelope", 0, 0, 0, between_nodes=True, quorum_only=True, enveloped=False),
+    Api(FETCH_SNAPSHOT, "fetch_snapshot", 0, 1, 0, between_nodes=True, quorum_only=True),
+    Api(BROKER_REGISTRATION, "broker_registration", 0, 4, 0, between_nodes=True, quorum_only=True, enveloped=False),
+    Api(BROKER_HEARTBEAT, "broker_heartbeat", 0, 2, 0, between_nodes=True, quorum_only=True, enveloped=False),
+    Api(ALLOCATE_PRODUCER_IDS, "allocate_producer_ids", 0, 0, 0, between_nodes=True, quorum_only=True),
+    Api(CONTROLLER_REGISTRATION, "controller_registration", 0, 0, 0, between_nodes=True, quorum_only=True),
+    Api(
+        ADD_RAFT_VOTER,
+        "add_raft_voter",
+        0,
+        1,
+        0,
+        forwarded=True,
+        while_starting=True,
+        by_controllers=True,
+        elements_max=NAMED_ELEMENTS_MAX,
+    ),
+    Api(REMOVE_RAFT_VOTER, "remove_raft_voter", 0, 0, 0, forwarded=True, while_starting=True, by_controllers=True),
+    Api(
+        UPDATE_RAFT_VOTER,
+        "update_raft_voter",
+        0,
+        0,
+        0,
+        between_nodes=True,
+        quorum_only=True,
+        elements_max=NAMED_ELEMENTS_MAX,
+    ),
 )
 
 SERVED: dict[int, Api] = {api.key: api for api in _TABLE}
 
-# What Kafka's message definitions give to a controller's listener beside what nodes say to each other.
-CONTROLLER_APIS = frozenset(api.key for api in _TABLE if api.between_nodes) | {
-    FETCH,
-    API_VERSIONS,
-    CREATE_TOPICS,
-    DELETE_TOPICS,
-    DESCRIBE_ACLS,
-    CREATE_ACLS,
-    DELETE_ACLS,
-    DESCRIBE_CONFIGS,
-    ALTER_CONFIGS,
-    CREATE_PARTITIONS,
-    ELECT_LEADERS,
-    INCREMENTAL_ALTER_CONFIGS,
-    ALTER_PARTITION_REASSIGNMENTS,
-    LIST_PARTITION_REASSIGNMENTS,
-    DESCRIBE_USER_SCRAM_CREDENTIALS,
-    DESCRIBE_QUORUM,
-    UPDATE_FEATURES,
-    DESCRIBE_CLUSTER,
-    UNREGISTER_BROKER,
-    ADD_RAFT_VOTER,
-    REMOVE_RAFT_VOTER,
-}
-
-_IN_ONE_STEP = frozenset(
-    {JOIN_GROUP, LEAVE_GROUP, DESCRIBE_GROUPS, LIST_GROUPS, CONSUMER_GROUP_DESCRIBE}
-    | {ADD_PARTITIONS_TO_TXN, WRITE_TXN_MARKERS, TXN_OFFSET_COMMIT, DESCRIBE_TOPIC_PARTITIONS}
-    | {ALTER_CONFIGS, INCREMENTAL_ALTER_CONFIGS, UPDATE_FEATURES, DESCRIBE_USER_SCRAM_CREDENTIALS}
-    | {DESCRIBE_QUORUM, ADD_RAFT_VOTER, UPDATE_RAFT_VOTER}
-)
-_ELEMENTS_MAX = (
-    dict.fromkeys(_IN_ONE_STEP, NAMED_ELEMENTS_MAX)
-    | dict.fromkeys((CREATE_TOPICS, CREATE_PARTITIONS, ALTER_PARTITION_REASSIGNMENTS), ASSIGNED_ELEMENTS_MAX)
-    | {DELETE_TOPICS: DELETED_TOPICS_MAX}
-)
-
 
 def elements_max(api_key: int) -> int:
     """How many elements all arrays of such a request may have; one with more is not decoded, as one that is cut."""
-    return _ELEMENTS_MAX.get(api_key, REQUEST_ELEMENTS_MAX)
+    api = SERVED.get(api_key)
+    return REQUEST_ELEMENTS_MAX if api is None else api.elements_max

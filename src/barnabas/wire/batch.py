@@ -2,7 +2,7 @@
 
 Decides nothing about a partition: it reads headers, checks the CRC-32C, and stamps in place what a broker may stamp.
 The CRC covers everything from `attributes` on, so base offset and leader epoch can be stamped without touching it; a
-log-append timestamp cannot (deep.py computes the CRC anew). Layout: Kafka's "Record Batch" (KIP-98).
+log-append timestamp cannot (record_validation.py computes the CRC anew). Layout: Kafka's "Record Batch" (KIP-98).
 """
 
 from collections.abc import Iterator

@@ -2,7 +2,7 @@
 
 The first use of a message reads its schema file and compiles one function for it; from then on a call is a dictionary
 look-up and that function. What comes in is refused as ProtocolError unless it is exactly what the schema says (see
-codegen_read.py for the limits); what goes out is plain dicts and lists of ours, and a mistake in them is a TypeError or
+codegen/read.py for the limits); what goes out is plain dicts and lists of ours, and a mistake in them is a TypeError or
 ValueError that names the field. Produce and Fetch have faster ways of their own: produce.py, fetch.py.
 """
 
@@ -12,8 +12,8 @@ from typing import Any
 
 from barnabas.model.limits import ARRAY_MAX_ELEMENTS
 from barnabas.wire.apis import elements_max
-from barnabas.wire.codegen_read import Reader, StructClass, compile_reader, message_class
-from barnabas.wire.codegen_write import Writer, compile_writer
+from barnabas.wire.codegen.read import Reader, StructClass, compile_reader, message_class
+from barnabas.wire.codegen.write import Writer, compile_writer
 from barnabas.wire.errors import ProtocolError
 from barnabas.wire.explain import unknown_key, wrong_value
 from barnabas.wire.schema import api_name, load

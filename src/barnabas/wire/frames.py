@@ -1,7 +1,7 @@
 """Cutting frames out of what a connection has received: four bytes of length, then the message.
 
 Refuses, before anything is allocated, a length over the limit and one too short for the header of a request; Kafka's
-broker closes the connection then, and so does ours. broker/connection.py cuts every frame by `frame_end`.
+broker closes the connection then, and so does ours. broker/network/connection.py cuts every frame by `frame_end`.
 """
 
 from struct import Struct

@@ -8,10 +8,11 @@ log-append-time bit, which is the broker's to set, is INVALID_TIMESTAMP on every
 topics), the bit of a delete horizon, which is the cleaner's, INVALID_RECORD (Kafka takes it: tombstones go early), and
 a few bytes after the batch are INVALID_RECORD (Kafka drops them). Bits without a meaning are kept, as in Kafka.
 
-Kafka also opens each batch; deep.py does that, and only topics that ask for it pay. Of what the header says about its
-records, this is believed unseen: the timestamps, as long as they are no more than an hour ahead of the clock and in
-order (else deep.py looks and corrects them), and the count, as long as an uncompressed batch has the bytes for so many
-and a compressed one names no more than a million. A client that lies within these bounds spoils its own batch.
+Kafka also opens each batch; record_validation.py does that, and only topics that ask for it pay. Of what the header
+says about its records, this is believed unseen: the timestamps, as long as they are no more than an hour ahead of the
+clock and in order (else record_validation.py looks and corrects them), and the count, as long as an uncompressed batch
+has the bytes for so many and a compressed one names no more than a million. A client that lies within these bounds
+spoils its own batch.
 """
 
 from barnabas.model.errors import ErrorCode, KafkaError, RefusedBatch

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from barnabas.broker.ground import REAL_GROUND, Ground
 from barnabas.broker.node import Node
-from barnabas.broker.sources import load_settings
+from barnabas.broker.platform import REAL_PLATFORM, Platform
+from barnabas.broker.settings.sources import load_settings
 from barnabas.wire.codec import decode_response, encode_request
 from barnabas.wire.headers import request_header, response_header_bytes
 
@@ -28,7 +28,7 @@ class Cluster:
         self.ports = dict(zip(range(1, count + 1), free_ports(count), strict=True))
         self.nodes: dict[int, Node] = {}
         self.more: dict[int, dict[str, str]] = {}
-        self.grounds: dict[int, Ground] = {}
+        self.grounds: dict[int, Platform] = {}
 
     @property
     def voters(self) -> str:
@@ -42,8 +42,8 @@ class Cluster:
         }
         given |= self.settings | self.more.get(number, {})
         given = {name: value for name, value in given.items() if value}
-        ground = self.grounds.get(number, REAL_GROUND)
-        node = Node(load_settings(flags=given, environ={}).settings, self.folder / str(number), ground)
+        platform = self.grounds.get(number, REAL_PLATFORM)
+        node = Node(load_settings(flags=given, environ={}).settings, self.folder / str(number), platform)
         self.nodes[number] = node
         return node
 

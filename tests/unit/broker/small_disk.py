@@ -4,7 +4,7 @@ import errno
 import os
 from typing import Any
 
-from barnabas.broker.ground import Ground
+from barnabas.broker.platform import Platform
 from barnabas.broker.upkeep.disk_space import RESERVE_FILE
 from barnabas.model.limits import METADATA_RESERVE_BYTES
 from barnabas.storage.disk import Disk
@@ -34,6 +34,6 @@ class SmallDisk(Disk):
         return total, 0 if self.full else free
 
 
-class SmallGround(Ground):
+class SmallGround(Platform):
     def __init__(self) -> None:
         self.small = self.disk = SmallDisk()

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.addresses import advertised
 from barnabas.broker.api import (
     alter_configs,
     api_versions,
@@ -28,14 +27,16 @@ from barnabas.broker.api import (
     unregister_broker,
     update_features,
 )
-from barnabas.broker.context import RequestContext
-from barnabas.broker.farewells import Farewells
+from barnabas.broker.network.addresses import advertised
+from barnabas.broker.network.context import RequestContext
+from barnabas.broker.peers.recently_departed import RecentlyDeparted
 from barnabas.core.cluster import ConfigChange, Endpoint, NewTopic
+from barnabas.core.cluster.controller import Controller
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import ZERO_UUID
 from barnabas.model.settings import Settings
 from barnabas.wire import codec
-from barnabas.wire.apis import CONTROLLER_APIS, SERVED
+from barnabas.wire.apis import SERVED
 from tests.unit.cluster.stage import Stage
 
 HOST, PORT = "10.0.0.7", 9092
@@ -51,18 +52,19 @@ class FakeNode:
         self.data_dir = Path("/data")
         self.quorum_ports: frozenset[int] | None = frozenset({PORT + 1})
         self.has_broker = True
-        self.doubts = ()
-        self.farewells = Farewells()
+        self.suspected_brokers = ()
+        self.controller_requests = self
+        self.recently_departed = RecentlyDeparted()
 
     @property
     def image(self) -> Any:
         return self.stage.image
 
-    async def submit(self, method: str, *args: Any) -> Any:
-        return self.stage.do(method, *args)
+    async def submit(self, decide: Any, *args: Any) -> Any:
+        return self.stage.do(decide.__name__, *args)
 
     async def create_topics(self, wanted: Any) -> dict[str, ErrorCode]:
-        return {made.name: made.code for made in await self.submit("create_topics", wanted) if made.code}
+        return {made.name: made.code for made in await self.submit(Controller.create_topics, wanted) if made.code}
 
 
 @pytest.fixture(autouse=True)
@@ -396,7 +398,7 @@ def test_a_listener_of_the_controllers_names_what_a_controller_answers() -> None
     client = {"client_software_name": "my-client", "client_software_version": "1.0"}
     node.quorum_ports = frozenset({PORT})
     keys = {api.api_key for api in ask(node, api_versions, 4, client).api_keys}
-    assert keys == CONTROLLER_APIS
+    assert keys == {api.key for api in SERVED.values() if api.by_controllers or api.between_nodes}
     assert {1, 18, 19, 44, 52, 58, 62} <= keys and not {0, 3, 8, 11, 48} & keys
     node.quorum_ports, node.has_broker = None, False  # a controller that has the listener of a client
     assert {api.api_key for api in ask(node, api_versions, 4, client).api_keys} == keys

@@ -4,8 +4,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from barnabas.broker.marker_sender import _Sending
-from barnabas.broker.partition import HostedPartition
+from barnabas.broker.coordinator.markers import _Sending
+from barnabas.broker.partition.partition import HostedPartition
 from barnabas.core.txn.effects import SendMarkers
 from barnabas.core.txn.records import decode_value
 from barnabas.core.txn.states import TxnState

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.broker.ground import Ground
 from barnabas.broker.node import Node
+from barnabas.broker.platform import Platform
 from barnabas.storage.disk import Disk, StorageFatal
 
 from .cluster import Cluster, run
@@ -36,32 +36,32 @@ class Recording(Disk):
         super().sync_filesystem(fd, path)
 
 
-class RecordingGround(Ground):
+class RecordingGround(Platform):
     def __init__(self) -> None:
         self.recording = self.disk = Recording()
 
 
-async def filled(tmp_path: Path, ground: RecordingGround) -> tuple[Cluster, Node]:
+async def filled(tmp_path: Path, platform: RecordingGround) -> tuple[Cluster, Node]:
     cluster = Cluster(tmp_path, 1)
-    cluster.grounds[1] = ground
+    cluster.grounds[1] = platform
     await cluster.start()
     await create(cluster, partitions=PARTITIONS)
     node = await cluster.controller()
     for index in range(PARTITIONS):
         data = batch([b"value"] * (200 if index == 0 else 1), (7000 + index, 0, 0))  # the first one is not small
         assert (await produce(node, data, index=index)).error_code == 0
-    ground.recording.flushed.clear()
+    platform.recording.flushed.clear()
     return cluster, node
 
 
 @pytest.mark.parametrize("together", [True, False])
 def test_all_is_there_after_a_clean_stop(tmp_path: Path, together: bool, caplog: pytest.LogCaptureFixture) -> None:
     async def test() -> None:
-        ground = RecordingGround()
-        ground.recording.together = together
-        cluster, _ = await filled(tmp_path, ground)
+        platform = RecordingGround()
+        platform.recording.together = together
+        cluster, _ = await filled(tmp_path, platform)
         await cluster.stop()
-        flushed = ground.recording.flushed
+        flushed = platform.recording.flushed
         segments = {path for path in flushed if path.endswith(".log") and "/t-" in path}
         marker = [number for number, path in enumerate(flushed) if ".kafka_cleanshutdown" in path]
         if together:
@@ -91,9 +91,9 @@ def test_all_is_there_after_a_clean_stop(tmp_path: Path, together: bool, caplog:
 
 def test_without_the_flush_there_is_no_marker(tmp_path: Path) -> None:
     async def test() -> None:
-        ground = RecordingGround()
-        _, node = await filled(tmp_path, ground)
-        ground.recording.fails = True
+        platform = RecordingGround()
+        _, node = await filled(tmp_path, platform)
+        platform.recording.fails = True
         with pytest.raises(StorageFatal):
             await node.stop()
         assert not (tmp_path / "1" / ".kafka_cleanshutdown").exists()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.fetch_sessions import FetchSessions, served_with_data
+from barnabas.broker.fetch.sessions import FetchSessions, served_with_data
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import ZERO_UUID
 
@@ -88,7 +88,7 @@ def test_only_news_are_told_twice() -> None:
 
 
 def test_a_fetch_of_too_many_partitions_has_no_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("barnabas.broker.fetch_sessions.FETCH_SESSION_PARTITIONS_MAX", 2)
+    monkeypatch.setattr("barnabas.broker.fetch.sessions.FETCH_SESSION_PARTITIONS_MAX", 2)
     cache = sessions()
     assert cache.plan(request(0, 0, {"a": [partition(i) for i in range(3)]}), 12, 0).session_id == 0
     opened = cache.plan(request(0, 0, {"a": [partition(0), partition(1)]}), 12, 0)

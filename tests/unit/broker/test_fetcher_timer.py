@@ -6,7 +6,7 @@ from typing import Any
 
 import uvloop
 
-from barnabas.broker.replica_fetcher import ReplicaFetcher
+from barnabas.broker.replication.fetcher import ReplicaFetcher
 
 
 def test_partitions_are_held_for_less_than_half_a_millisecond() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.broker.sources import load_settings
+from barnabas.broker.settings.sources import load_settings
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.wire import apis
 from tests.unit.broker.cluster import Cluster, ask, run, until
@@ -91,7 +91,7 @@ def test_what_would_fail_later_is_refused_at_the_start(given: str) -> None:
 
 
 def test_kafkas_own_class_names_are_taken() -> None:
-    from barnabas.broker.group_settings import group_config
+    from barnabas.broker.coordinator.settings import group_config
     from barnabas.core.cluster import MetadataImage
 
     given = "org.apache.kafka.coordinator.group.assignor.RangeAssignor,uniform"

@@ -14,7 +14,7 @@ import pytest
 from barnabas.broker.metrics import health
 from barnabas.broker.metrics.health import STATUS_FILE, Health
 from barnabas.broker.metrics.loop_watchdog import LoopHolds
-from barnabas.cli import checks_health
+from barnabas.cli.doctor import health as checks_health
 from barnabas.model.limits import HEALTH_PROBLEMS_MAX
 from barnabas.storage.disk import DISK
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.context import RequestContext
 from barnabas.broker.network import large_requests
+from barnabas.broker.network.context import RequestContext
 from barnabas.model.limits import PARTITIONS_PER_NODE_MAX, REQUEST_ELEMENTS_MAX
 from barnabas.wire import apis
 from barnabas.wire.codec import ProtocolError, decode_request, encode_request

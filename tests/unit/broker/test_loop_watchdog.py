@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import uvloop
 
-from barnabas.broker.context import RequestContext
 from barnabas.broker.metrics.loop_watchdog import Hold, LoopHolds, LoopWatchdog
+from barnabas.broker.network.context import RequestContext
 from barnabas.model.limits import LOOP_HOLD_SITES_MAX
 from barnabas.wire.apis import DESCRIBE_CONFIGS
 

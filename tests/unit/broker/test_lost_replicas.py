@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker import lost_replicas
-from barnabas.broker.lost_replicas import TASK, LostReplicas
 from barnabas.broker.metrics.health import Health
+from barnabas.broker.replication import lost_replicas
+from barnabas.broker.replication.lost_replicas import TASK, LostReplicas
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import TopicPartition
 

@@ -12,7 +12,7 @@ import pytest
 from .cluster import Cluster, ask, run, until
 
 LIST_OFFSETS, CREATE_TOPICS, DELETE_TOPICS, DELETE_RECORDS, OFFSET_FOR_LEADER_EPOCH = 2, 19, 20, 21, 23
-DESCRIBE_LOG_DIRS, DESCRIBE_PRODUCERS = 35, 61
+DESCRIBE_LOG_DIRS, INCREMENTAL_ALTER_CONFIGS, DESCRIBE_PRODUCERS = 35, 44, 61
 COUNT = 2_000
 
 
@@ -125,7 +125,7 @@ def test_deleting_many_partitions_leaves_the_loop_to_others_and_no_folder(tmp_pa
 
 
 def test_new_partitions_are_found_before_their_turn(tmp_path: Path) -> None:
-    """A change about 2,000 partitions is followed in turns; whoever asks sees all of it at once."""
+    """A change about 2,000 partitions is followed in turns; whoever asks for one sees it at once."""
 
     async def story(cluster: Cluster, watch: LoopWatch) -> None:
         node = cluster.nodes[1]
@@ -139,17 +139,55 @@ def test_new_partitions_are_found_before_their_turn(tmp_path: Path) -> None:
 
         def followed(*args: Any, **kwargs: Any) -> None:
             follow(*args, **kwargs)
-            waits = bool(node.partitions._hosting.waiting)
+            waits = bool(node.partitions._following.waiting)
             last = node.partitions.get("t", COUNT - 1)
-            all_of_them = [partition for partition in node.partitions if partition.id.topic == "t"]
-            seen.append((waits, last is not None and last is not old, len({p.id for p in all_of_them})))
+            seen.append((waits, last is not None and last is not old, sum(1 for _ in node.partitions)))
 
         node.partitions.follow = followed  # type: ignore[method-assign]
         assert (await ask(node, CREATE_TOPICS, 7, body)).topics[0].error_code == 0
-        assert seen[0] == (True, True, COUNT)
+        waited, found, hosted = seen[0]
+        assert waited and found and hosted < COUNT
+        await node.partitions.settled()
+        assert {p.id.partition for p in node.partitions if p.id.topic == "t"} == set(range(COUNT))
         await until(lambda: old is not None and old.deleted)
 
     with_partitions(tmp_path, story)
+
+
+def test_changed_partitions_are_found_before_their_turn(tmp_path: Path) -> None:
+    """A setting of 2,000 existing partitions; a second change while the first is taken over."""
+
+    async def story(cluster: Cluster, watch: LoopWatch) -> None:
+        node = cluster.nodes[1]
+        seen: list[tuple[bool, int, int]] = []
+        follow = node.partitions.follow
+        first = next(iter(node.partitions))
+
+        def size(index: int) -> int:
+            partition = node.partitions.get("t", index)
+            assert partition is not None
+            return partition.config.max_message_bytes
+
+        def followed(*args: Any, **kwargs: Any) -> None:
+            follow(*args, **kwargs)
+            seen.append((bool(node.partitions._following.waiting), size(COUNT - 1), size(0)))
+
+        node.partitions.follow = followed  # type: ignore[method-assign]
+        await asyncio.gather(set_message_bytes(node, 5_000), set_message_bytes(node, 6_000))
+        last = seen[-1][1]
+        assert {size for _, size, _ in seen} <= {5_000, 6_000}
+        assert all(waits and size == first_size for waits, size, first_size in seen)
+        await node.partitions.settled()
+        assert {partition.config.max_message_bytes for partition in node.partitions} == {last}
+        assert next(iter(node.partitions)) is first
+
+    with_partitions(tmp_path, story)
+
+
+async def set_message_bytes(node: Any, size: int) -> None:
+    change = {"name": "max.message.bytes", "config_operation": 0, "value": str(size)}
+    body = {"resources": [{"resource_type": 2, "resource_name": "t", "configs": [change]}], "validate_only": False}
+    assert (await ask(node, INCREMENTAL_ALTER_CONFIGS, 1, body)).responses[0].error_code == 0
 
 
 async def delete(node: Any) -> None:

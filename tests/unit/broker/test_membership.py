@@ -41,6 +41,15 @@ def test_a_node_that_would_only_ask_itself_is_a_quorum_of_one(host: str) -> None
         assert not plan(settings(controller_quorum_bootstrap_servers=others, **given), 1, "me.example.org").alone
 
 
+def test_another_loopback_address_is_another_node() -> None:
+    """Three nodes on one machine, told apart by 127.0.0.1, .2 and .3: the second must not found a cluster."""
+    asks = {"controller_quorum_bootstrap_servers": "127.0.0.1:9092"}
+    assert not plan(settings(listeners="PLAINTEXT://127.0.0.2:9092", **asks), 2, "me").alone
+    assert not plan(settings(listeners="PLAINTEXT://10.0.0.2:9092", **asks), 2, "me").alone
+    assert plan(settings(listeners="PLAINTEXT://127.0.0.1:9092", **asks), 1, "me").alone
+    assert plan(settings(listeners="PLAINTEXT://localhost:9092", **asks), 1, "me").alone
+
+
 def test_static_voters_have_disks_nobody_knows_yet() -> None:
     made = plan(settings(controller_quorum_voters=VOTERS), 2)
     voters = initial_voters(made, 2, DISK_ID, OWN)

@@ -1,13 +1,13 @@
 """The metadata log: what was flushed is there after a crash, and a snapshot stands for what came before it."""
 
+import asyncio
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from barnabas.broker import metadata_log
-from barnabas.broker.metadata_log import MetadataLog
-from barnabas.broker.quorum import snapshot_files
+from barnabas.broker.quorum import metadata_log, snapshot_files
+from barnabas.broker.quorum.metadata_log import MetadataLog
 from barnabas.core.cluster.image import EMPTY_IMAGE, MetadataImage
 from barnabas.core.cluster.records import ConfigRecord, PartitionRecord, Record, RemoveTopic, TopicRecord
 from barnabas.core.raft import Endpoint, OffsetAndEpoch, Voter, VoterSet
@@ -128,6 +128,37 @@ def test_what_is_fetched_is_written_as_it_came(tmp_path: Path) -> None:
     assert follower.log.log_end_offset == 4
 
 
+def test_a_replay_in_turns_gives_the_same_image(tmp_path: Path) -> None:
+    log, image = opened(tmp_path)
+    log.append(AppendBatch(0, 3, (), (LeaderChange(1, (), ()),)), now_ms=5)
+    start = image.apply((), offset=0, epoch=3)
+    after = start
+    for number in range(1, 400):
+        after = write(log, after, topic(number), epoch=3 + number % 2 + number)
+
+    async def replay(end_offset: int) -> tuple[MetadataImage, int]:
+        turns = 0
+
+        async def count() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        counting = asyncio.ensure_future(count())
+        try:
+            return await log.replay_in_turns(start, end_offset), turns
+        finally:
+            counting.cancel()
+
+    end = log.log.log_end_offset
+    found, turns = asyncio.run(replay(end))
+    assert found == after == log.replay(start, end) and (found.offset, found.epoch) == (after.offset, after.epoch)
+    assert turns > 3  # others had their turn
+    halfway, _ = asyncio.run(replay(401))
+    assert halfway == log.replay(start, 401) and halfway.offset == 400
+
+
 def follower_rest(data: bytes, batches: int) -> bytes:
     from barnabas.wire.batch import iter_batches
 
@@ -212,3 +243,27 @@ def test_a_download_has_its_name_only_when_it_is_whole(tmp_path: Path) -> None:
     follower.snapshots.part(made, 40, whole[40:])
     found = follower.snapshots.finish(made)
     assert found is not None and found.image == image and found.voters == VOTERS and follower.snapshots.ids() == [made]
+
+
+@pytest.mark.parametrize("spoilt", ["body", "length"])
+def test_damage_before_whole_batches_is_refused_where_nobody_else_has_them(tmp_path: Path, spoilt: str) -> None:
+    """Cut there, the node would come up without its topics; nothing is changed."""
+    alone = VoterSet.of(VOTERS.voters[:1])
+    log, image = MetadataLog(tmp_path), EMPTY_IMAGE
+    log.load(alone)
+    for number in range(1, 4):
+        image = write(log, image, topic(number))
+    log.close()
+    (path,) = Path(log.folder).glob("*.log")
+    whole = path.read_bytes()
+    content = bytearray(whole)
+    first = 12 + int.from_bytes(content[8:12], "big")
+    content[first + (80 if spoilt == "body" else 9)] ^= 0x40
+    path.write_bytes(content)
+    with pytest.raises(DirectoryError, match=r"the metadata log is damaged: .* at position"):
+        MetadataLog(tmp_path).load(alone)
+    assert path.read_bytes() == content
+    view = MetadataLog(tmp_path).load(VOTERS)[1]  # others have it: cut, and fetched again
+    assert view.end_offset == 2
+    path.write_bytes(whole[:-7])  # a torn write
+    assert MetadataLog(tmp_path).load(alone)[1].end_offset == 4

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from barnabas.broker.peer_connection import PeerConnection, PeerGone
+from barnabas.broker.peers.connection import PeerConnection, PeerGone
 from barnabas.model.limits import PEER_ANSWER_MAX_BYTES
 from barnabas.wire.apis import DESCRIBE_CLUSTER
 from barnabas.wire.codec import encode_response

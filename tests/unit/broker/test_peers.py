@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from barnabas.broker.controller_link import ControllerLink
-from barnabas.broker.peers import PeerConnection, PeerGone, wait_for
+from barnabas.broker.controller.link import ControllerLink
+from barnabas.broker.peers.table import PeerConnection, PeerGone, wait_for
 from barnabas.model.errors import ErrorCode, KafkaError
 
 

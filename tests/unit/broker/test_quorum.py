@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker import metadata_log
 from barnabas.broker.node import Node
+from barnabas.broker.quorum import metadata_log, replay
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import METADATA_TOPIC, ZERO_UUID
 from barnabas.wire import apis
@@ -56,7 +56,12 @@ def test_every_node_knows_what_any_node_was_asked_for(tmp_path: Path) -> None:
     run(story)
 
 
-def test_a_killed_controller_is_missed_at_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("replayed_at_once", [0, 500])
+def test_a_killed_controller_is_missed_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, replayed_at_once: int
+) -> None:
+    monkeypatch.setattr(replay, "RECORDS_AT_ONCE", replayed_at_once)
+
     async def story() -> None:
         cluster = Cluster(tmp_path)
         await cluster.start()
@@ -138,7 +143,10 @@ def test_a_node_that_stops_hands_over_first(tmp_path: Path) -> None:
     run(story)
 
 
-def test_all_stop_and_start_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("replayed_at_once", [0, 500])
+def test_all_stop_and_start_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, replayed_at_once: int) -> None:
+    monkeypatch.setattr(replay, "RECORDS_AT_ONCE", replayed_at_once)
+
     async def story() -> None:
         cluster = Cluster(tmp_path)
         await cluster.start()
@@ -236,7 +244,11 @@ def test_nodes_join_a_cluster_by_its_address(tmp_path: Path) -> None:
     run(story)
 
 
-def test_a_node_far_behind_takes_a_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("replayed_at_once", [0, 500])
+def test_a_node_far_behind_takes_a_snapshot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, replayed_at_once: int
+) -> None:
+    monkeypatch.setattr(replay, "RECORDS_AT_ONCE", replayed_at_once)
     monkeypatch.setattr(metadata_log, "SNAPSHOT_AFTER_RECORDS", 30)
 
     async def story() -> None:
@@ -354,11 +366,11 @@ def test_a_full_disk_stops_decisions_until_there_is_room(tmp_path: Path, count: 
 def test_decisions_go_on_in_the_space_kept_for_them(tmp_path: Path) -> None:
     async def story() -> None:
         cluster = Cluster(tmp_path, 1)
-        ground = SmallGround()
-        cluster.grounds = {1: ground}
+        platform = SmallGround()
+        cluster.grounds = {1: platform}
         await cluster.start()
         controller = await cluster.controller()
-        ground.small.full = True
+        platform.small.full = True
         assert await create(controller, "t") == 0
         assert controller.failure is None
         cluster.drop()

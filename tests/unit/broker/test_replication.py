@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from barnabas.broker.fetch import follower
 from barnabas.broker.node import Node
-from barnabas.broker.partition import HostedPartition
+from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.replication import fetcher
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.batch import iter_batches
 from barnabas.wire.records import Record, build_batch, iter_records
@@ -226,6 +228,63 @@ def test_a_partition_that_is_opened_and_not_written_to_keeps_its_followers(tmp_p
     run(test)
 
 
+def test_partitions_are_named_looked_at_and_taken_one_in_a_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a start, when opening each of thousands takes its time."""
+    monkeypatch.setattr(fetcher, "_STEP_SECONDS", 0.0)
+    monkeypatch.setattr(follower, "_LOOK_SECONDS", 0.0)
+
+    async def test() -> None:
+        cluster = Cluster(tmp_path)
+        await cluster.start()
+        try:
+            await create(cluster, partitions=12, min_insync_replicas="2")
+            for index in range(12):
+                await produced(cluster, batch([b"a"]), index=index)
+            away = cluster.others(await leader_of(cluster))[0].node_id
+            cluster.kill(away)
+            await until(lambda: all(away not in isr(cluster, index=index) for index in range(12)))
+            for index in range(12):
+                await produced(cluster, batch([b"b"]), index=index)
+            await cluster.start(away)
+            await until(lambda: all(isr(cluster, index=index) == {1, 2, 3} for index in range(12)))
+            await until(lambda: all(same(cluster, index=index) for index in range(12)))
+        finally:
+            cluster.drop()
+
+    run(test)
+
+
+def test_a_follower_comes_back_to_a_partition_without_a_folder(tmp_path: Path) -> None:
+    """10,000 folders made one after the other, because a broker has started again, took longer than a minute."""
+
+    async def test() -> None:
+        cluster = Cluster(tmp_path, replica_lag_time_max_ms="300")
+        await cluster.start()
+        try:
+            await create(cluster, min_insync_replicas="2")
+            node = await leader_of(cluster)
+            partition = node.partitions.get("t", 0)
+            assert partition is not None
+            away = cluster.others(node)[0].node_id
+            cluster.kill(away)
+            await until(lambda: away not in isr(cluster))
+            await cluster.start(away)
+            await until(lambda: isr(cluster) == {1, 2, 3} and partition.image.isr == tuple(partition.image.replicas))
+            assert partition.untouched and partition.replicas is None
+            assert not list(tmp_path.glob("*/t-0"))
+            await asyncio.sleep(0.7)  # longer than a follower may be silent, twice
+            assert isr(cluster) == {1, 2, 3}
+            assert (await produce(node, batch([b"a"]))).error_code == 0
+            await until(lambda: same(cluster))
+            assert isr(cluster) == {1, 2, 3}
+        finally:
+            cluster.drop()
+
+    run(test)
+
+
 def test_a_follower_that_was_silent_comes_back_to_a_partition_nobody_writes_to(tmp_path: Path) -> None:
     """Its fetch session goes on as if nothing had been, so it names nothing anew."""
 
@@ -287,7 +346,7 @@ def test_a_record_that_only_the_leader_had_is_cut_from_it(tmp_path: Path) -> Non
             assert (await produce(node, batch([b"never"], (3, 0, 2)), acks=1)).error_code == 0
             cluster.kill(node.node_id)
             for other in list(cluster.nodes.values()):
-                other.replication.start()
+                await other.replication.start()
             later = await leader_of(cluster)
             assert await produced(cluster, batch([b"c"], (3, 0, 2))) == 2
             await cluster.start(node.node_id)

@@ -2,14 +2,18 @@
 
 import socket
 import struct
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic, OffsetSpec
 
-from barnabas.testing import RunningCluster, RunningNode, running_node
+from barnabas.testing import RunningCluster, RunningNode, running_cluster, running_node
 
 
 def send(node: RunningNode, value: bytes, **conf: object) -> str | None:
@@ -89,6 +93,8 @@ def test_a_restart_keeps_everything(barnabas_node: RunningNode) -> None:
 def test_names_that_nobody_knows_are_refused(barnabas_node: RunningNode) -> None:
     with pytest.raises(ValueError, match="no API is called 'Prodduce'"):
         barnabas_node.fail_next("Prodduce", "NOT_LEADER")
+    with pytest.raises(ValueError, match="not the name of a Kafka error"):
+        barnabas_node.fail_next("Produce", "NONE")
     with pytest.raises(ValueError, match="not the name of a Kafka error"):
         barnabas_node.fail_next("Produce", "NO_SUCH_ERROR")
 
@@ -246,3 +252,45 @@ def test_only_a_movable_clock_is_moved_and_only_forward(barnabas_node: RunningNo
         barnabas_node.advance(1)
     with running_node(movable_clock=True) as node, pytest.raises(ValueError, match="forward"):
         node.advance(-1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        (
+            {"auto.create.topic.enable": False},
+            "unknown setting auto.create.topic.enable: did you mean auto.create.topics",
+        ),
+        ({"auto.create.topics.enable": "maybe"}, "^auto.create.topics.enable='maybe': expected true or false"),
+    ],
+)
+def test_a_setting_that_would_have_no_effect_is_refused(settings: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason), running_node(settings):
+        pass
+    with pytest.raises(ValueError, match=reason), running_cluster(3, settings):
+        pass
+
+
+_MARKED = """
+import pytest
+
+@pytest.mark.barnabas(nodes=3)
+def test_a(barnabas_node): ...
+
+@pytest.mark.barnabas(movable_clock=True)
+def test_b(barnabas_cluster): ...
+
+@pytest.mark.barnabas(setings={})
+def test_c(barnabas_node): ...
+"""
+
+
+def test_a_mark_that_the_fixture_does_not_use_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "test_marked.py").write_text(_MARKED)
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "test_marked.py"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert "3 errors" in done.stdout, done.stdout + done.stderr
+    assert "barnabas(nodes=...) is for the fixture barnabas_cluster, not barnabas_node" in done.stdout
+    assert "barnabas(movable_clock=...) is for the fixture barnabas_node, not barnabas_cluster" in done.stdout
+    assert "takes settings={...}, nodes=N and movable_clock=True, by name" in done.stdout
+    assert "Traceback" not in done.stdout and "pytest_plugin.py" not in done.stdout

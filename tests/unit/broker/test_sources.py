@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.broker.properties import parse_properties
-from barnabas.broker.sources import environment_name, load_settings
+from barnabas.broker.settings.properties import parse_properties
+from barnabas.broker.settings.sources import environment_name, load_settings
 from barnabas.model.errors import KafkaError
 from barnabas.model.settings import NODE_SETTINGS
 

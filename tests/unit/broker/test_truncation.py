@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker import partition_following as following
-from barnabas.broker.ground import Ground
 from barnabas.broker.node import Node
-from barnabas.broker.partition import HostedPartition
-from barnabas.broker.partition_state import read_producers
+from barnabas.broker.partition import following
+from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.partition.state import read_producers
+from barnabas.broker.platform import Platform
 from barnabas.model.errors import ErrorCode
 
 from .cluster import Cluster, run, until
@@ -40,7 +40,7 @@ class _GatedThreads(ThreadPoolExecutor):
         return fn(*args)
 
 
-class GatedGround(Ground):
+class GatedGround(Platform):
     """Real threads, but the producers are not read before the gate is open."""
 
     def __init__(self) -> None:
@@ -126,8 +126,8 @@ def test_answers_that_come_before_the_producers_are_known_are_passed_over(tmp_pa
             assert partition.producers.entries() == hosted(source).producers.entries()
             await until(lambda: partition.last_stable_offset == 6)
         finally:
-            for ground in grounds.values():
-                ground.gate.set()
+            for platform in grounds.values():
+                platform.gate.set()
             cluster.drop()
 
     run(test)
@@ -154,15 +154,15 @@ def test_who_is_chosen_meanwhile_leads_when_the_producers_are_known(tmp_path: Pa
             assert chosen.partitions.get("t", 0) is None
             answer = await produce(chosen, batch([b"value"], (9, 0, 0)), acks=1)
             assert answer.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
-            for ground in grounds.values():
-                ground.gate.set()
+            for platform in grounds.values():
+                platform.gate.set()
             assert await produced(cluster, batch([b"value"], (9, 0, 0))) == offset  # known: appended before
             partition = hosted(await leader_of(cluster))
             assert partition.log.log_end_offset == offset + 1
             assert await produced(cluster, batch([b"value"], (9, 0, 1))) == offset + 1
         finally:
-            for ground in grounds.values():
-                ground.gate.set()
+            for platform in grounds.values():
+                platform.gate.set()
             cluster.drop()
 
     run(test)
@@ -186,7 +186,7 @@ def test_a_log_that_cannot_be_read_is_tried_again(
                     raise FileNotFoundError(2, "No such file or directory", "00.log")
                 return read_producers(log)
 
-            monkeypatch.setattr("barnabas.broker.producer_rebuilds.read_producers", fails)
+            monkeypatch.setattr("barnabas.broker.partition.producer_rebuilds.read_producers", fails)
             partition.end_was_cut()
             await until(lambda: bool(node.health.problems()))
             assert node.health.problems()[0].subject == "t-0"

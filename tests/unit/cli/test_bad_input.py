@@ -15,7 +15,7 @@ def _nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     monkeypatch.setenv("BARNABAS_BOOTSTRAP", f"127.0.0.1:{port}")
-    monkeypatch.setattr("barnabas.cli.link.CONNECT_TIMEOUT_S", 0.1)
+    monkeypatch.setattr("barnabas.cli.common.link.CONNECT_TIMEOUT_S", 0.1)
     monkeypatch.delenv("BARNABAS_TRACE", raising=False)
 
 
@@ -152,11 +152,12 @@ def test_a_folder_that_does_not_fit(capsys: pytest.CaptureFixture[str], tmp_path
     [
         ("Local: Unknown partition", "barnabas topic grow copy N"),
         ("Broker: Invalid topic", "letters, digits"),
+        ("Broker: Message size too large", "config set topic copy max.message.bytes=N"),
         ("Local: Message timed out", ""),
     ],
 )
 def test_what_did_not_arrive_has_a_way_out(said: str, way_out: str) -> None:
-    from barnabas.cli.produce import _way_out
+    from barnabas.cli.produce.command import _way_out
 
     assert way_out in _way_out(said, "copy")
     assert bool(_way_out(said, "copy")) == bool(way_out)
@@ -186,8 +187,8 @@ def test_a_bug_is_one_line_too(capsys: pytest.CaptureFixture[str], monkeypatch: 
 def test_questions_are_not_asked_into_the_dark(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from barnabas.cli.failure import Failure
-    from barnabas.cli.options import confirm
+    from barnabas.cli.common.failure import Failure
+    from barnabas.cli.common.options import confirm
 
     monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
     with pytest.raises(Failure, match="Nobody is here"):

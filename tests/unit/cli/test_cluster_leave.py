@@ -2,8 +2,8 @@
 
 import pytest
 
-from barnabas.cli.cluster_voters import Quorum, Replica, rejoins, too_few_voters, voters
-from barnabas.cli.failure import USAGE, Failure
+from barnabas.cli.cluster.voters import Quorum, Replica, rejoins, too_few_voters, voters
+from barnabas.cli.common.failure import USAGE, Failure
 
 
 def test_a_quorum_that_survives_no_loss_is_named() -> None:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.cli.cluster_plan import Move, NoRoom, plan
-from barnabas.cli.cluster_view import Broker, Partition
+from barnabas.cli.cluster.plan import Move, NoRoom, plan
+from barnabas.cli.cluster.view import Broker, Partition
 
 
 def broker(number: int, rack: str | None = None, up: bool = True) -> Broker:

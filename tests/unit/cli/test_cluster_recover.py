@@ -1,7 +1,7 @@
 """What `cluster recover` says before it gives up the records of lost nodes."""
 
 from barnabas.broker.quorum.recovery import Held
-from barnabas.cli.cluster_recover import loss
+from barnabas.cli.cluster.recover import loss
 
 
 def test_the_loss_is_told_in_numbers() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.cli.cluster_view import SILENT_MS, _fetches
+from barnabas.cli.cluster.view import SILENT_MS, _fetches
 
 NOW = 1_777_630_000_000
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.cli import human
-from barnabas.cli.formats import Shown, json_lines, renderer
-from barnabas.cli.lines import parse_json
+from barnabas.cli.common import human
+from barnabas.cli.consume.formats import Shown, json_lines, renderer
+from barnabas.cli.produce.lines import parse_json
 
 from .fakes import FakeMessage
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.cli import human
+from barnabas.cli.common import human
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.cli.failure import Failure
-from barnabas.cli.lines import Input, parse_json, read_lines, split_key
+from barnabas.cli.common.failure import Failure
+from barnabas.cli.produce.lines import Input, parse_json, read_lines, split_key
 
 
 def through_pipe(*pieces: bytes) -> list[bytes]:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.cli import moments
-from barnabas.cli.moments import Position, parse
+from barnabas.cli.common import moments
+from barnabas.cli.common.moments import Position, parse
 
 NOW_MS = 1_777_630_000_000
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.cli.reading import Span, read_group, read_spans
+from barnabas.cli.consume.reading import Span, read_group, read_spans
 from barnabas.client.errors import BarnabasError
 
 from .fakes import FakeMessage

@@ -29,7 +29,7 @@ NOT_AT_THE_START = (
     "barnabas.pipelines",
     "barnabas.sim",
 )
-MODULES_MAX = 470  # 450 when this was written; 563 before
+MODULES_MAX = 485  # 478 when the folders came, each of which is a module of its own; 563 once
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +71,8 @@ def test_a_start_imports_no_more_modules_than_it_did(imported: list[str]) -> Non
 def test_msgspec_does_without_typing_extensions() -> None:
     """It asks for it, 50 ms, only to find what Python has itself."""
     program = (
-        "import sys, barnabas.cli.up\n"
-        "with barnabas.cli.up._quick_imports():\n"
+        "import sys, barnabas.cli.up.node\n"
+        "with barnabas.cli.up.node._quick_imports():\n"
         "    import barnabas.broker.node\n"
         "print('typing_extensions' in sys.modules)"
     )

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from barnabas.cli import moments
-from barnabas.cli.failure import Failure
-from barnabas.cli.txn_abort import abort_by_id, abort_by_place, hanging_writer, open_transaction
-from barnabas.cli.txn_reading import Described, hanging, listed, writers
+from barnabas.cli.common import moments
+from barnabas.cli.common.failure import Failure
+from barnabas.cli.txn.abort import abort_by_id, abort_by_place, hanging_writer, open_transaction
+from barnabas.cli.txn.reading import Described, hanging, listed, writers
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition
 from barnabas.wire.apis import (
@@ -168,7 +168,7 @@ def test_only_what_is_open_is_ended_by_its_name(state: str, says: str) -> None:
 
 
 def test_ending_by_name_waits_for_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("barnabas.cli.txn_abort.PAUSE_S", 0)
+    monkeypatch.setattr("barnabas.cli.txn.abort.PAUSE_S", 0)
     cluster: Any = FakeCluster()
     cluster.coordinate("x", 7, "Ongoing", 0)
     again = [

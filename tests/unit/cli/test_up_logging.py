@@ -7,10 +7,10 @@ import threading
 
 import pytest
 
-from barnabas.cli import up_logging
-from barnabas.cli.failure import Failure
-from barnabas.cli.up_logging import JsonFormatter, ThreadHandler, log_to_stderr
-from barnabas.cli.up_options import UpOptions
+from barnabas.cli.common.failure import Failure
+from barnabas.cli.up import logging as up_logging
+from barnabas.cli.up.logging import JsonFormatter, ThreadHandler, log_to_stderr
+from barnabas.cli.up.options import UpOptions
 
 
 def _record(text: str, *arguments: object, error: BaseException | None = None) -> logging.LogRecord:

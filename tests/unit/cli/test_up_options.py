@@ -5,11 +5,11 @@ import inspect
 import pytest
 import typer.main
 
-from barnabas.cli import up_command
 from barnabas.cli.app import app
-from barnabas.cli.failure import Failure
-from barnabas.cli.up_options import ROWS, UpOptions, quick
-from barnabas.cli.up_settings import flags
+from barnabas.cli.common.failure import Failure
+from barnabas.cli.up import command as up_command
+from barnabas.cli.up.options import ROWS, UpOptions, quick
+from barnabas.cli.up.settings import flags
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_both_readers_agree(line: str, expected: UpOptions, monkeypatch: pytest.
     words = line.split()
     assert quick(words) == expected
     seen: list[UpOptions] = []
-    monkeypatch.setattr("barnabas.cli.up.run", lambda options: seen.append(options) or 0)
+    monkeypatch.setattr("barnabas.cli.up.node.run", lambda options: seen.append(options) or 0)
     command = typer.main.get_command(app)
     command.main(["up", *words], standalone_mode=False)
     assert seen == [expected]

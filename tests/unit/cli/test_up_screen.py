@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.cli.up_screen import ready
+from barnabas.cli.up.screen import ready
 
 
 def test_an_address_and_what_to_try(capsys: pytest.CaptureFixture[str]) -> None:

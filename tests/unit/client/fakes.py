@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from confluent_kafka import KafkaError
+from confluent_kafka import TopicPartition as Place
 
 from barnabas.model.ids import TopicPartition
 
@@ -80,6 +81,15 @@ class FakeHandle:
     def seek(self, place: Any) -> None:
         self.seeks.append((TopicPartition(place.topic, place.partition), place.offset))
 
+    def offsets_for_times(self, asked: list[Any], timeout: float) -> list[Any]:
+        """As for the end: a hundred records in each partition."""
+        return [Place(each.topic, each.partition, 100) for each in asked]
+
+    def committed(self, asked: list[Any], timeout: float) -> list[Any]:
+        if self.commit_error is not None:
+            raise self.commit_error
+        return [Place(each.topic, each.partition) for each in asked]
+
     def list_topics(self, topic: str, timeout: float) -> Any:
         return SimpleNamespace(topics={topic: SimpleNamespace(partitions={})})
 
@@ -96,3 +106,6 @@ class FakeMembership:
     def begin(self) -> None: ...
 
     def maintain(self) -> None: ...
+
+    def abandon(self) -> None:
+        self.assigned.clear()

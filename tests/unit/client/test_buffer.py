@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.client.buffer import Buffer
+from barnabas.client.consumer.buffer import Buffer
 from barnabas.model.ids import TopicPartition
 from tests.unit.client.fakes import FakeMessage
 

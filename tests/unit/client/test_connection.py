@@ -7,11 +7,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from barnabas import Admin, AsyncProducer, BadSetting, CannotReach, Consumer, Producer
-from barnabas.client.connection import addresses, bootstrap_or_default, librdkafka_settings
+from barnabas import Admin, AsyncConsumer, AsyncProducer, BadSetting, CannotReach, Consumer, Producer
+from barnabas.client.common.connection import addresses, bootstrap_or_default, librdkafka_settings
 
 
 @pytest.mark.parametrize(
@@ -30,7 +31,7 @@ def test_addresses(text: str, expected: list[tuple[str, int]]) -> None:
     assert addresses(text) == expected
 
 
-@pytest.mark.parametrize("text", ["", " , ", "host:", "host:port", "host:0", "host:70000"])
+@pytest.mark.parametrize("text", ["", " , ", "host:", "host:port", "host:0", "host:70000", "kafka://host:9092"])
 def test_what_is_no_address(text: str) -> None:
     with pytest.raises(BadSetting):
         addresses(text)
@@ -39,6 +40,48 @@ def test_what_is_no_address(text: str) -> None:
 def test_later_settings_win() -> None:
     settings = librdkafka_settings("h:1", {"linger.ms": 5}, {"linger.ms": 6, "acks": 1}, {"linger_ms": 7})
     assert (settings["bootstrap.servers"], settings["linger.ms"], settings["acks"]) == ("h:1", 7, 1)
+
+
+@pytest.mark.parametrize("given", ["", 9092, ["127.0.0.1:9092"], "kafka://127.0.0.1:9092"])
+@pytest.mark.parametrize("client", [Producer, Consumer, Admin, AsyncProducer, AsyncConsumer])
+def test_a_bootstrap_that_is_none_is_refused_at_once(client: Callable[..., object], given: object) -> None:
+    topics = ["orders"] if client in (Consumer, AsyncConsumer) else []
+    with pytest.raises(BadSetting, match="bootstrap"):
+        client(*topics, bootstrap=given)
+
+
+@pytest.mark.parametrize(
+    ("setting", "option"),
+    [
+        ("group_id", "group"),
+        ("group.id", "group"),
+        ("bootstrap_servers", "bootstrap"),
+        ("auto_offset_reset", "start"),
+        ("enable_auto_commit", "commit"),
+    ],
+)
+def test_an_option_under_librdkafkas_name_is_refused(setting: str, option: str) -> None:
+    """librdkafka alone would know of it: the group was joined, and nothing was ever committed."""
+    with pytest.raises(BadSetting, match=rf"is called {option} here: Consumer\({option}=\.\.\.\)"):
+        Consumer("orders", connect_timeout=None, **{setting: "x"})
+    with pytest.raises(BadSetting, match=f"is called {option} here"):
+        Consumer("orders", connect_timeout=None, config={setting.replace("_", "."): "x"})
+
+
+def test_a_shared_config_may_hold_settings_of_the_other_client() -> None:
+    Producer(connect_timeout=None, config={"group.id": "mailer", "session.timeout.ms": 10_000}).close()
+
+
+def test_a_config_that_is_no_dictionary() -> None:
+    config: Any = "linger.ms=5"
+    with pytest.raises(BadSetting, match="config is a dictionary"):
+        Producer(connect_timeout=None, config=config)
+
+
+def test_a_refused_value_is_told_by_the_name_that_was_typed() -> None:
+    with pytest.raises(BadSetting) as refused:
+        Producer(connect_timeout=None, linger_ms=-1)
+    assert str(refused.value) == "producer: linger_ms value -1 is outside allowed range 0..900000"
 
 
 def test_where_a_client_goes_when_nobody_says(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError
 
-from barnabas.client.delivery import Deliveries, Delivery, RecordMetadata, explain
 from barnabas.client.errors import BarnabasError, DeliveryFailed, TimedOut
+from barnabas.client.producer.delivery import Deliveries, Delivery, RecordMetadata, explain
 from barnabas.model.errors import ErrorCode
 from tests.unit.client.fakes import FakeMessage
 

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from barnabas.client.consumer.message import Message, MessageMaker
 from barnabas.client.errors import BadSetting, DeserializationError
-from barnabas.client.message import Message, MessageMaker
 from tests.unit.client.fakes import FakeMessage
 
 

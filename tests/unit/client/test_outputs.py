@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from barnabas.client.consumer.message import Message
+from barnabas.client.copy.outputs import Output, outputs_of
 from barnabas.client.errors import BadSetting
-from barnabas.client.message import Message
-from barnabas.client.outputs import Output, outputs_of
 
 MESSAGE = Message("in", 3, 7, 1_000, b"k", b"v", (("h", b"1"),))
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from barnabas.client.connection import logger
+from barnabas.client.common.connection import logger
+from barnabas.client.consumer.message import MessageMaker
+from barnabas.client.consumer.reader import KEEP_ALIVE_S, Reader
 from barnabas.client.errors import Closed, NotAllowed, UnknownTopic
-from barnabas.client.message import MessageMaker
-from barnabas.client.reader import KEEP_ALIVE_S, Reader
 from barnabas.model.ids import TopicPartition
 from tests.unit.client.fakes import FakeHandle, FakeMembership, FakeMessage
 

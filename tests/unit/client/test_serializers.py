@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.client.errors import BadSetting
-from barnabas.client.serializers import Avro, Bytes, Json, Protobuf, Serializer, String, decoder, encoder
+from barnabas.client.serde.serializers import Avro, Bytes, Json, Protobuf, Serializer, String, decoder, encoder
 
 ORDER = {
     "type": "record",
@@ -83,7 +83,12 @@ def test_avro_reads_what_an_older_schema_wrote() -> None:
 def test_avro_takes_a_schema_as_text_or_file(tmp_path: Path) -> None:
     path = tmp_path / "number.avsc"
     path.write_text('{"type": "long"}')
-    assert Avro(path).to_bytes(7) == Avro('"long"').to_bytes(7) == b"\x0e"
+    assert Avro(path).to_bytes(7) == Avro(str(path)).to_bytes(7) == Avro('"long"').to_bytes(7) == b"\x0e"
+
+
+def test_an_avro_schema_whose_file_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(BadSetting, match=r"cannot read the Avro schema .*none\.avsc: no such file"):
+        Avro(str(tmp_path / "none.avsc"))
 
 
 @pytest.mark.parametrize(
@@ -93,7 +98,7 @@ def test_avro_takes_a_schema_as_text_or_file(tmp_path: Path) -> None:
         (Bytes(), "text", "bytes wanted, not str"),
         (Json(), object(), "unsupported"),
         (Avro(ORDER), {"id": "seven"}, "int|long|str"),
-        (Protobuf(StringValue), Int64Value(value=1), "a StringValue wanted, not Int64Value"),
+        (Protobuf(StringValue), Int64Value(value=1), "of the class StringValue, not Int64Value"),
     ],
 )
 def test_values_that_do_not_fit(serializer: Serializer, value: Any, reason: str) -> None:

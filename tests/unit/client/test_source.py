@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from confluent_kafka import TopicPartition as Place
 
+from barnabas.client.consumer.message import MessageMaker
+from barnabas.client.consumer.reader import Reader
 from barnabas.client.errors import BadSetting, TransactionAborted
-from barnabas.client.message import MessageMaker
-from barnabas.client.reader import Reader
-from barnabas.client.source import Source
+from barnabas.client.transactions.source import Source
 from barnabas.model.ids import TopicPartition
 from tests.unit.client.fakes import FakeHandle, FakeMembership, FakeMessage
 

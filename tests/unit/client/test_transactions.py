@@ -8,9 +8,9 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from barnabas.client.errors import BadSetting, BarnabasError, Closed, Fenced, TimedOut, TransactionAborted
-from barnabas.client.producer_settings import producer_settings
-from barnabas.client.transaction import Transaction
-from barnabas.client.transactions import Transactions
+from barnabas.client.producer.settings import producer_settings
+from barnabas.client.transactions.librdkafka import Transactions
+from barnabas.client.transactions.transaction import Transaction
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition
 

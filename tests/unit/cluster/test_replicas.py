@@ -312,9 +312,9 @@ def test_a_new_controller_finishes_a_decision_that_was_half_written() -> None:
     records, _ = stage.controller.fence_broker(1, stage.image.brokers[1].broker_epoch)
     stage.write(records[:1])
     assert stage.partition("t").leader == 1
-    stage.do("settle")
+    stage.do("finish_predecessor")
     assert shown(stage)[:2] == (2, (2, 3))
-    assert stage.controller.settle() == ([], None)
+    assert stage.controller.finish_predecessor() == ([], None)
 
 
 def test_the_clusters_own_topics_grow_with_it() -> None:

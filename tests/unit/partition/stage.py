@@ -8,9 +8,9 @@ import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from barnabas.broker.partition import HostedPartition, UnopenedPartition
-from barnabas.broker.partition_config import PartitionConfig
-from barnabas.broker.surroundings import Alone
+from barnabas.broker.partition.config import PartitionConfig
+from barnabas.broker.partition.host import Alone
+from barnabas.broker.partition.partition import HostedPartition, UnopenedPartition
 from barnabas.core.cluster.image import PartitionImage
 from barnabas.core.partition.producers import Marker
 from barnabas.model.ids import TopicPartition

@@ -10,13 +10,13 @@ from tests.unit.broker.small_disk import SmallDisk
 from tests.unit.partition.stage import NEVER, NOW, Stage
 
 from barnabas.broker.api.produce_appends import Appends, Refused
-from barnabas.broker.partition_config import TakesLong
+from barnabas.broker.partition.config import TakesLong
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.storage.disk import DISK, Disk
 from barnabas.wire.batch import crc_matches, read_header, write_crc
 from barnabas.wire.compression import Codec
-from barnabas.wire.deep import prepare, run
 from barnabas.wire.produce import ProduceRequest
+from barnabas.wire.record_validation import prepare, run
 from barnabas.wire.records import Record, build_batch, iter_records
 
 FAR = 2**62

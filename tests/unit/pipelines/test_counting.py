@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from barnabas.client.descriptions import GroupDescription, GroupPartition
+from barnabas.client.admin.descriptions import GroupDescription, GroupPartition
 from barnabas.pipelines.framework.counting import KEPT, Counts, late_rows, watermark_trouble
 from barnabas.pipelines.framework.watching import lag_of
 from barnabas.pipelines.progress import offsets_behind

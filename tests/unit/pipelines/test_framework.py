@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.cli.failure import Failure
-from barnabas.cli.pipeline_new import write
-from barnabas.cli.pipeline_run import _time
+from barnabas.cli.common.failure import Failure
+from barnabas.cli.pipeline.new import write
+from barnabas.cli.pipeline.run import _time
 from barnabas.pipelines.activity import PIPELINE
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.framework import Pipeline, declarative, registry
 from barnabas.pipelines.framework.context import renamed
 from barnabas.pipelines.framework.failures import explain
-from barnabas.pipelines.framework.house import House, houses
+from barnabas.pipelines.framework.run_directory import RunDirectory, houses
 from barnabas.pipelines.framework.running import Wanted
 from barnabas.pipelines.framework.spans import span_ms
 from barnabas.pipelines.framework.topics import missing
@@ -26,18 +26,18 @@ from barnabas.pipelines.framework.topics import missing
 
 
 def test_a_second_run_of_the_same_part_is_refused_and_the_other_part_is_not(tmp_path: Path):
-    house = House(tmp_path, "orders")
+    house = RunDirectory(tmp_path, "orders")
     with house.occupied("now"):
         with pytest.raises(PipelineError, match=r"runs already.*barnabas pipeline stop orders"), house.occupied("now"):
             pass
-        with House(tmp_path, "orders").occupied("later"):
+        with RunDirectory(tmp_path, "orders").occupied("later"):
             pass
     with house.occupied("now"):
         pass
 
 
 def test_what_a_run_tells_is_there_as_long_as_it_runs(tmp_path: Path):
-    house = House(tmp_path, "orders")
+    house = RunDirectory(tmp_path, "orders")
     assert house.state("now") is None and houses(tmp_path) == []
     with house.occupied("now"):
         house.tell("now", {"pid": 7, "results": 3})
@@ -50,8 +50,8 @@ def test_a_killed_run_leaves_no_trace_in_the_status(tmp_path: Path):
     code = f"""
 import os, sys, signal
 from pathlib import Path
-from barnabas.pipelines.framework.house import House
-house = House(Path({str(tmp_path)!r}), "orders")
+from barnabas.pipelines.framework.run_directory import RunDirectory
+house = RunDirectory(Path({str(tmp_path)!r}), "orders")
 with house.occupied("now"):
     house.tell("now", {{"pid": os.getpid()}})
     print("up", flush=True)
@@ -59,7 +59,7 @@ with house.occupied("now"):
 """
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stdout.readline() == "up\n"
-        house = House(tmp_path, "orders")
+        house = RunDirectory(tmp_path, "orders")
         assert house.state("now") == {"pid": process.pid}
         process.kill()
         process.wait()
@@ -71,8 +71,8 @@ def test_stop_ends_the_process_and_waits_for_it(tmp_path: Path):
     code = f"""
 import os, time
 from pathlib import Path
-from barnabas.pipelines.framework.house import House
-house = House(Path({str(tmp_path)!r}), "orders")
+from barnabas.pipelines.framework.run_directory import RunDirectory
+house = RunDirectory(Path({str(tmp_path)!r}), "orders")
 with house.occupied("now"):
     house.tell("now", {{"pid": os.getpid()}})
     print("up", flush=True)
@@ -80,12 +80,12 @@ with house.occupied("now"):
 """
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stdout.readline() == "up\n"
-        assert House(tmp_path, "orders").stop("now") is True
+        assert RunDirectory(tmp_path, "orders").stop("now") is True
         assert process.wait(5) == -15
 
 
 def test_progress_belongs_to_one_cluster(tmp_path: Path):
-    house = House(tmp_path, "orders")
+    house = RunDirectory(tmp_path, "orders")
     with house.occupied("now"):
         house.belongs_to("one", fresh=False)
         (house.folder / "checkpoints").mkdir()

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from barnabas.cli import pipeline as commands
+from barnabas.cli.pipeline import command as commands
 from barnabas.pipelines import java
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.java import find_java, parse_version

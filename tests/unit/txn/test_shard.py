@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.core.txn import RequestInfo, TxnConfig, TxnShard, TxnState, refusal, world
+from barnabas.core.txn import RequestInfo, TxnConfig, TxnShard, TxnState, refusal, shard_state
 from barnabas.core.txn.records import encode_key, encode_value
 from barnabas.core.txn.transaction import EPOCH_MAX
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -102,11 +102,11 @@ def test_a_transaction_that_outgrows_its_record_is_refused_and_can_still_end(
     say("init a")
     assert say("add a P1/0 t-0") == "ok"
     as_it_is = len(stage.log[-1][1] or b"")
-    monkeypatch.setattr(world, "TRANSACTION_STATE_MAX_BYTES", as_it_is + 4)
+    monkeypatch.setattr(shard_state, "TRANSACTION_STATE_MAX_BYTES", as_it_is + 4)
     assert say("add a P1/0 t-1 t-2") == "UNKNOWN_SERVER_ERROR"
     assert say("add a P1/0 t-1") == "ok"
     assert stage.shard.transactions["a"].partitions == {T0, T1}
-    monkeypatch.setattr(world, "TRANSACTION_STATE_MAX_BYTES", as_it_is)
+    monkeypatch.setattr(shard_state, "TRANSACTION_STATE_MAX_BYTES", as_it_is)
     assert say("end a P1/0 commit") == "ok P1/1"
 
 

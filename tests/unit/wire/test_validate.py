@@ -9,8 +9,8 @@ from barnabas.model.errors import ErrorCode, InvalidRecords, KafkaError
 from barnabas.model.limits import RECORD_ERRORS_LISTED_MAX, RECORDS_PER_BATCH_MAX
 from barnabas.wire.batch import HEADER, crc_matches, read_header, with_header, write_crc
 from barnabas.wire.compression import Codec
-from barnabas.wire.deep import OpensToMore, Rules, Stored, prepare, run
 from barnabas.wire.errors import ProtocolError
+from barnabas.wire.record_validation import OpensToMore, Rules, Stored, prepare, run
 from barnabas.wire.records import Record, build_batch, iter_records
 from barnabas.wire.validate import validate_for_produce
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.context import RequestContext
+from barnabas.broker.network.context import RequestContext
 from barnabas.model.ids import OFFSETS_TOPIC
 
 if TYPE_CHECKING:
@@ -19,6 +19,6 @@ def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any
 
 async def _after_creating(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
     """Where the offsets will be kept: a client of the old generation asks this before it looks for the group."""
-    await node.create_internal_topic(OFFSETS_TOPIC)
+    await node.controller_requests.create_internal_topic(OFFSETS_TOPIC)
     answer = node.transactions.ask_after_completion(request.transactional_id, request, context)
     return await answer if isinstance(answer, asyncio.Future) else answer

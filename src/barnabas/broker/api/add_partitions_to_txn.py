@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Iterable
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.context import RequestContext
-from barnabas.broker.loop_budget import LoopBudget, in_turns
+from barnabas.broker.network.context import RequestContext
+from barnabas.broker.network.loop_budget import LoopBudget, in_turns
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import INTERNAL_TOPICS
 

@@ -2,12 +2,15 @@
 
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.context import RequestContext
+from barnabas.broker.network.context import RequestContext
+from barnabas.core.cluster.controller import Controller
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
 
 
 async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
-    first, count = await node.controller.submit("allocate_producer_ids", request.broker_id, request.broker_epoch)
+    first, count = await node.controller.submit(
+        Controller.allocate_producer_ids, request.broker_id, request.broker_epoch
+    )
     return {"error_code": 0, "producer_id_start": first, "producer_id_len": count}

@@ -5,8 +5,9 @@ they do not name is lost, which is why IncrementalAlterConfigs exists.
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.api.incremental_alter_configs import result_item
-from barnabas.broker.context import RequestContext
+from barnabas.broker.network.context import RequestContext
 from barnabas.core.cluster import ConfigChange
+from barnabas.core.cluster.controller import Controller
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
@@ -23,5 +24,5 @@ async def handle(node: "Node", request: Any, context: RequestContext) -> dict[st
         )
         for resource in request.resources
     ]
-    results = await node.controller.submit("alter_configs", changes, request.validate_only)
+    results = await node.controller.submit(Controller.alter_configs, changes, request.validate_only)
     return {"responses": [result_item(result) for result in results]}

@@ -5,8 +5,9 @@ Served by the active controller, for brokers. What is refused, and why, is in co
 
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.context import RequestContext
+from barnabas.broker.network.context import RequestContext
 from barnabas.core.cluster import AlteredPartition, PartitionAlteration
+from barnabas.core.cluster.controller import Controller
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
@@ -24,7 +25,7 @@ async def handle(node: "Node", request: Any, context: RequestContext) -> dict[st
         for topic in request.topics
         for item in topic.partitions
     ]
-    results = await node.controller.submit("alter_partition", request.broker_id, request.broker_epoch, wanted)
+    results = await node.controller.submit(Controller.alter_partition, request.broker_id, request.broker_epoch, wanted)
     topics: dict[bytes, list[dict[str, Any]]] = {topic.topic_id: [] for topic in request.topics}
     for result in results:
         topics[result.topic_id].append(_item(result))

@@ -5,8 +5,9 @@ v1 may forbid that the number of replicas changes (KIP-860).
 
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.context import RequestContext
+from barnabas.broker.network.context import RequestContext
 from barnabas.core.cluster import Reassignment
+from barnabas.core.cluster.controller import Controller
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import PARTITIONS_PER_REQUEST_MAX
 
@@ -23,7 +24,7 @@ async def handle(node: "Node", request: Any, context: RequestContext) -> dict[st
     if len(wanted) > PARTITIONS_PER_REQUEST_MAX:
         raise KafkaError(ErrorCode.POLICY_VIOLATION, f"{PARTITIONS_PER_REQUEST_MAX} partitions at once are the most")
     factor_may_change = context.api_version < 1 or request.allow_replication_factor_change
-    results = await node.controller.submit("alter_reassignments", wanted, factor_may_change)
+    results = await node.controller.submit(Controller.alter_reassignments, wanted, factor_may_change)
     topics: dict[str, list[dict[str, Any]]] = {topic.name: [] for topic in request.topics}
     for result in results:
         topics[result.topic].append(

@@ -5,8 +5,8 @@ so a replica is where it should be, or the folder does not exist.
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.context import RequestContext
-from barnabas.broker.loop_budget import LoopBudget
+from barnabas.broker.network.context import RequestContext
+from barnabas.broker.network.loop_budget import LoopBudget
 from barnabas.model.errors import ErrorCode
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ import re
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from barnabas.broker.context import RequestContext
+from barnabas.broker.network.context import RequestContext
 from barnabas.core.cluster import MetadataImage
 from barnabas.core.cluster.features import SUPPORTED
 from barnabas.model.errors import ErrorCode
-from barnabas.wire.apis import API_VERSIONS, CONTROLLER_APIS, SERVED
+from barnabas.wire.apis import API_VERSIONS, SERVED
 from barnabas.wire.codec import encode_response
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _body(image: MetadataImage, version: int, controllers: bool) -> dict[str, An
         "api_keys": [
             {"api_key": api.key, "min_version": api.advertised_min_version, "max_version": api.max_version}
             for api in sorted(SERVED.values(), key=lambda api: api.key)
-            if (api.key in CONTROLLER_APIS if controllers else not api.between_nodes)
+            if (api.by_controllers or api.between_nodes if controllers else not api.between_nodes)
         ],
         "supported_features": [
             {"name": name, "min_version": low, "max_version": high}

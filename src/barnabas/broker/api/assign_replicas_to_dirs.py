@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.context import RequestContext
+from barnabas.broker.network.context import RequestContext
 from barnabas.core.cluster import ReplicaDirectory
+from barnabas.core.cluster.controller import Controller
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
@@ -16,7 +17,9 @@ async def handle(node: "Node", request: Any, context: RequestContext) -> dict[st
         for topic in directory.topics
         for item in topic.partitions
     ]
-    results = await node.controller.submit("assign_directories", request.broker_id, request.broker_epoch, wanted)
+    results = await node.controller.submit(
+        Controller.assign_directories, request.broker_id, request.broker_epoch, wanted
+    )
     directories: dict[bytes, dict[bytes, list[dict[str, Any]]]] = {}
     for result in results:
         items = directories.setdefault(result.directory_id, {}).setdefault(result.topic_id, [])

@@ -1,11 +1,12 @@
 """BrokerHeartbeat (63), versions 0-2: a broker is there, wants to be unfenced, or wants to stop (KIP-631).
 
-The connection it comes on is watched: when it closes, the broker is fenced at once (broker/sessions.py).
+The connection it comes on is watched: when it closes, the broker is fenced at once (broker/controller/sessions.py).
 """
 
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.context import RequestContext
+from barnabas.broker.network.context import RequestContext
+from barnabas.core.cluster.controller import Controller
 from barnabas.core.cluster.items import Heartbeat
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ async def handle(node: "Node", request: Any, context: RequestContext) -> dict[st
         want_fence=request.want_fence,
         want_shutdown=request.want_shut_down,
     )
-    result = await controller.submit("heartbeat", beat, node.clock.steady_ms())
+    result = await controller.submit(Controller.heartbeat, beat, node.clock.steady_ms())
     controller.sessions.heard(request.broker_id, request.broker_epoch, context.connection)
     return {
         "error_code": 0,

@@ -7,8 +7,9 @@ up.
 
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.context import RequestContext
-from barnabas.broker.lifecycle import SECURITY_PROTOCOLS
+from barnabas.broker.controller.lifecycle import SECURITY_PROTOCOLS
+from barnabas.broker.network.context import RequestContext
+from barnabas.core.cluster.controller import Controller
 from barnabas.core.cluster.items import Registration
 from barnabas.core.cluster.records import Endpoint
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -37,7 +38,7 @@ async def handle(node: "Node", request: Any, context: RequestContext) -> dict[st
     )
     if not controller.sessions.connected(request.broker_id):
         controller.machine.sessions.forget(request.broker_id)  # nobody else with this id is there
-    epoch = await controller.submit("register_broker", registration, node.clock.steady_ms())
+    epoch = await controller.submit(Controller.register_broker, registration, node.clock.steady_ms())
     controller.sessions.heard(request.broker_id, epoch, context.connection)
     return {"error_code": 0, "broker_epoch": epoch}
 

@@ -4,8 +4,8 @@ from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.api.operations import GROUP_OPERATIONS
-from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.protocols import require_consumer_protocol
+from barnabas.broker.network.context import RequestContext
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node

@@ -3,8 +3,8 @@
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.context import RequestContext
 from barnabas.broker.coordinator.protocols import require_consumer_protocol
+from barnabas.broker.network.context import RequestContext
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node

@@ -5,7 +5,7 @@ The voter set in the metadata log names the controllers and their addresses alre
 
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.context import RequestContext
+from barnabas.broker.network.context import RequestContext
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node

@@ -7,9 +7,10 @@ import asyncio
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.context import RequestContext
-from barnabas.broker.loop_budget import in_turns
+from barnabas.broker.network.context import RequestContext
+from barnabas.broker.network.loop_budget import in_turns
 from barnabas.core.cluster import MorePartitions, TopicResult
+from barnabas.core.cluster.controller import Controller
 from barnabas.model.limits import PARTITIONS_PER_REQUEST_MAX
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _AT_ONCE = 256  # topics of one decision
 async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
     wanted = await in_turns(request.topics, _wanted)
     if len(wanted) <= _AT_ONCE or _growth(node, wanted) > PARTITIONS_PER_REQUEST_MAX:
-        results = await node.controller.submit("create_partitions", wanted, request.validate_only)
+        results = await node.controller.submit(Controller.create_partitions, wanted, request.validate_only)
     else:
         results = await _in_parts(node, wanted, request.validate_only)
     return {"results": await in_turns(results, _item)}
@@ -50,6 +51,6 @@ async def _in_parts(node: "Node", wanted: list[MorePartitions], validate_only: b
     for at in range(0, len(once), _AT_ONCE):
         part = once[at : at + _AT_ONCE]
         part += [more for more in part if times[more.name] > 1]
-        results += await node.controller.submit("create_partitions", part, validate_only)
+        results += await node.controller.submit(Controller.create_partitions, part, validate_only)
         await asyncio.sleep(0)
     return results

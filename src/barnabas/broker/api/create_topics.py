@@ -9,9 +9,10 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.context import RequestContext
-from barnabas.broker.loop_budget import in_turns
+from barnabas.broker.network.context import RequestContext
+from barnabas.broker.network.loop_budget import in_turns
 from barnabas.core.cluster import NewTopic, TopicResult
+from barnabas.core.cluster.controller import Controller
 from barnabas.core.cluster.topics import check_request
 from barnabas.model.errors import ErrorCode
 from barnabas.model.limits import PARTITIONS_PER_REQUEST_MAX
@@ -26,7 +27,7 @@ _AT_ONCE = 256  # topics of one decision: 25 us each, and their records have to 
 async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
     wanted = await in_turns(request.topics, _wanted)
     if len(wanted) <= _AT_ONCE:
-        results = await node.controller.submit("create_topics", wanted, request.validate_only)
+        results = await node.controller.submit(Controller.create_topics, wanted, request.validate_only)
     else:
         results = await _in_parts(node, wanted, request.validate_only)
     return {"topics": await in_turns(results, partial(_item, node.settings))}
@@ -56,7 +57,7 @@ async def _in_parts(node: "Node", wanted: list[NewTopic], validate_only: bool) -
     for at in range(0, len(once), _AT_ONCE):
         part = once[at : at + _AT_ONCE]
         asked = [topic for topic in part if topic.name not in refused]
-        made = iter(await node.controller.submit("create_topics", asked, validate_only) if asked else ())
+        made = iter(await node.controller.submit(Controller.create_topics, asked, validate_only) if asked else ())
         for topic in part:
             error = refused.get(topic.name)
             results.append(next(made) if error is None else TopicResult(topic.name, error.code, error.message))

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.api.describe_acls import DISABLED
-from barnabas.broker.context import RequestContext
+from barnabas.broker.network.context import RequestContext
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node

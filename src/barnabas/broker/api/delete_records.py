@@ -9,9 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from barnabas.broker.api.leadership import leader_partition
-from barnabas.broker.context import RequestContext
-from barnabas.broker.loop_budget import LoopBudget
-from barnabas.broker.partition import HostedPartition
+from barnabas.broker.network.context import RequestContext
+from barnabas.broker.network.loop_budget import LoopBudget
+from barnabas.broker.partition.partition import HostedPartition
 from barnabas.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ TOPIC_DELETION_DISABLED and are told INVALID_REQUEST instead.
 
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.context import RequestContext
+from barnabas.broker.network.context import RequestContext
+from barnabas.core.cluster.controller import Controller
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import ZERO_UUID
 
@@ -20,7 +21,7 @@ async def handle(node: "Node", request: Any, context: RequestContext) -> dict[st
     else:
         wanted = [(name, ZERO_UUID) for name in request.topic_names]
     responses = []
-    for result in await node.controller.submit("delete_topics", wanted):
+    for result in await node.controller.submit(Controller.delete_topics, wanted):
         code = result.code
         if code is ErrorCode.TOPIC_DELETION_DISABLED and context.api_version < 3:
             code = ErrorCode.INVALID_REQUEST

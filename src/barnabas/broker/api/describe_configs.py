@@ -9,10 +9,10 @@ the empty name stands for the settings of all brokers and lists just those that 
 from collections.abc import Awaitable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.context import RequestContext
-from barnabas.broker.loggers import logger_levels
-from barnabas.broker.loop_budget import in_turns
+from barnabas.broker.network.context import RequestContext
 from barnabas.broker.network.large_requests import encode
+from barnabas.broker.network.loop_budget import in_turns
+from barnabas.broker.settings.loggers import logger_levels
 from barnabas.core.cluster.assignments import FACTOR, default_factor
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import topic_name_problem

@@ -5,9 +5,9 @@ KIP-827 in v4). A partition whose log nobody has opened yet is measured by its f
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.context import RequestContext
-from barnabas.broker.loop_budget import LoopBudget
-from barnabas.broker.partition import HostedPartition
+from barnabas.broker.network.context import RequestContext
+from barnabas.broker.network.loop_budget import LoopBudget
+from barnabas.broker.partition.partition import HostedPartition
 from barnabas.model.errors import ErrorCode
 from barnabas.storage.disk import Disk
 

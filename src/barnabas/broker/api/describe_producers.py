@@ -9,8 +9,8 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.api.leadership import hosted_partition
-from barnabas.broker.context import RequestContext
-from barnabas.broker.loop_budget import LoopBudget
+from barnabas.broker.network.context import RequestContext
+from barnabas.broker.network.loop_budget import LoopBudget
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import topic_name_problem
 from barnabas.model.limits import DESCRIBED_PRODUCERS_MAX

@@ -5,7 +5,7 @@ Answered by the leader of the quorum, to which other nodes hand the question on.
 
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.context import RequestContext
+from barnabas.broker.network.context import RequestContext
 from barnabas.core.raft.view import QuorumView, ReplicaView
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import METADATA_TOPIC

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.api.metadata import partition_item
 from barnabas.broker.api.operations import NO_OPERATIONS, TOPIC_OPERATIONS
-from barnabas.broker.context import RequestContext
+from barnabas.broker.network.context import RequestContext
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import INTERNAL_TOPICS, ZERO_UUID, topic_name_problem
 

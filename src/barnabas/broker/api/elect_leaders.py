@@ -6,8 +6,9 @@ many are named they are decided in parts, so that others are served in between.
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.context import RequestContext
-from barnabas.broker.loop_budget import LoopBudget
+from barnabas.broker.network.context import RequestContext
+from barnabas.broker.network.loop_budget import LoopBudget
+from barnabas.core.cluster.controller import Controller
 from barnabas.core.cluster.items import ElectionResult
 from barnabas.model.errors import KafkaError
 
@@ -52,11 +53,11 @@ async def _named(asked: list[Any]) -> list[tuple[str, int]]:
 
 async def _elected(node: "Node", election_type: int, wanted: list[tuple[str, int]] | None) -> list[ElectionResult]:
     if wanted is None or len(wanted) <= _AT_ONCE:
-        results: list[ElectionResult] = await node.controller.submit("elect_leaders", election_type, wanted)
+        results: list[ElectionResult] = await node.controller.submit(Controller.elect_leaders, election_type, wanted)
         return results
     results = []
     for at in range(0, len(wanted), _AT_ONCE):
-        results += await node.controller.submit("elect_leaders", election_type, wanted[at : at + _AT_ONCE])
+        results += await node.controller.submit(Controller.elect_leaders, election_type, wanted[at : at + _AT_ONCE])
         await asyncio.sleep(0)
     return results
 

@@ -7,7 +7,7 @@ that the one who handed it on looks for the right one.
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.context import RequestContext
+from barnabas.broker.network.context import RequestContext
 from barnabas.model.errors import KafkaError
 from barnabas.wire.errors import ProtocolError
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.wire.apis import SERVED
 
 Item = dict[str, Any]
 
@@ -16,11 +17,8 @@ def failure_body(api_key: int, version: int, request: Any, error: KafkaError) ->
     failed = {"error_code": int(error.code), "error_message": error.message}
     shape = _SHAPES.get(api_key)
     if shape is None:
-        return {"error_code": int(error.code)} | ({"error_message": error.message} if api_key in _SAYS_WHY else {})
+        return {"error_code": int(error.code)} | ({"error_message": error.message} if SERVED[api_key].explains else {})
     return shape(request, version, failed)
-
-
-_SAYS_WHY = frozenset({43, 45, 46, 57, 60, 64, 68})  # those with an error_message beside a single error_code
 
 
 def _code(failed: Item) -> Item:

@@ -1,11 +1,11 @@
 """Fetch (1), versions 4-18: the records of many partitions, sent from the files they lie in.
 
 The answer is a list of pieces: bytes of ours, slices of segment files between them (the connection sends those by
-`sendfile`). When too little is there the fetch is parked (broker/parked_fetch.py) and read again later. Bytes that
+`sendfile`). When too little is there the fetch is parked (broker/fetch/parked.py) and read again later. Bytes that
 are not in the page cache, or that this process has not yet seen with a right CRC, are read once in a thread before
-they are promised to a client, so a cold read stops nobody else (broker/cold_reads.py).
+they are promised to a client, so a cold read stops nobody else (broker/fetch/cold_reads.py).
 
-A fetch of a follower goes to broker/follower_fetch.py.
+A fetch of a follower goes to broker/fetch/follower.py.
 
 v7 sessions, v11 rack of the reader (it may read from followers), v12 diverging epochs, v13 topic ids, v15 replica state
 as a tag.
@@ -16,15 +16,15 @@ from collections.abc import Awaitable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker import follower_fetch
 from barnabas.broker.api.failures import failure_body
-from barnabas.broker.cold_reads import make_ready, not_ready
-from barnabas.broker.connection import Reply
-from barnabas.broker.fetch_answer import pack
-from barnabas.broker.fetch_sessions import FetchPlan, served_with_data
-from barnabas.broker.parked_fetch import ParkedFetch
+from barnabas.broker.fetch import follower as follower_fetch
+from barnabas.broker.fetch.answer import pack
+from barnabas.broker.fetch.cold_reads import make_ready, not_ready
+from barnabas.broker.fetch.parked import ParkedFetch
+from barnabas.broker.fetch.reader import READ_AT_ONCE, PartitionRead, Reader, read_all, read_in_turns
+from barnabas.broker.fetch.sessions import FetchPlan, served_with_data
+from barnabas.broker.network.connection import Reply
 from barnabas.broker.quorum.answering import is_quorum_fetch, serve_fetch
-from barnabas.broker.reader import READ_AT_ONCE, PartitionRead, Reader, read_all, read_in_turns
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import LARGE_REQUEST_THREAD_BYTES
 from barnabas.wire.codec import decode_request

@@ -8,8 +8,8 @@ groups (2) have no coordinator here, and the answer says so instead of letting a
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.addresses import advertised
-from barnabas.broker.context import RequestContext
+from barnabas.broker.network.addresses import advertised
+from barnabas.broker.network.context import RequestContext
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import OFFSETS_TOPIC, TRANSACTION_TOPIC
 
@@ -28,7 +28,7 @@ def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any
 
 
 async def _after_creating(node: "Node", topic: str, request: Any, context: RequestContext) -> dict[str, Any]:
-    await node.create_internal_topic(topic)
+    await node.controller_requests.create_internal_topic(topic)
     return _answer(node, request, context)
 
 

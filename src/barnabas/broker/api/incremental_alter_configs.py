@@ -6,9 +6,10 @@ node's own affair and change at once (KIP-412).
 
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.context import RequestContext
-from barnabas.broker.loggers import change_levels
+from barnabas.broker.network.context import RequestContext
+from barnabas.broker.settings.loggers import change_levels
 from barnabas.core.cluster import ConfigChange, ConfigResult
+from barnabas.core.cluster.controller import Controller
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.settings import ResourceType
 
@@ -26,7 +27,7 @@ async def handle(node: "Node", request: Any, context: RequestContext) -> dict[st
         for resource in request.resources
     ]
     stored = [change for change in changes if change.resource_type != ResourceType.BROKER_LOGGER]
-    results = await node.controller.submit("incremental_alter_configs", stored, request.validate_only)
+    results = await node.controller.submit(Controller.incremental_alter_configs, stored, request.validate_only)
     logger_changes = [change for change in changes if change.resource_type == ResourceType.BROKER_LOGGER]
     results = [*results, *(_alter_loggers(node, change, request.validate_only) for change in logger_changes)]
     return {"responses": [result_item(result) for result in results]}

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.context import RequestContext
+from barnabas.broker.network.context import RequestContext
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node

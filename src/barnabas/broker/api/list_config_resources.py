@@ -4,7 +4,7 @@ then, KIP-714); v1 lists topics, brokers, their loggers, groups and subscription
 
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.context import RequestContext
+from barnabas.broker.network.context import RequestContext
 from barnabas.model.errors import ErrorCode
 from barnabas.model.settings import ResourceType
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.context import RequestContext
+from barnabas.broker.network.context import RequestContext
 from barnabas.model.errors import KafkaError
 
 if TYPE_CHECKING:

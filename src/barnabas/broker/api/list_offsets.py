@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.api.leadership import check_leader_epoch, leader_partition
-from barnabas.broker.context import RequestContext
-from barnabas.broker.loop_budget import LoopBudget
-from barnabas.broker.partition import HostedPartition
+from barnabas.broker.network.context import RequestContext
+from barnabas.broker.network.loop_budget import LoopBudget
+from barnabas.broker.partition.partition import HostedPartition
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.storage.damage import Damaged
 from barnabas.wire.errors import ProtocolError

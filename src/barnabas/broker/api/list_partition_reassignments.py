@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.context import RequestContext
+from barnabas.broker.network.context import RequestContext
+from barnabas.core.cluster.controller import Controller
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
     asked = None if request.topics is None else [(topic.name, topic.partition_indexes) for topic in request.topics]
     topics: dict[str, list[dict[str, Any]]] = {}
-    for move in await node.controller.submit("list_reassignments", asked):
+    for move in await node.controller.submit(Controller.list_reassignments, asked):
         topics.setdefault(move.topic, []).append(
             {
                 "partition_index": move.partition,

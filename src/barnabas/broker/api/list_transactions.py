@@ -5,7 +5,7 @@ Filtered by state and producer, from v1 on by how long they have been open, from
 
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.context import RequestContext
+from barnabas.broker.network.context import RequestContext
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node

@@ -18,11 +18,11 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from barnabas.broker.addresses import advertised
 from barnabas.broker.api.operations import CLUSTER_OPERATIONS, NO_OPERATIONS, TOPIC_OPERATIONS
-from barnabas.broker.context import RequestContext
-from barnabas.broker.loop_budget import in_turns
+from barnabas.broker.network.addresses import advertised
+from barnabas.broker.network.context import RequestContext
 from barnabas.broker.network.large_requests import encode
+from barnabas.broker.network.loop_budget import in_turns
 from barnabas.core.cluster import MetadataImage, NewTopic, PartitionImage, TopicImage, internal_topic
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import INTERNAL_TOPICS, METADATA_TOPIC, ZERO_UUID, topic_name_problem
@@ -80,14 +80,14 @@ _answers: "WeakKeyDictionary[Node, _Answers]" = WeakKeyDictionary()
 
 
 def handle(node: "Node", request: Any, context: RequestContext) -> "Body | Awaitable[Body]":
-    if node.doubts:
+    if node.suspected_brokers:
         return _when_decided(node, request, context)
     return _answer(node, request, context)
 
 
 async def _when_decided(node: "Node", request: Any, context: RequestContext) -> Body:
-    """A broker has probably just died: who leads in its place is told, not that it leads (doubts.py)."""
-    await node.doubts.over()
+    """A broker has probably just died: who leads in its place is told, not that it leads (suspected_brokers.py)."""
+    await node.suspected_brokers.over()
     answer = _answer(node, request, context)
     return await answer if isinstance(answer, Awaitable) else answer
 
@@ -132,7 +132,7 @@ async def _after_creating(
         else NewTopic(name, partitions, factor)
         for name in missing
     ]
-    failed = await node.create_topics(topics)
+    failed = await node.controller_requests.create_topics(topics)
     body = _encoded(node, context, request, names, failed)
     return await body if isinstance(body, Awaitable) else body
 
@@ -159,7 +159,7 @@ def _encoded(
         request.include_cluster_authorized_operations,
     )
     listener = (context.listener_host, context.listener_port)
-    key = (context.api_version, names, with_topics, with_cluster, *listener, node.farewells.ids)
+    key = (context.api_version, names, with_topics, with_cluster, *listener, node.recently_departed.ids)
     body = answers.bodies.get(key) if not failed else None
     if body is not None:
         return body
@@ -200,7 +200,7 @@ async def _in_turns(
 
 def _whole(node: "Node", context: RequestContext, topics: list[dict[str, Any]], with_cluster: bool) -> dict[str, Any]:
     return {
-        "brokers": broker_items(node, context, "node_id", node.farewells.ids),
+        "brokers": broker_items(node, context, "node_id", node.recently_departed.ids),
         "cluster_id": node.cluster_id,
         "controller_id": node.node_id,  # any broker will do: it hands on what is the controller's (KIP-590)
         "topics": topics,

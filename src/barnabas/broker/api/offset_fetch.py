@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from barnabas.broker.context import RequestContext
-from barnabas.broker.loop_budget import LoopBudget
+from barnabas.broker.network.context import RequestContext
+from barnabas.broker.network.loop_budget import LoopBudget
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node

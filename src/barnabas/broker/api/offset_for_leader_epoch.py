@@ -6,8 +6,8 @@ KIP-101, KIP-320. The answer for an epoch that this log does not know is the end
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.api.leadership import check_leader_epoch, leader_partition
-from barnabas.broker.context import RequestContext
-from barnabas.broker.loop_budget import LoopBudget
+from barnabas.broker.network.context import RequestContext
+from barnabas.broker.network.loop_budget import LoopBudget
 from barnabas.model.errors import KafkaError
 
 if TYPE_CHECKING:

@@ -4,8 +4,9 @@ The usual request (one partition, nothing to wait for) takes a short way: parse,
 else (several partitions, errors, an ack that waits for an fsync or for replicas) takes the general one. With acks=0
 there is no answer; an error then closes the connection, so that the client notices and looks for the leader again.
 
-A batch whose records have to be looked at (wire/deep.py) may take long, and so may a request for thousands of
-partitions. Both go on in a coroutine, on a copy of what is left of the frame, with other connections served in between.
+A batch whose records have to be looked at (wire/record_validation.py) may take long, and so may a request for thousands
+of partitions. Both go on in a coroutine, on a copy of what is left of the frame, with other connections served in
+between.
 
 The first batch of a transaction in a partition is checked with the coordinator first: clients of the old generation
 must have named the partition, for newer ones (v12 on) it is added here (KIP-890). Later batches find it open.
@@ -21,10 +22,10 @@ from barnabas.broker import clock
 from barnabas.broker.api.produce_appends import ACK_ALL, Appends, Found, Refused
 from barnabas.broker.api.produce_transactions import News, enlist, new_to_transaction
 from barnabas.broker.clock import wall_ms
-from barnabas.broker.connection import Reply
-from barnabas.broker.loop_budget import LoopBudget
-from barnabas.broker.partition import Appended, HostedPartition
-from barnabas.broker.partition_config import TakesLong
+from barnabas.broker.network.connection import Reply
+from barnabas.broker.network.loop_budget import LoopBudget
+from barnabas.broker.partition.config import TakesLong
+from barnabas.broker.partition.partition import Appended, HostedPartition
 from barnabas.model.errors import ErrorCode, InvalidRecords, KafkaError
 from barnabas.model.ids import INTERNAL_TOPICS, TopicPartition
 from barnabas.wire.errors import ProtocolError
@@ -50,7 +51,7 @@ _BATCHES_AT_ONCE = 500  # of one request, appended before other connections are 
 _BATCHES_A_LOOK = 16  # between two looks at the clock: the first append to a partition opens its log, about 1 ms
 _TURN_SECONDS = 0.005
 _ANSWERED_ON_LOOP = 1_000  # partitions; a longer answer is made by a thread (15,000 refused ones take 40 ms)
-_UNUSUAL = b""  # what the short way gives when the general one has to be taken
+TAKE_GENERAL_PATH = b""  # what the short way gives when the general one has to be taken
 
 
 def handle(
@@ -59,7 +60,7 @@ def handle(
     single = parse_single(frame, position, version)
     if single is not None:
         reply = _append_single(node, frame, single, version, correlation_id)
-        if reply is not _UNUSUAL:
+        if reply is not TAKE_GENERAL_PATH:
             return reply
     request = parse_produce(frame, position, version)
     if request.transactional_id is not None and (news := new_to_transaction(node, frame, request, version)):
@@ -76,13 +77,13 @@ def _append_single(
     topic = name if name is not None else node.image.topic_names.get(topic_id or b"")
     partition = node.partitions.get(topic, index) if topic is not None else None
     if partition is None or not -1 <= acks <= 1 or topic in INTERNAL_TOPICS or node.disk_space.ran_out:
-        return _UNUSUAL
+        return TAKE_GENERAL_PATH
     if partition.under_min_isr and acks == ACK_ALL:
-        return _UNUSUAL
+        return TAKE_GENERAL_PATH
     try:
         appended = partition.append(frame, start, end, wall_ms(), version)
     except (KafkaError, TakesLong):
-        return _UNUSUAL
+        return TAKE_GENERAL_PATH
     if acks == NO_ACK:
         return None
     if acks == ACK_ALL and partition.high_watermark < appended.next_offset:

@@ -6,13 +6,13 @@ from barnabas.broker.api.leadership import leader_partition
 from barnabas.broker.api.produce_transactions import News, transactions_of
 from barnabas.broker.api.transaction_verification import overtaken
 from barnabas.broker.clock import wall_ms
-from barnabas.broker.partition import LOOKED_AT_ONCE_MAX, Appended, HostedPartition
+from barnabas.broker.partition.partition import LOOKED_AT_ONCE_MAX, Appended, HostedPartition
 from barnabas.model.errors import ErrorCode, InvalidRecords, KafkaError, RefusedBatch
 from barnabas.model.ids import INTERNAL_TOPICS, TopicPartition
 from barnabas.model.limits import RECORD_ERRORS_LISTED_MAX
 from barnabas.wire.batch import BatchHeader
-from barnabas.wire.deep import Stored
 from barnabas.wire.produce import ProduceRequest
+from barnabas.wire.record_validation import Stored
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node

@@ -16,7 +16,7 @@ from barnabas.wire.produce import ProduceRequest, Topics
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
-    from barnabas.broker.partition import HostedPartition
+    from barnabas.broker.partition.partition import HostedPartition
     from barnabas.core.partition.producers import Producers
 
 ADDS_PARTITIONS_SINCE = 12

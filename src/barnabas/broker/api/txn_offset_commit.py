@@ -8,7 +8,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.api.transaction_verification import begin, overtaken
-from barnabas.broker.context import RequestContext
+from barnabas.broker.network.context import RequestContext
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import OFFSETS_TOPIC, TopicPartition
 

@@ -6,7 +6,8 @@ happen.) One that has been emptied may go.
 
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.context import RequestContext
+from barnabas.broker.network.context import RequestContext
+from barnabas.core.cluster.controller import Controller
 from barnabas.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
@@ -17,5 +18,5 @@ async def handle(node: "Node", request: Any, context: RequestContext) -> dict[st
     image, broker_id = node.image, request.broker_id
     if image.is_alive(broker_id) and next(iter(image.partitions_of(broker_id)), None) is not None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"broker {broker_id} is up and has partitions: drain it first")
-    await node.controller.submit("unregister_broker", request.broker_id)
+    await node.controller.submit(Controller.unregister_broker, request.broker_id)
     return {"error_code": 0, "error_message": None}

@@ -6,8 +6,9 @@ v0 has a flag for downgrades, v1 a kind of update and a dry run; up to v1 the an
 
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.context import RequestContext
+from barnabas.broker.network.context import RequestContext
 from barnabas.core.cluster import FeatureUpdate
+from barnabas.core.cluster.controller import Controller
 from barnabas.core.cluster.features import SAFE_DOWNGRADE, UPGRADE
 from barnabas.model.errors import ErrorCode, KafkaError
 
@@ -29,7 +30,7 @@ async def handle(node: "Node", request: Any, context: RequestContext) -> dict[st
         for update in request.feature_updates
     ]
     try:
-        names = await node.controller.submit("update_features", updates, not old and request.validate_only)
+        names = await node.controller.submit(Controller.update_features, updates, not old and request.validate_only)
     except KafkaError as error:
         start = _NONE_OF_THEM if error.code is ErrorCode.INVALID_UPDATE_VERSION else ""
         return {"error_code": int(error.code), "error_message": start + error.message, "results": []}

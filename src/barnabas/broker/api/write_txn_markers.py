@@ -10,15 +10,15 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker.context import RequestContext
-from barnabas.broker.loop_budget import LoopBudget
+from barnabas.broker.network.context import RequestContext
+from barnabas.broker.network.loop_budget import LoopBudget
 from barnabas.core.partition.producers import Marker
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import TopicPartition
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
-    from barnabas.broker.partition import HostedPartition
+    from barnabas.broker.partition.partition import HostedPartition
 
 _STRICT_VERSION = 2
 _COMMIT_TIMEOUT_SECONDS = 5.0  # a partition that cannot commit for so long must not hold up the others

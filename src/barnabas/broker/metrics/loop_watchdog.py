@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
-from barnabas.broker.context import RequestContext
+from barnabas.broker.network.context import RequestContext
 from barnabas.model.limits import LOOP_BUDGET_MS, LOOP_HOLD_SITES_MAX
 from barnabas.wire.apis import SERVED
 

@@ -37,8 +37,8 @@ class RepairLog:
         if self._partitions:
             repaired = f"{self._partitions:,} repaired, {self._cut_bytes:,} bytes cut that were not written whole"
         events.warning(
-            "the node was not stopped cleanly: the logs of %s partitions were checked in %.1f s, %s",
-            f"{partitions:,}",
+            "the node was not stopped cleanly: the logs of %s were checked in %.1f s, %s",
+            "1 partition" if partitions == 1 else f"{partitions:,} partitions",
             seconds,
             repaired,
         )

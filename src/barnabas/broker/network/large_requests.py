@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from barnabas.broker import clock
-from barnabas.broker.context import RequestContext
-from barnabas.broker.loop_budget import LoopBudget
+from barnabas.broker.network.context import RequestContext
+from barnabas.broker.network.loop_budget import LoopBudget
 from barnabas.model.limits import LARGE_REQUEST_THREAD_BYTES
 from barnabas.wire import apis
 from barnabas.wire.codec import decode_request, encode_response

@@ -7,7 +7,7 @@ an epoch is not near the end of the numbers, and nobody else stands for election
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.api.failures import failure_body
-from barnabas.broker.context import RequestContext
+from barnabas.broker.network.context import RequestContext
 from barnabas.core.raft.messages import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,

@@ -16,9 +16,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.clock import wall_ms
-from barnabas.broker.metadata_log import MetadataLog
-from barnabas.broker.metrics.event_log import events
+from barnabas.broker.quorum.leader_log import LeaderLog
 from barnabas.broker.quorum.links import Links
+from barnabas.broker.quorum.metadata_log import MetadataLog
+from barnabas.broker.quorum.replay import Replay
 from barnabas.broker.quorum.serving import Serving
 from barnabas.broker.quorum.snapshotting import Snapshotting
 from barnabas.broker.quorum.state_file import read_state, write_state
@@ -35,14 +36,7 @@ from barnabas.core.raft.effects import (
     RoleChange,
     Truncate,
 )
-from barnabas.core.raft.events import (
-    Event,
-    LogFlushed,
-    Propose,
-    RequestReceived,
-    Resign,
-    Tick,
-)
+from barnabas.core.raft.events import Event, LogFlushed, Propose, RequestReceived, Resign, Tick
 from barnabas.core.raft.messages import Request, Response
 from barnabas.core.raft.roles import Resigned
 from barnabas.core.raft.view import QuorumView
@@ -77,12 +71,12 @@ class QuorumDriver:
         self._publish = publish
         self._changed = changed
         self._thread = node.quorum_thread  # one: two flushes of one log at a time would count on each other
-        self._disk = node.ground.disk
+        self._disk = node.platform.disk
         self.image, view = metadata.load(initial_voters)  # what is committed
         # An empty disk of a voter that others know by its id alone: it may have been a fuller one (newcomers.py).
         new = view.end_offset == 0 and initial_voters is not None and len(initial_voters) > 1
         state = read_state(self._disk, metadata.folder, new=new)
-        self.raft = RaftNode(config, state, view, node.ground.random(), node.clock.steady_ms())
+        self.raft = RaftNode(config, state, view, node.platform.random(), node.clock.steady_ms())
         self._links = Links(node, self.step, config.request_timeout_ms + config.fetch_max_wait_ms)
         self._serving = Serving(metadata)
         self._queue: deque[Effects] = deque()
@@ -90,11 +84,12 @@ class QuorumDriver:
         self._head_persisted = False  # of the first in the queue
         self._head_written = 0  # how many of its changes are in the log
         self._said_full = False
-        self._told_leader = (-1, -1)  # and its epoch
+        self._leader_log = LeaderLog(config.node_id, self.why_no_leader)
         self._inside = False  # effects of a step are being carried out: what they bring about waits behind them
         self._flushing = False
         self._flush_wanted: Flush | None = None
         self._snapshots = Snapshotting(node, self, metadata)
+        self.replay = Replay(metadata, self.image, view.end_offset, self._take, self.stop_node)
         self._pending: deque[tuple[int, MetadataImage]] = deque()  # of our own proposals, by their last offset
         self._timer: asyncio.TimerHandle | None = None
         self._waiting_offsets: list[tuple[int, asyncio.Future[None]]] = []
@@ -265,7 +260,7 @@ class QuorumDriver:
         self._waiting = False
         try:
             self._drain()
-        except Exception as problem:
+        except Exception as problem:  # as above: a member that may have gone wrong must not go on
             log.exception("the quorum's machine")
             self.stop_node(problem)
 
@@ -282,7 +277,7 @@ class QuorumDriver:
         if effects.committed is not None:
             self._commit(effects.committed)
         if effects.role is not None:
-            self._log_role(effects.role)
+            self._leader_log.role_changed(effects.role)
             if effects.role.role != "leader":
                 self._pending.clear()
             self._changed(effects.role)
@@ -299,7 +294,9 @@ class QuorumDriver:
                 self._log.append_fetched(change)
             case Truncate(end_offset):
                 self._log.truncate(end_offset)
+                self.replay.at_start.truncated(end_offset)
             case ResetLog(snapshot_id):
+                self.replay.before_reset(self.image)
                 self._log.reset(snapshot_id)
                 self.image = self._snapshots.take_fetched()
 
@@ -313,14 +310,6 @@ class QuorumDriver:
             token.set_exception(KafkaError(ErrorCode.NOT_CONTROLLER, "another node is the active controller"))
         else:
             token.set_exception(KafkaError(done.error, "the metadata log does not take more at the moment"))
-
-    def _log_role(self, role: RoleChange) -> None:
-        log.info("quorum: this node is %s in epoch %d", role.role, role.epoch)
-        if role.leader_id is None or (role.leader_id, role.epoch) == self._told_leader:
-            return
-        self._told_leader = (role.leader_id, role.epoch)
-        whose = "this node" if role.leader_id == self._config.node_id else f"node {role.leader_id}"
-        events.info("%s leads the quorum in epoch %d", whose, role.epoch)
 
     def _set_timer(self) -> None:
         if self._timer is not None:
@@ -369,14 +358,16 @@ class QuorumDriver:
         image = self.image
         while self._pending and self._pending[0][0] < high_watermark:
             image = self._pending.popleft()[1]
-        if image.offset < high_watermark - 1:
-            image = self._log.replay(image, high_watermark)
+        replayed = self.replay.up_to(high_watermark, image)
+        if replayed is not None:
+            self._take(replayed)
+
+    def _take(self, image: MetadataImage) -> None:
         self.image = image
         self._publish(image)
         for waiting in [each for each in self._waiting_offsets if each[0] <= image.offset]:
             self._waiting_offsets.remove(waiting)
-            if not waiting[1].done():
-                waiting[1].set_result(None)
+            _answer(waiting[1], None)
         self._snapshots.look(image)
 
     # --- the end ----------------------------------------------------------------------------------------------------
@@ -388,6 +379,8 @@ class QuorumDriver:
 
     def close(self) -> None:
         self.closed = True
+        self._leader_log.close()
+        self.replay.stop()
         self._links.close()
         if self._timer is not None:
             self._timer.cancel()
@@ -395,6 +388,6 @@ class QuorumDriver:
             reached.cancel()
 
 
-def _answer(token: Any, message: Response) -> None:
+def _answer(token: Any, message: Response | None) -> None:
     if not token.done():  # whoever asked may be gone
         token.set_result(message)

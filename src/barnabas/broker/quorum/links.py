@@ -11,8 +11,8 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from barnabas.broker.peer_connection import PeerConnection, PeerGone
-from barnabas.broker.peers import connect
+from barnabas.broker.peers.connection import PeerConnection, PeerGone
+from barnabas.broker.peers.table import connect
 from barnabas.core.raft import Endpoint
 from barnabas.core.raft.effects import Send
 from barnabas.core.raft.events import ConnectionLost, Event, RequestFailed, ResponseReceived

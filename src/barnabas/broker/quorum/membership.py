@@ -15,10 +15,11 @@ from msgspec import Struct
 from barnabas.core.raft import Endpoint, RaftConfig, Voter, VoterSet
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import ZERO_UUID, uuid_text
-from barnabas.model.settings import Settings
+from barnabas.model.settings import Listener, Settings
 
 BROKER, CONTROLLER = "broker", "controller"
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_EVERY_ADDRESS = ("", "0.0.0.0", "::")
 
 
 class Plan(Struct, frozen=True):
@@ -53,10 +54,14 @@ def _is_own(address: tuple[str, int], settings: Settings, hostname: str) -> bool
     """Is this where the node itself serves the quorum? A new node that asks only itself would wait for ever."""
     host, port = address
     listeners = settings.controller_listeners() or settings.client_listeners()
-    advertised = {told.host for told in settings.advertised_listeners()}
-    return any(
-        port == own.port and host in {own.host, hostname, *advertised, *_LOOPBACK} for own in listeners if own.port
-    )
+    names = {hostname, *(told.host for told in settings.advertised_listeners())}
+
+    def serves(own: Listener) -> bool:
+        # 127.0.0.1 is another node for one that listens on 127.0.0.2 or on an address of the network only.
+        local = own.host in (*_EVERY_ADDRESS, *_LOOPBACK, hostname)
+        return own.port == port and (host == own.host or host in names or (local and host in _LOOPBACK))
+
+    return any(serves(own) for own in listeners if own.port)
 
 
 def parse_voters(items: tuple[str, ...]) -> dict[int, tuple[str, int]]:

@@ -2,21 +2,22 @@
 voter. Done while no node runs on the folder, whose lock is held meanwhile.
 
 The whole metadata log counts as committed, for nobody is left to say otherwise. Written in an order that a crash may
-cut anywhere: first the epoch, then the partitions, and the voter set last. Until that is there the folder waits for its
-old quorum as before, and the same can be done again.
+cut anywhere: first the epoch, then the partitions, and the voter set. Until that is there the folder waits for its old
+quorum as before, and the same can be done again. Last comes a new cluster id: nodes refuse what another cluster sends,
+so an old folder of a lost node that is started after all, or two of them that form the old quorum again, stay apart.
 """
 
 from pathlib import Path
 
 from msgspec import Struct
 
-from barnabas.broker.metadata_log import MetadataLog
+from barnabas.broker.quorum.metadata_log import MetadataLog
 from barnabas.broker.quorum.state_file import read_state, write_state
 from barnabas.core.cluster.image import MetadataImage
 from barnabas.core.cluster.last_replica import last_replica_records
 from barnabas.core.raft import Endpoint, PersistentState, Voter, VoterSet
 from barnabas.core.raft.effects import AppendBatch
-from barnabas.model.ids import ZERO_UUID
+from barnabas.model.ids import ZERO_UUID, new_uuid, uuid_text
 from barnabas.storage.directory import META, DataDirectory, DirectoryError
 from barnabas.storage.disk import DISK, Disk
 
@@ -59,7 +60,8 @@ class Recovery:
         behind = sum(self.node_id not in each.isr for each in here)
         return Held(len(here), behind, len(partitions) - len(here))
 
-    def make_alone(self, now_ms: int) -> None:
+    def make_alone(self, now_ms: int) -> str:
+        """Gives the id of the new cluster."""
         log, folder = self._metadata, self._metadata.folder
         epoch = max([self._state_epoch(), self.image.epoch, *self._epochs]) + 1
         write_state(self._disk, folder, PersistentState(epoch))
@@ -73,6 +75,9 @@ class Recovery:
         alone = VoterSet.of([Voter(self.node_id, self._data.directory_id or ZERO_UUID, endpoints)])
         log.append(AppendBatch(log.log.log_end_offset, epoch, control=(alone,)), now_ms)
         log.log.flush()
+        cluster_id = uuid_text(new_uuid())
+        self._data.rename_cluster(cluster_id)
+        return cluster_id
 
     def _state_epoch(self) -> int:
         try:

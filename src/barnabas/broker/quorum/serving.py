@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from barnabas.broker.metadata_log import MetadataLog
+from barnabas.broker.quorum.metadata_log import MetadataLog
 from barnabas.core.raft.effects import ServeFetch, ServeSnapshot
 from barnabas.core.raft.messages import FetchSnapshotResponse, Response
 from barnabas.model.errors import ErrorCode

@@ -8,9 +8,9 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
-from barnabas.broker import metadata_log
 from barnabas.broker.clock import wall_ms
-from barnabas.broker.metadata_log import MetadataLog
+from barnabas.broker.quorum import metadata_log
+from barnabas.broker.quorum.metadata_log import MetadataLog
 from barnabas.core.cluster.image import MetadataImage
 from barnabas.core.raft import OffsetAndEpoch, VoterSet
 from barnabas.core.raft.effects import SnapshotPart

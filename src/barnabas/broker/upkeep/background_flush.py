@@ -7,7 +7,7 @@ partition, for recovery points move with each flush.
 import asyncio
 from collections.abc import Callable
 
-from barnabas.broker.partition import HostedPartition
+from barnabas.broker.partition.partition import HostedPartition
 from barnabas.broker.upkeep.flusher import Flusher
 from barnabas.broker.upkeep.rounds import PartitionTask
 

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import Executor
 
-from barnabas.broker.partitions import PartitionTable
+from barnabas.broker.partition.table import PartitionTable
 from barnabas.broker.upkeep.failures import WHOLE_NODE, UpkeepFailures
 
 _SOON_SECONDS = 0.2  # several that ask together are served by one

@@ -11,7 +11,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from barnabas.broker.clock import wall_ms
-from barnabas.broker.partition import HostedPartition
+from barnabas.broker.partition.partition import HostedPartition
 from barnabas.broker.upkeep.compaction_process import clean_in_process
 from barnabas.broker.upkeep.failures import UpkeepFailures
 from barnabas.broker.upkeep.rounds import PartitionTask, attempt, run_round

@@ -1,10 +1,10 @@
 """Watches free disk space. A node that runs out stays up, keeps its data and serves reads; producers are refused with
 KAFKA_STORAGE_ERROR, which they retry, until there is space for more than the next few batches.
 
-What others can lead is handed over: the node asks the controller to fence it (broker/lifecycle.py), which takes it out
-of every list of in-sync replicas. Once it is in none together with others it asks to be unfenced, and then leads what
-nobody else can lead, for its readers. It does not follow while there is no space (replica_fetcher.py), so it does not
-come back into sync, and acks=all does not wait for it.
+What others can lead is handed over: the node asks the controller to fence it (broker/controller/lifecycle.py), which
+takes it out of every list of in-sync replicas. Once it is in none together with others it asks to be unfenced, and then
+leads what nobody else can lead, for its readers. It does not follow while there is no space (replication/fetcher.py),
+so it does not come back into sync, and acks=all does not wait for it.
 
 The metadata log is on the same disk. A file keeps some space for it (`reserved-space`), which is given back to the disk
 when the quorum cannot write, so that the node hears of every change while the disk is full. No producer may take that
@@ -52,7 +52,7 @@ class DiskSpace:
         """Looks at the disk when it was full the last time."""
         if self.ran_out:
             needed = DISK_ENOUGH_BYTES + (0 if self._has_reserve else METADATA_RESERVE_BYTES)
-            if self._node.ground.disk.space(str(self._node.data_dir))[1] >= needed:
+            if self._node.platform.disk.space(str(self._node.data_dir))[1] >= needed:
                 self.ran_out = False
                 log.warning("there is room again on the disk of %s", self._node.data_dir)
                 if not self._has_reserve:
@@ -77,7 +77,7 @@ class DiskSpace:
     # --- space for the metadata log -----------------------------------------------------------------------------------
 
     def _reserve(self) -> None:
-        disk = self._node.ground.disk
+        disk = self._node.platform.disk
         try:
             if not disk.exists(self._path):
                 disk.reserve(self._path, METADATA_RESERVE_BYTES)
@@ -90,5 +90,5 @@ class DiskSpace:
         if not self._has_reserve:
             return False
         self._has_reserve = False
-        self._node.ground.disk.unlink(self._path)
+        self._node.platform.disk.unlink(self._path)
         return True

@@ -1,59 +1,97 @@
-"""Hosting new partitions and letting go of deleted ones in turns: one change of the metadata may be about 10,000.
+"""Taking over a change of the metadata in turns: one change may be about 10,000 partitions (a node died, a setting).
 
-Nobody notices that it takes several turns of the loop: a new partition is hosted before its turn when somebody asks for
-it (`now`), all of them when somebody wants to see them all (`all`), and those of a deleted topic are no longer found.
+Nobody notices that it takes several turns of the loop: a partition is brought up to date before its turn when somebody
+asks for it (`now`), and those of a deleted topic are no longer found. A later change of a topic takes the place of one
+that is under way.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import islice
 
-from barnabas.broker.partition import HostedPartition
+from barnabas.broker.partition.partition import HostedPartition
 from barnabas.core.cluster.image import TopicImage
 
-AT_ONCE = 1_000  # partitions hosted or let go before others get their turn; one takes 6 to 7 us
+AT_ONCE = 1_000  # partitions hosted, changed or let go before others get their turn; one takes 6 to 10 us
+_LOOKS = 32  # partitions that are as they were, looked at for the price of one that is not
+ROOM = AT_ONCE * _LOOKS
 
 
-class HostingTurns:
-    """`host(topic, index)`: unless it is hosted, or this node has no replica of it."""
+class FollowingTurns:
+    """`follow(topic, index)`: this node's replica of a partition becomes what the image says; False: it was that."""
 
-    def __init__(self, host: Callable[[TopicImage, int], HostedPartition | None]) -> None:
-        self._host = host
-        self.waiting: dict[str, tuple[TopicImage, int]] = {}  # by name: new partitions from this index on
+    def __init__(self, follow: Callable[[TopicImage, int], bool]) -> None:
+        self._follow = follow
+        self.waiting: dict[str, tuple[TopicImage, int]] = {}  # by name: partitions from this index on
+        self._due = False
 
-    def later(self, topic: TopicImage, first: int) -> None:
-        if not self.waiting:
-            asyncio.get_running_loop().call_soon(self._some)
-        self.waiting[topic.name] = (topic, first)
+    def begin(self, topic: TopicImage, room: int) -> int:
+        """As much as there is room for at once, the others later; gives how much room is left."""
+        self.waiting[topic.name] = (topic, 0)
+        room = self._some_of(topic.name, room)
+        self._go_on()
+        return room
 
-    def now(self, name: str, index: int) -> HostedPartition | None:
+    def now(self, name: str, index: int) -> None:
+        """Whoever asks for a partition of a topic that is waiting sees it as the image has it."""
         topic, first = self.waiting[name]
-        return self._host(topic, index) if first <= index < len(topic.partitions) else None
+        if first <= index < len(topic.partitions):
+            self._follow(topic, index)
 
-    def rest(self, name: str, end: int | None = None) -> int:
-        """What is left of a topic, up to `end`; gives how many partitions that were."""
-        if name not in self.waiting:
-            return 0
+    async def done(self) -> None:
+        while self.waiting:
+            await asyncio.sleep(0)
+
+    def _some_of(self, name: str, room: int) -> int:
         topic, first = self.waiting[name]
         count = len(topic.partitions)
-        end = count if end is None else min(end, count)
-        for index in range(first, end):
-            self._host(topic, index)
-        if end < count:
-            self.waiting[name] = (topic, end)
+        while first < count and room > 0:
+            room -= _LOOKS if self._follow(topic, first) else 1
+            first += 1
+        if first < count:
+            self.waiting[name] = (topic, first)
         else:
             del self.waiting[name]
-        return end - first
+        return room
 
-    def all(self) -> None:
-        for name in list(self.waiting):
-            self.rest(name)
+    def _go_on(self) -> None:
+        if self.waiting and not self._due:
+            self._due = True
+            asyncio.get_running_loop().call_soon(self._some)
 
     def _some(self) -> None:
-        room = AT_ONCE
+        self._due = False
+        room = ROOM
         while self.waiting and room > 0:
-            name, (_, first) = next(iter(self.waiting.items()))
-            room -= self.rest(name, first + room)
-        if self.waiting:
+            room = self._some_of(next(iter(self.waiting)), room)
+        self._go_on()
+
+
+class LookTurns:
+    """`look(partition)` at each of many, as it is then; one that waits already is looked at once."""
+
+    def __init__(self, look: Callable[[HostedPartition], None]) -> None:
+        self._look = look
+        self._waiting: dict[HostedPartition, None] = {}
+        self._due = False
+
+    def begin(self, partitions: Iterable[HostedPartition]) -> None:
+        self._waiting.update(dict.fromkeys(partitions))
+        if not self._due:
+            self._some()
+
+    def clear(self) -> None:
+        self._waiting.clear()
+
+    def _some(self) -> None:
+        self._due = False
+        some = list(islice(self._waiting, AT_ONCE))
+        for partition in some:
+            del self._waiting[partition]
+        for partition in some:
+            self._look(partition)
+        if self._waiting and not self._due:
+            self._due = True
             asyncio.get_running_loop().call_soon(self._some)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from barnabas.broker.clock import Clock, wall_ms
-from barnabas.broker.partition import HostedPartition
+from barnabas.broker.partition.partition import HostedPartition
 from barnabas.core.partition.producers import ProducerTotal
 from barnabas.model.limits import PRODUCER_IDLE_BEFORE_DROP_MS
 

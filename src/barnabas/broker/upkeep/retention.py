@@ -10,8 +10,8 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 
 from barnabas.broker.clock import wall_ms
-from barnabas.broker.partition import HostedPartition
-from barnabas.broker.partitions import PartitionTable
+from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.partition.table import PartitionTable
 from barnabas.broker.upkeep.rounds import PartitionTask
 
 log = logging.getLogger(__name__)

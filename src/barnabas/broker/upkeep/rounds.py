@@ -9,7 +9,7 @@ from asyncio import sleep
 from collections.abc import Iterable
 
 from barnabas.broker import clock
-from barnabas.broker.partition import HostedPartition
+from barnabas.broker.partition.partition import HostedPartition
 from barnabas.broker.upkeep.failures import UpkeepFailures
 from barnabas.storage.disk import StorageFatal
 

@@ -9,7 +9,7 @@ other replicas it is filled again from them, alone it is reported and refused to
 import asyncio
 from concurrent.futures import Executor
 
-from barnabas.broker.partition import HostedPartition
+from barnabas.broker.partition.partition import HostedPartition
 from barnabas.broker.upkeep.rounds import PartitionTask
 from barnabas.storage.damage import Damaged
 from barnabas.storage.log import Log

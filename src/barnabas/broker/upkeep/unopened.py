@@ -4,8 +4,8 @@ They are not opened again from here: after a stop that was not clean that may me
 of the loop. The first request that needs the partition does it.
 """
 
-from barnabas.broker.partition import HostedPartition
-from barnabas.broker.partitions import PartitionTable
+from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.partition.table import PartitionTable
 from barnabas.broker.upkeep.rounds import PartitionTask
 
 

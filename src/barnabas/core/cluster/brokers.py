@@ -9,7 +9,7 @@ from it.
 from collections.abc import Callable
 
 from barnabas.core.cluster.elections import leadership_changes
-from barnabas.core.cluster.image import BrokerImage, MetadataImage, TopicImage
+from barnabas.core.cluster.image import BrokerImage, MetadataImage, PartitionImage
 from barnabas.core.cluster.items import Heartbeat, HeartbeatResult, Registration
 from barnabas.core.cluster.partition_change import NOBODY
 from barnabas.core.cluster.records import ChangeBroker, PartitionChange, Record, RegisterBroker, UnregisterBroker
@@ -99,12 +99,11 @@ def register(
     return records + changes, epoch
 
 
-def _lost_by(wanted: Registration) -> Callable[[TopicImage, int], frozenset[int]]:
+def _lost_by(wanted: Registration) -> Callable[[PartitionImage], frozenset[int]]:
     """Of which partitions the log is gone: those in a directory that the broker does not have any more."""
     have, me = frozenset((*wanted.directories, ZERO_UUID)), frozenset({wanted.broker_id})
 
-    def lost(topic: TopicImage, index: int) -> frozenset[int]:
-        partition = topic.partitions[index]
+    def lost(partition: PartitionImage) -> frozenset[int]:
         where = dict(zip(partition.replicas, partition.directories, strict=False))
         return NOBODY if where.get(wanted.broker_id, ZERO_UUID) in have else me
 

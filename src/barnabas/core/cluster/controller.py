@@ -11,7 +11,6 @@ given.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from random import Random
 
 from barnabas.core.cluster import (
     alterations,
@@ -47,6 +46,7 @@ from barnabas.core.cluster.items import (
 )
 from barnabas.core.cluster.records import ConfigRecord, ProducerIds, Record
 from barnabas.core.cluster.rules import Rules
+from barnabas.core.randomness import Random
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import ZERO_UUID
 from barnabas.model.limits import PRODUCER_ID_BLOCK
@@ -191,9 +191,9 @@ class Controller:
         records = elections.balance(self.image, self._rules)
         return records, len(records)
 
-    def settle(self) -> tuple[list[Record], None]:
+    def finish_predecessor(self) -> tuple[list[Record], None]:
         """For a controller that begins: finish what its predecessor may have left half written."""
-        return self._elr_safety() + elections.settle(self.image, self._rules), None
+        return self._elr_safety() + elections.replace_dead_leaders(self.image, self._rules), None
 
     def _elr_safety(self, changes: Sequence[Record] = ()) -> list[Record]:
         stored = self.image.config(ResourceType.BROKER, "")

@@ -66,23 +66,7 @@ class Delta:
     def _play(self, record: Record) -> None:
         match record:
             case PartitionRecord():
-                draft = self._draft(record.topic_id)
-                assert record.partition == len(draft.partitions), f"partition {record.partition} of {draft.name}: a gap"
-                draft.partitions.append(
-                    PartitionImage(
-                        record.leader,
-                        record.leader_epoch,
-                        record.replicas,
-                        record.isr,
-                        record.partition_epoch,
-                        record.directories,
-                        record.adding_replicas,
-                        record.removing_replicas,
-                        record.elr,
-                        record.last_known_elr,
-                    )
-                )
-                self._shape = _Shape()
+                self._add_partition(record)
             case PartitionChange():
                 self._change_partition(record)
             case TopicRecord():
@@ -128,6 +112,25 @@ class Delta:
                 self._next_producer_id = record.next_producer_id
 
     # --- one kind each ------------------------------------------------------------------------------------------
+
+    def _add_partition(self, record: PartitionRecord) -> None:
+        draft = self._draft(record.topic_id)
+        assert record.partition == len(draft.partitions), f"partition {record.partition} of {draft.name}: a gap"
+        draft.partitions.append(
+            PartitionImage(
+                record.leader,
+                record.leader_epoch,
+                record.replicas,
+                record.isr,
+                record.partition_epoch,
+                record.directories,
+                record.adding_replicas,
+                record.removing_replicas,
+                record.elr,
+                record.last_known_elr,
+            )
+        )
+        self._shape = _Shape()
 
     def _draft(self, topic_id: bytes) -> _TopicDraft:
         draft = self._drafts.get(topic_id)

@@ -8,9 +8,9 @@ KIP-841.)
 """
 
 from collections.abc import Sequence
-from random import Random
 
 from barnabas.core.cluster.image import BrokerImage
+from barnabas.core.randomness import Random
 from barnabas.model.errors import ErrorCode, KafkaError
 
 
@@ -29,10 +29,11 @@ def place(
     spare = _circle([broker for broker in brokers if not broker.eligible], random)
     if len(live) == 1 and replication_factor == 1:
         return [(live[0].broker_id,)] * partitions
-    start = random.randrange(len(live))
-    return [
-        _replicas(live, spare, start + index, index // len(live), replication_factor) for index in range(partitions)
-    ]
+    start, count = random.randrange(len(live)), len(live)
+    # It comes round: of three brokers there are six placements, and 10,000 partitions would take 50 ms to place.
+    turns = range(min(partitions, count * max(count - 1, 1)))
+    placed = [_replicas(live, spare, start + index, index // count, replication_factor) for index in turns]
+    return [placed[index % len(placed)] for index in range(partitions)]
 
 
 def _circle(brokers: Sequence[BrokerImage], random: Random) -> list[BrokerImage]:

@@ -11,14 +11,14 @@ from typing import Any
 from barnabas.core.groups.classic.group import ClassicGroup, ClassicState
 from barnabas.core.groups.consumer.describe import describe
 from barnabas.core.groups.offsets.delete import forget_all
-from barnabas.core.groups.world import World
+from barnabas.core.groups.shard_state import ShardState
 from barnabas.model.errors import ErrorCode
 
 _NOT_FOUND_SINCE = 6
 _DEAD = "Dead"
 
 
-def list_groups(world: World, states: Iterable[str], types: Iterable[str]) -> Iterator[dict[str, Any]]:
+def list_groups(world: ShardState, states: Iterable[str], types: Iterable[str]) -> Iterator[dict[str, Any]]:
     """The groups there are when it is called; whoever takes them may stop in between, also while some of them go."""
     wanted_states = {state.lower() for state in states}
     wanted_types = {kind.lower() for kind in types}
@@ -38,7 +38,7 @@ def list_groups(world: World, states: Iterable[str], types: Iterable[str]) -> It
         }
 
 
-def describe_classic(world: World, group_id: str, version: int) -> dict[str, Any]:
+def describe_classic(world: ShardState, group_id: str, version: int) -> dict[str, Any]:
     group = world.groups.get(group_id)
     if not isinstance(group, ClassicGroup):
         answer: dict[str, Any] = {"group_id": group_id, "group_state": _DEAD, "error_code": 0}
@@ -69,7 +69,7 @@ def describe_classic(world: World, group_id: str, version: int) -> dict[str, Any
     }
 
 
-def describe_consumer(world: World, group_id: str) -> dict[str, Any]:
+def describe_consumer(world: ShardState, group_id: str) -> dict[str, Any]:
     if not group_id:
         return {"group_id": group_id, "error_code": int(ErrorCode.INVALID_GROUP_ID)}
     group = world.groups.get(group_id)
@@ -83,7 +83,7 @@ def describe_consumer(world: World, group_id: str) -> dict[str, Any]:
     return describe(world, group)
 
 
-def delete_group(world: World, group_id: str) -> ErrorCode:
+def delete_group(world: ShardState, group_id: str) -> ErrorCode:
     group = world.groups.get(group_id)
     if group is None:
         return ErrorCode.GROUP_ID_NOT_FOUND

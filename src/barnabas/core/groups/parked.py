@@ -2,11 +2,11 @@
 
 from barnabas.core.groups.classic.answers import join_refusal, sync_refusal
 from barnabas.core.groups.classic.group import ClassicGroup
-from barnabas.core.groups.world import World
+from barnabas.core.groups.shard_state import ShardState
 from barnabas.model.errors import ErrorCode
 
 
-def abort_waiting(world: World, code: ErrorCode) -> None:
+def abort_waiting(world: ShardState, code: ErrorCode) -> None:
     for group in world.groups.values():
         if not isinstance(group, ClassicGroup):
             continue  # a consumer group parks nothing

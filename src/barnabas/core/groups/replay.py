@@ -11,10 +11,10 @@ from barnabas.core.groups.records.group_metadata import decode_classic_group
 from barnabas.core.groups.records.keys import Kind, RecordKey, decode_key
 from barnabas.core.groups.records.offset_commit import decode_offset
 from barnabas.core.groups.records.primitives import RecordError
-from barnabas.core.groups.world import World
+from barnabas.core.groups.shard_state import ShardState
 
 
-def replay_record(world: World, key: bytes, value: bytes | None) -> str | None:
+def replay_record(world: ShardState, key: bytes, value: bytes | None) -> str | None:
     """Apply one record; a reason when it had to be skipped, None when all is well."""
     try:
         parsed = decode_key(key)
@@ -26,7 +26,7 @@ def replay_record(world: World, key: bytes, value: bytes | None) -> str | None:
     return None
 
 
-def _apply(world: World, key: RecordKey, value: bytes | None) -> None:
+def _apply(world: ShardState, key: RecordKey, value: bytes | None) -> None:
     if key.kind in (Kind.OFFSET, Kind.LEGACY_OFFSET):
         world.pending.overtaken((key.group_id, key.name, key.partition))
         if value is None:

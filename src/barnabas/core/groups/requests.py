@@ -12,28 +12,33 @@ from barnabas.core.groups.classic.sync import sync_classic
 from barnabas.core.groups.consumer.group import ConsumerGroup
 from barnabas.core.groups.consumer.heartbeat import handle_consumer_heartbeat
 from barnabas.core.groups.effects import RequestInfo
-from barnabas.core.groups.migration.guests import heartbeat_as_guest, join_as_guest, leave_as_guest, sync_as_guest
+from barnabas.core.groups.migration.classic_members import (
+    heartbeat_classic_member,
+    join_classic_member,
+    leave_classic_member,
+    sync_classic_member,
+)
 from barnabas.core.groups.offsets.commit import commit_offsets
 from barnabas.core.groups.offsets.delete import delete_offsets
 from barnabas.core.groups.offsets.fetch import handle_offset_fetch
 from barnabas.core.groups.offsets.transactional import commit_in_transaction
+from barnabas.core.groups.shard_state import ShardState, require_group_id
 from barnabas.core.groups.sizes import check_join
-from barnabas.core.groups.world import World, require_group_id
 from barnabas.model.errors import ErrorCode, KafkaError
 
 _SYNC_NAMES_PROTOCOL_SINCE = 5  # KIP-559
 
-Handler = Callable[[World, Any, RequestInfo, object], None]
+Handler = Callable[[ShardState, Any, RequestInfo, object], None]
 
 
-def _join(world: World, request: Any, info: RequestInfo, token: object) -> None:
+def _join(world: ShardState, request: Any, info: RequestInfo, token: object) -> None:
     join = Join.read(request, info, token)
     check_session_timeout(world, join)
     group = world.groups.get(join.group_id)
     check_join(world, group if isinstance(group, ClassicGroup) else None, join.member_id, join.protocols)
     if isinstance(group, ConsumerGroup):
         if group.members:
-            join_as_guest(world, group, join)
+            join_classic_member(world, group, join)
             return
         check_new_classic(join)
         group.bury(world)  # an empty consumer group gives its name away
@@ -41,32 +46,32 @@ def _join(world: World, request: Any, info: RequestInfo, token: object) -> None:
     join_classic(world, group, join)
 
 
-def _group(world: World, group_id: str) -> ClassicGroup | ConsumerGroup:
+def _group(world: ShardState, group_id: str) -> ClassicGroup | ConsumerGroup:
     group = world.groups.get(require_group_id(group_id))
     if group is None:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"there is no group {group_id!r}")
     return group
 
 
-def _sync(world: World, request: Any, info: RequestInfo, token: object) -> None:
+def _sync(world: ShardState, request: Any, info: RequestInfo, token: object) -> None:
     if info.api_version >= _SYNC_NAMES_PROTOCOL_SINCE and None in (request.protocol_type, request.protocol_name):
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "this version names the protocol it synchronises")
     group = _group(world, request.group_id)
     if isinstance(group, ClassicGroup):
         sync_classic(world, group, request, token)
     else:
-        sync_as_guest(world, group, request, token)
+        sync_classic_member(world, group, request, token)
 
 
-def _heartbeat(world: World, request: Any, info: RequestInfo, token: object) -> None:
+def _heartbeat(world: ShardState, request: Any, info: RequestInfo, token: object) -> None:
     group = _group(world, request.group_id)
     if isinstance(group, ClassicGroup):
         heartbeat_classic(world, group, request, token)
     else:
-        heartbeat_as_guest(world, group, request, token)
+        heartbeat_classic_member(world, group, request, token)
 
 
-def _leave(world: World, request: Any, info: RequestInfo, token: object) -> None:
+def _leave(world: ShardState, request: Any, info: RequestInfo, token: object) -> None:
     group = world.groups.get(require_group_id(request.group_id))
     if group is None:
         leaving = leaving_members(request, info.api_version)
@@ -75,24 +80,24 @@ def _leave(world: World, request: Any, info: RequestInfo, token: object) -> None
     elif isinstance(group, ClassicGroup):
         leave_classic(world, group, request, info.api_version, token)
     else:
-        leave_as_guest(world, group, request, info.api_version, token)
+        leave_classic_member(world, group, request, info.api_version, token)
 
 
-def _offset_delete(world: World, request: Any, info: RequestInfo, token: object) -> None:
+def _offset_delete(world: ShardState, request: Any, info: RequestInfo, token: object) -> None:
     require_group_id(request.group_id)
     delete_offsets(world, request, token)
 
 
-def _describe(world: World, request: Any, info: RequestInfo, token: object) -> None:
+def _describe(world: ShardState, request: Any, info: RequestInfo, token: object) -> None:
     groups = [admin.describe_classic(world, group_id, info.api_version) for group_id in request.groups]
     world.reply(token, {"groups": groups})
 
 
-def _describe_consumer(world: World, request: Any, info: RequestInfo, token: object) -> None:
+def _describe_consumer(world: ShardState, request: Any, info: RequestInfo, token: object) -> None:
     world.reply(token, {"groups": [admin.describe_consumer(world, group_id) for group_id in request.group_ids]})
 
 
-def _delete(world: World, request: Any, info: RequestInfo, token: object) -> None:
+def _delete(world: ShardState, request: Any, info: RequestInfo, token: object) -> None:
     results = [
         {"group_id": group_id, "error_code": int(admin.delete_group(world, group_id))}
         for group_id in request.groups_names
@@ -100,7 +105,7 @@ def _delete(world: World, request: Any, info: RequestInfo, token: object) -> Non
     world.reply(token, {"results": results})
 
 
-def _list(world: World, request: Any, info: RequestInfo, token: object) -> None:
+def _list(world: ShardState, request: Any, info: RequestInfo, token: object) -> None:
     groups = list(admin.list_groups(world, request.states_filter, request.types_filter))
     world.reply(token, {"error_code": 0, "groups": groups})
 

@@ -15,7 +15,6 @@ When records cannot be written, memory is ahead of the log and nobody can say by
 the log. Clients look for the coordinator again and retry; members found in the log keep their place.
 """
 
-import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -37,9 +36,10 @@ from barnabas.core.groups.parked import abort_waiting
 from barnabas.core.groups.refusals import refusal
 from barnabas.core.groups.replay import replay_record
 from barnabas.core.groups.requests import HANDLERS
+from barnabas.core.groups.shard_state import ShardState
 from barnabas.core.groups.sizes import group_bytes
 from barnabas.core.groups.topics import TopicsView
-from barnabas.core.groups.world import World
+from barnabas.core.randomness import Random
 from barnabas.core.wall_time import WallTime
 from barnabas.model.errors import ErrorCode, KafkaError
 
@@ -52,7 +52,7 @@ class GroupShard:
         self,
         config: GroupConfig,
         topics: TopicsView,
-        rng: random.Random,
+        rng: Random,
         budget: MetadataBudget | None = None,
         wall_of: Callable[[int], int] | None = None,
     ) -> None:
@@ -60,7 +60,7 @@ class GroupShard:
 
         `wall_of` says what the wall clock shows at a `now_ms`, which is steady; without it they are the same.
         """
-        self._world = World(config, topics, rng, budget=budget)
+        self._world = ShardState(config, topics, rng, budget=budget)
         if wall_of is not None:
             self._world.wall = WallTime(wall_of)
         self._loaded: set[str] = set()  # groups, while the shard is loaded
@@ -185,7 +185,7 @@ class GroupShard:
         """For metrics and tests: read, never write."""
         return self._world.groups
 
-    def _begin(self, now_ms: int) -> World:
+    def _begin(self, now_ms: int) -> ShardState:
         # The clock of a step never runs backwards, whatever the driver's does.
         self._world.now_ms = max(self._world.now_ms, now_ms)
         self._world.wall.begin(self._world.now_ms)

@@ -20,7 +20,7 @@ from barnabas.model.limits import (
 )
 
 if TYPE_CHECKING:
-    from barnabas.core.groups.world import World
+    from barnabas.core.groups.shard_state import ShardState
 
 _MEMBER_BYTES = 256  # host, timeouts and lengths of a member, roughly
 _NAME_BYTES = 16  # a topic's name beside its text
@@ -59,7 +59,7 @@ def names_bytes(names: Any) -> int:
     return sum(len(name) + _NAME_BYTES for name in names or ())
 
 
-def check_join(world: "World", group: ClassicGroup | None, member_id: str, protocols: Protocols) -> None:
+def check_join(world: "ShardState", group: ClassicGroup | None, member_id: str, protocols: Protocols) -> None:
     """Whether a classic member may bring this; raises before anything has changed."""
     brought = protocol_bytes(protocols)
     if brought > GROUP_MEMBER_METADATA_MAX_BYTES:
@@ -78,7 +78,7 @@ def check_join(world: "World", group: ClassicGroup | None, member_id: str, proto
     check_node(world, brought)
 
 
-def check_node(world: "World", more: int) -> None:
+def check_node(world: "ShardState", more: int) -> None:
     if world.budget is not None and not world.budget.admits(more, world.now_ms):
         raise KafkaError(
             ErrorCode.GROUP_MAX_SIZE_REACHED,
@@ -86,7 +86,7 @@ def check_node(world: "World", more: int) -> None:
         )
 
 
-def check_heartbeat(world: "World", request: Any) -> None:
+def check_heartbeat(world: "ShardState", request: Any) -> None:
     """A member of the consumer protocol that says what it reads: one record has to hold it."""
     if not request.subscribed_topic_names:
         return

@@ -27,8 +27,6 @@ Leader, Follower and Resigned know that the epoch had its leader and vote no mor
 others know by its id alone does neither until it is known not to have forgotten anything (newcomers.py).
 """
 
-import random
-
 from barnabas.core.raft import elections, following, joining, leading, membership, resigning, serving, snapshots
 from barnabas.core.raft.config import RaftConfig
 from barnabas.core.raft.effects import Effects, PersistentState
@@ -72,12 +70,11 @@ from barnabas.core.raft.quorum import Quorum
 from barnabas.core.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Role, Unattached
 from barnabas.core.raft.view import QuorumView, quorum_view
 from barnabas.core.raft.voters import Endpoint, VoterSet
+from barnabas.core.randomness import Random
 
 
 class RaftNode:
-    def __init__(
-        self, config: RaftConfig, state: PersistentState, log: LogView, rng: random.Random, now_ms: int
-    ) -> None:
+    def __init__(self, config: RaftConfig, state: PersistentState, log: LogView, rng: Random, now_ms: int) -> None:
         self._quorum = Quorum(config, state, log, rng, now_ms)
 
     def step(self, event: Event, now_ms: int) -> Effects:

@@ -4,8 +4,6 @@ Every move goes through `_enter`, every change of what must survive a crash thro
 falls, a second vote or a second leader in one epoch stops the node: a promise is broken already.
 """
 
-import random
-
 from barnabas.core.raft.config import RaftConfig
 from barnabas.core.raft.effects import Done, Effects, Flush, PersistentState, Reply, RoleChange, Send
 from barnabas.core.raft.log import LogState, LogView
@@ -15,6 +13,7 @@ from barnabas.core.raft.refusals import refusal
 from barnabas.core.raft.requests import Requests
 from barnabas.core.raft.roles import Candidate, Follower, Leader, LeaderAddress, Prospective, Resigned, Role, Unattached
 from barnabas.core.raft.voters import Endpoint, ReplicaKey, VoterSet
+from barnabas.core.randomness import Random
 from barnabas.model.errors import ErrorCode
 
 
@@ -23,9 +22,7 @@ class QuorumBroken(AssertionError):
 
 
 class Quorum:
-    def __init__(
-        self, config: RaftConfig, state: PersistentState, view: LogView, rng: random.Random, now_ms: int
-    ) -> None:
+    def __init__(self, config: RaftConfig, state: PersistentState, view: LogView, rng: Random, now_ms: int) -> None:
         self.config = config
         self.local = config.key
         self.rng = rng

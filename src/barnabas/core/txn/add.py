@@ -14,16 +14,16 @@ from typing import Any
 
 from barnabas.core.txn.checks import check_producer, concurrent, known
 from barnabas.core.txn.effects import RequestInfo
+from barnabas.core.txn.shard_state import ShardState
 from barnabas.core.txn.states import TxnState
 from barnabas.core.txn.transaction import EPOCH_BUMP_VERSION
-from barnabas.core.txn.world import World
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import OFFSETS_TOPIC, TopicPartition
 
 FIRST_BATCHED_VERSION = 4  # of AddPartitionsToTxn: from brokers, on behalf of their producers
 
 
-def add_partitions(world: World, request: Any, info: RequestInfo, token: object) -> None:
+def add_partitions(world: ShardState, request: Any, info: RequestInfo, token: object) -> None:
     if info.api_version >= FIRST_BATCHED_VERSION:
         results = [_add_for_broker(world, item) for item in request.transactions]
         world.reply(token, {"error_code": 0, "results_by_transaction": results})
@@ -34,7 +34,7 @@ def add_partitions(world: World, request: Any, info: RequestInfo, token: object)
     world.reply(token, {"results_by_topic_v3_and_below": topic_results(topics, ErrorCode.NONE)})
 
 
-def add_offsets(world: World, request: Any, info: RequestInfo, token: object) -> None:
+def add_offsets(world: ShardState, request: Any, info: RequestInfo, token: object) -> None:
     known(world, request.transactional_id)  # before the group is looked up, as every other request does
     partition = TopicPartition(OFFSETS_TOPIC, world.offsets_partition(request.group_id))
     producer = (request.producer_id, request.producer_epoch)
@@ -46,7 +46,7 @@ def topic_results(topics: Iterable[Any], code: ErrorCode) -> list[dict[str, Any]
     return [_topic_result(topic, lambda _: code) for topic in topics]
 
 
-def _add_for_broker(world: World, item: Any) -> dict[str, Any]:
+def _add_for_broker(world: ShardState, item: Any) -> dict[str, Any]:
     producer = (item.producer_id, item.producer_epoch)
     try:
         if item.verify_only:
@@ -60,7 +60,12 @@ def _add_for_broker(world: World, item: Any) -> dict[str, Any]:
 
 
 def _add(
-    world: World, name: str, producer: tuple[int, int], partitions: frozenset[TopicPartition], *, client_version: int
+    world: ShardState,
+    name: str,
+    producer: tuple[int, int],
+    partitions: frozenset[TopicPartition],
+    *,
+    client_version: int,
 ) -> None:
     transaction = known(world, name)
     if transaction.state.is_prepared:
@@ -73,7 +78,7 @@ def _add(
     world.save(transaction.with_partitions(partitions, world.wall.stamp_ms, client_version))
 
 
-def _verify(world: World, item: Any, producer: tuple[int, int]) -> list[dict[str, Any]]:
+def _verify(world: ShardState, item: Any, producer: tuple[int, int]) -> list[dict[str, Any]]:
     transaction = known(world, item.transactional_id)
     check_producer(transaction, *producer)
     if transaction.state.is_prepared:

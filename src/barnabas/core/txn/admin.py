@@ -10,19 +10,19 @@ from typing import Any
 import re2
 
 from barnabas.core.txn.effects import RequestInfo
+from barnabas.core.txn.shard_state import ShardState
 from barnabas.core.txn.states import BY_TITLE
 from barnabas.core.txn.transaction import Transaction
-from barnabas.core.txn.world import World
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import TopicPartition
 from barnabas.model.limits import TRANSACTION_PATTERN_MAX_BYTES, TRANSACTION_PATTERN_MAX_CHARS
 
 
-def describe_transactions(world: World, request: Any, info: RequestInfo, token: object) -> None:
+def describe_transactions(world: ShardState, request: Any, info: RequestInfo, token: object) -> None:
     world.reply(token, {"transaction_states": [_described(world, name) for name in request.transactional_ids]})
 
 
-def list_transactions(world: World, request: Any, info: RequestInfo, token: object) -> None:
+def list_transactions(world: ShardState, request: Any, info: RequestInfo, token: object) -> None:
     pattern = _compiled(request.transactional_id_pattern)
     states = {BY_TITLE[title] for title in request.state_filters if title in BY_TITLE}
     longer_than_ms = request.duration_filter
@@ -51,7 +51,7 @@ def list_transactions(world: World, request: Any, info: RequestInfo, token: obje
     world.reply(token, answer)
 
 
-def _described(world: World, name: str) -> dict[str, Any]:
+def _described(world: ShardState, name: str) -> dict[str, Any]:
     if not name:
         return undescribed(name, ErrorCode.INVALID_REQUEST)
     transaction = world.transactions.get(name)

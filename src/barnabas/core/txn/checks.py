@@ -1,7 +1,7 @@
 """What a request about a transactional id is asked first: is the id known, is the producer the one that holds it?"""
 
+from barnabas.core.txn.shard_state import ShardState
 from barnabas.core.txn.transaction import Transaction
-from barnabas.core.txn.world import World
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import TRANSACTIONAL_ID_MAX_BYTES
 
@@ -16,7 +16,7 @@ def check_id(transactional_id: str | None) -> str:
     return transactional_id
 
 
-def known(world: World, transactional_id: str | None) -> Transaction:
+def known(world: ShardState, transactional_id: str | None) -> Transaction:
     name = check_id(transactional_id)
     transaction = world.transactions.get(name)
     if transaction is None:

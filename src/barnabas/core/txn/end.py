@@ -22,16 +22,16 @@ from typing import Any
 
 from barnabas.core.txn.checks import check_producer, concurrent, known
 from barnabas.core.txn.effects import RequestInfo
+from barnabas.core.txn.shard_state import ShardState
 from barnabas.core.txn.states import TxnState
 from barnabas.core.txn.transaction import EPOCH_BUMP_VERSION, LAST_CLIENT_EPOCH, Transaction
-from barnabas.core.txn.world import World
 from barnabas.model.errors import ErrorCode, KafkaError
 
 FIRST_VERSION_WITH_BUMP = 5
 _COMPLETE = {True: TxnState.COMPLETE_COMMIT, False: TxnState.COMPLETE_ABORT}
 
 
-def end_transaction(world: World, request: Any, info: RequestInfo, token: object) -> None:
+def end_transaction(world: ShardState, request: Any, info: RequestInfo, token: object) -> None:
     transaction = known(world, request.transactional_id)
     if info.api_version < FIRST_VERSION_WITH_BUMP:
         _end_old(world, transaction, request)
@@ -41,7 +41,7 @@ def end_transaction(world: World, request: Any, info: RequestInfo, token: object
     world.reply(token, {"error_code": 0, "producer_id": producer_id, "producer_epoch": producer_epoch})
 
 
-def _end_old(world: World, transaction: Transaction, request: Any) -> None:
+def _end_old(world: ShardState, transaction: Transaction, request: Any) -> None:
     check_producer(transaction, request.producer_id, request.producer_epoch)
     if transaction.state.is_prepared:
         raise concurrent()
@@ -51,7 +51,7 @@ def _end_old(world: World, transaction: Transaction, request: Any) -> None:
         raise _wrong_state(transaction)
 
 
-def _end_with_bump(world: World, transaction: Transaction, request: Any) -> tuple[int, int]:
+def _end_with_bump(world: ShardState, transaction: Transaction, request: Any) -> tuple[int, int]:
     if transaction.state.is_prepared:
         raise concurrent()
     if _is_repeated(transaction, request):

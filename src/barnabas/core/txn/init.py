@@ -15,6 +15,7 @@ from typing import Any
 
 from barnabas.core.txn.checks import check_id, concurrent
 from barnabas.core.txn.effects import RequestInfo
+from barnabas.core.txn.shard_state import ShardState
 from barnabas.core.txn.states import TxnState
 from barnabas.core.txn.transaction import (
     EPOCH_BUMP_VERSION,
@@ -25,11 +26,10 @@ from barnabas.core.txn.transaction import (
     Producer,
     Transaction,
 )
-from barnabas.core.txn.world import World
 from barnabas.model.errors import ErrorCode, KafkaError
 
 
-def init_producer_id(world: World, request: Any, info: RequestInfo, token: object) -> None:
+def init_producer_id(world: ShardState, request: Any, info: RequestInfo, token: object) -> None:
     name = check_id(request.transactional_id)
     expected = _expected(request)
     timeout_ms = _timeout(world, request)
@@ -65,7 +65,7 @@ def _expected(request: Any) -> Producer | None:
     return producer_id, epoch
 
 
-def _timeout(world: World, request: Any) -> int:
+def _timeout(world: ShardState, request: Any) -> int:
     config = world.config
     allowed = config.transaction_two_phase_commit_enable
     if request.enable2_pc and not allowed:
@@ -103,7 +103,7 @@ def _was_rotated(transaction: Transaction, expected: Producer) -> bool:
     return producer_id == transaction.previous_producer_id and epoch >= LAST_CLIENT_EPOCH
 
 
-def _grant(world: World, transaction: Transaction, expected: Producer | None) -> tuple[Producer, int]:
+def _grant(world: ShardState, transaction: Transaction, expected: Producer | None) -> tuple[Producer, int]:
     """The pair the client gets, and the epoch by which a repetition of this request is known."""
     client = transaction.client_producer
     if client[1] == NO_PRODUCER_EPOCH:

@@ -8,9 +8,9 @@ from barnabas.core.txn.admin import describe_transactions, list_transactions
 from barnabas.core.txn.effects import RequestInfo
 from barnabas.core.txn.end import end_transaction
 from barnabas.core.txn.init import init_producer_id
-from barnabas.core.txn.world import World
+from barnabas.core.txn.shard_state import ShardState
 
-Handler = Callable[[World, Any, RequestInfo, object], None]
+Handler = Callable[[ShardState, Any, RequestInfo, object], None]
 
 HANDLERS: dict[int, Handler] = {
     22: init_producer_id,

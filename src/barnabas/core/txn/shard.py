@@ -29,8 +29,8 @@ from barnabas.core.txn.effects import Effects, RequestInfo, SendMarkers
 from barnabas.core.txn.records import decode_key, decode_value
 from barnabas.core.txn.refusals import refusal
 from barnabas.core.txn.requests import HANDLERS
+from barnabas.core.txn.shard_state import ShardState
 from barnabas.core.txn.transaction import Transaction
-from barnabas.core.txn.world import World
 from barnabas.core.wall_time import WallTime
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import TopicPartition
@@ -49,7 +49,7 @@ class TxnShard:
         then told to come again. `offsets_partition` says where a group keeps its offsets; it may raise KafkaError.
         `wall_of` says what the wall clock shows at a `now_ms`, which is steady; without it they are the same."""
         wall = WallTime(wall_of) if wall_of is not None else WallTime()
-        self._world = World(config, coordinator_epoch, new_producer_id, offsets_partition, wall)
+        self._world = ShardState(config, coordinator_epoch, new_producer_id, offsets_partition, wall)
 
     def handle(self, request: Any, info: RequestInfo, now_ms: int, token: object) -> Effects:
         world = self._begin(now_ms)
@@ -129,7 +129,7 @@ class TxnShard:
         """For metrics and tests: by transactional id."""
         return MappingProxyType(self._world.transactions)
 
-    def _begin(self, now_ms: int) -> World:
+    def _begin(self, now_ms: int) -> ShardState:
         # The clock of a step never runs backwards, whatever the driver's does.
         self._world.now_ms = max(self._world.now_ms, now_ms)
         self._world.wall.begin(self._world.now_ms)

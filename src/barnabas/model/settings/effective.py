@@ -1,5 +1,5 @@
 """The values a node runs with, from the strongest source that names each: dynamic for this node, dynamic for the
-cluster, static (flags, environment, files: broker/sources.py has already put those in order), default.
+cluster, static (flags, environment, files: broker/settings/sources.py has already put those in order), default.
 
 `Settings` is immutable: a dynamic change makes a new one, so a reader never sees half of it. A topic's settings are
 seen through `Settings.topic(overrides)`: its own override, else the node's setting behind it (`retention.ms` <-

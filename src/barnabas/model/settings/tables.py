@@ -1,33 +1,31 @@
 """The tables put together: every setting of a node, a topic and a group, by name."""
 
-from barnabas.model.settings import (
-    group,
-    metrics,
-    node_cluster,
-    node_groups,
-    node_internal,
-    node_log,
-    node_network,
-    node_remote,
-    node_security,
-    node_security_ssl,
-    node_share_streams,
-    node_transactions,
-    topic,
-)
+from barnabas.model.settings import group, metrics, topic
 from barnabas.model.settings.kinds import Setting
+from barnabas.model.settings.node import (
+    cluster,
+    internal,
+    log,
+    network,
+    remote,
+    security,
+    security_ssl,
+    share_streams,
+    transactions,
+)
+from barnabas.model.settings.node import groups as node_groups
 
 NODE_AREAS = {
-    "Log": node_log.ROWS,
+    "Log": log.ROWS,
     "Groups": node_groups.ROWS,
-    "Cluster": node_cluster.ROWS,
-    "Network": node_network.ROWS,
-    "Transactions": node_transactions.ROWS,
-    "Security": node_security.ROWS,
-    "TLS": node_security_ssl.ROWS,
-    "Share and streams groups": node_share_streams.ROWS,
-    "Tiered storage": node_remote.ROWS,
-    "Internal": node_internal.ROWS,
+    "Cluster": cluster.ROWS,
+    "Network": network.ROWS,
+    "Transactions": transactions.ROWS,
+    "Security": security.ROWS,
+    "TLS": security_ssl.ROWS,
+    "Share and streams groups": share_streams.ROWS,
+    "Tiered storage": remote.ROWS,
+    "Internal": internal.ROWS,
 }
 TOPIC_SETTINGS: dict[str, Setting] = {row.name: row for row in topic.ROWS}
 METRICS_SETTINGS: dict[str, Setting] = {row.name: row for row in metrics.ROWS}

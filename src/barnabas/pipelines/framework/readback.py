@@ -17,7 +17,7 @@ def read_from_end(bootstrap: str, topics: Sequence[str], ended: Callable[[], boo
     """Each committed record that is written from now on, until `ended` says so."""
     from confluent_kafka import OFFSET_END, Consumer, TopicPartition
 
-    from barnabas.client.connection import librdkafka_settings, open_handle
+    from barnabas.client.common.connection import librdkafka_settings, open_handle
     from barnabas.pipelines.framework.watching import Shown
 
     ours = {"group.id": "barnabas-screen", "enable.auto.commit": False, "fetch.wait.max.ms": 50}
@@ -48,5 +48,5 @@ def _end(handle: Any, topic: str, index: int, otherwise: int) -> int:
 
     try:
         return int(handle.get_watermark_offsets(TopicPartition(topic, index), timeout=10)[1])
-    except Exception:
+    except Exception:  # librdkafka's errors have no common class of their own; the summary does without
         return otherwise

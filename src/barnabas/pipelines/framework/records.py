@@ -34,7 +34,7 @@ def open_producer(bootstrap: str) -> Any:
     """A bare librdkafka producer that loses nothing over a restart of the node."""
     from confluent_kafka import Producer
 
-    from barnabas.client.connection import librdkafka_settings, open_handle
+    from barnabas.client.common.connection import librdkafka_settings, open_handle
 
     ours = {"enable.idempotence": True, "linger.ms": 2, "client.id": "barnabas-feed"}
     return open_handle(Producer, librdkafka_settings(bootstrap, ours, {}, {}), "connect")

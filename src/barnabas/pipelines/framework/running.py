@@ -19,9 +19,9 @@ from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.framework import deadletters, spark_start, topics
 from barnabas.pipelines.framework.context import RunContext, renamed
 from barnabas.pipelines.framework.failures import explain
-from barnabas.pipelines.framework.house import House
 from barnabas.pipelines.framework.outcome import Outcome
 from barnabas.pipelines.framework.pipeline import Pipeline
+from barnabas.pipelines.framework.run_directory import RunDirectory
 from barnabas.pipelines.session import DEFAULT_MASTER, local_cores
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Wanted:
 class Run:
     """A pipeline with its Spark, between `opened` and its end."""
 
-    def __init__(self, wanted: Wanted, context: RunContext, house: House, spark_s: float) -> None:
+    def __init__(self, wanted: Wanted, context: RunContext, house: RunDirectory, spark_s: float) -> None:
         self.wanted, self.context, self.house = wanted, context, house
         self.spark_s = spark_s  # how long Spark itself took to start
         self.troubles: dict[str, str] = {}
@@ -156,7 +156,7 @@ class Run:
             try:
                 if query.isActive:
                     query.stop()
-            except Exception as error:
+            except Exception as error:  # Spark's or Py4J's; the other queries are stopped as well
                 self.troubles["stop"] = explain(error)
 
     def _failed(self, name: str, why: str, *, advanced: bool) -> None:
@@ -171,7 +171,7 @@ class Run:
     def _start_again(self, name: str) -> None:
         try:
             self.context.start_again(name)
-        except Exception as error:
+        except Exception as error:  # Spark's or Py4J's: it counts as one more failure of the query
             self._failed(name, explain(error), advanced=False)
 
 
@@ -188,7 +188,7 @@ def opened(wanted: Wanted, told: Callable[[str], Any] | None = None) -> Iterator
     say = told or (lambda _: None)
     wanted.check()
     spark_start.is_there()
-    house = House(wanted.home, wanted.pipeline.name)
+    house = RunDirectory(wanted.home, wanted.pipeline.name)
     with house.occupied("now" if wanted.now else "later"):
         cluster_id = topics.prepare(
             wanted.bootstrap, wanted.pipeline, wanted.topic, make_inputs=wanted.make_inputs, now=wanted.now

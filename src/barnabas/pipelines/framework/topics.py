@@ -15,13 +15,13 @@ from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.framework.pipeline import Pipeline, Topic
 
 if TYPE_CHECKING:
-    from barnabas.client.admin import Admin
+    from barnabas.client.admin.admin import Admin
 
 ADMIN_SETTINGS = {"client.id": "barnabas-pipeline"}
 
 
 def open_admin(bootstrap: str) -> Admin:
-    from barnabas.client.admin import Admin
+    from barnabas.client.admin.admin import Admin
 
     return Admin(bootstrap, config=ADMIN_SETTINGS)
 

@@ -24,8 +24,8 @@ from barnabas.pipelines.framework.pipeline import DEAD_LETTER
 from barnabas.pipelines.framework.topics import open_admin
 
 if TYPE_CHECKING:
-    from barnabas.client.admin import Admin
-    from barnabas.client.descriptions import GroupDescription
+    from barnabas.client.admin.admin import Admin
+    from barnabas.client.admin.descriptions import GroupDescription
     from barnabas.pipelines.framework.running import Run
 
 LAG_EVERY_S = 1.0

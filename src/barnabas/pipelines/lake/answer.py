@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from barnabas.client.message import Message
+from barnabas.client.consumer.message import Message
 
 Place = tuple[int, int]  # partition and offset
 

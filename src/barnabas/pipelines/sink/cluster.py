@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from barnabas.client.connection import addresses
+from barnabas.client.common.connection import addresses
 from barnabas.model.errors import ErrorCode
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.sink.link import Link, LinkLost, named

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from barnabas.client.connection import bootstrap_or_default
+from barnabas.client.common.connection import bootstrap_or_default
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.source.security import librdkafka_settings_of
 

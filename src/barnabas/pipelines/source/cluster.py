@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicPartition
 
-from barnabas.client.admin_connection import AdminConnection
-from barnabas.client.connection import CONNECT_TIMEOUT_S, librdkafka_settings, open_handle
+from barnabas.client.admin.connection import AdminConnection
+from barnabas.client.admin.rdkafka import OffsetSpec
+from barnabas.client.common.connection import CONNECT_TIMEOUT_S, librdkafka_settings, open_handle
 from barnabas.client.errors import BarnabasError, NotAllowed, UnknownTopic, translate
-from barnabas.client.rdkafka_admin import OffsetSpec
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.source.bounds import EARLIEST, LATEST, Bound, Offsets, Place
 from barnabas.pipelines.source.loss import lost

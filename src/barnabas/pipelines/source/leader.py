@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from barnabas.client.connection import addresses
+from barnabas.client.common.connection import addresses
 from barnabas.model.errors import ErrorCode
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.source.link import Link, LinkDown

@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from barnabas.client.connection import bootstrap_or_default
+from barnabas.client.common.connection import bootstrap_or_default
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.source import bounds
 from barnabas.pipelines.source.bounds import EARLIEST, LATEST, Bound, Place

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, Consumer, KafkaError, KafkaException, TopicPartition
 
-from barnabas.client.connection import librdkafka_settings, open_handle
+from barnabas.client.common.connection import librdkafka_settings, open_handle
 from barnabas.client.errors import translate
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.source.decoding import Records

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from barnabas.broker.marker_sender import MarkerSender
+from barnabas.broker.coordinator.markers import MarkerSender
 from barnabas.sim.bugs.base import Bug
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from barnabas.broker.partition import HostedPartition
+from barnabas.broker.partition.partition import HostedPartition
 from barnabas.sim.bugs.base import Bug
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from barnabas.broker.coordinators import Coordinators
+from barnabas.broker.coordinator.driver import Coordinators
 from barnabas.sim.bugs.base import Bug
 
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from barnabas.broker import partition_following as following
-from barnabas.broker.partition import HostedPartition
+from barnabas.broker.partition import following
+from barnabas.broker.partition.partition import HostedPartition
 from barnabas.sim.bugs.base import Bug
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from barnabas.broker.replica_fetcher import ReplicaFetcher
+from barnabas.broker.replication.fetcher import ReplicaFetcher
 from barnabas.sim.bugs.base import Bug
 
 

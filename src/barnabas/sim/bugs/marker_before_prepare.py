@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from barnabas.broker.coordinators import Coordinators
-from barnabas.broker.txn_driver import TxnDriver
+from barnabas.broker.coordinator.driver import Coordinators
+from barnabas.broker.coordinator.transactions import TxnDriver
 from barnabas.model.errors import ErrorCode
 from barnabas.sim.bugs.base import Bug
 

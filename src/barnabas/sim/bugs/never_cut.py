@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from barnabas.broker import follower_reader
+from barnabas.broker.fetch import follower_reader
 from barnabas.sim.bugs.base import Bug
 
 

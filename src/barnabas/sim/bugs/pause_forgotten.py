@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from barnabas.broker.loop_budget import LoopBudget
+from barnabas.broker.network.loop_budget import LoopBudget
 from barnabas.sim.bugs.base import Bug
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from barnabas.broker.node import Node
+from barnabas.broker.controller.requests import ControllerRequests
 from barnabas.sim.bugs.base import Bug
 
 
@@ -13,4 +13,4 @@ def _make(right: Any) -> Any:
     return block
 
 
-BUG = Bug("producer-ids-reused", "producer ids are given twice", Node, "_producer_id_block", _make)
+BUG = Bug("producer-ids-reused", "producer ids are given twice", ControllerRequests, "producer_id_block", _make)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from barnabas.broker.partitions import PartitionTable
+from barnabas.broker.partition.table import PartitionTable
 from barnabas.sim.bugs.base import Bug
 
 

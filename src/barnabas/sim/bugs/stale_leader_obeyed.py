@@ -24,5 +24,5 @@ BUG = Bug(
     "_check",
     _make,
     nodes=3,
-    scenario="late-leaders",
+    scenario="late-requests",
 )

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from barnabas.broker.parked_fetch import ParkedFetch
+from barnabas.broker.fetch.parked import ParkedFetch
 from barnabas.sim.bugs.base import Bug
 
 

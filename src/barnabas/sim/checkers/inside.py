@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.node import Node
-from barnabas.broker.partition import HostedPartition
+from barnabas.broker.partition.partition import HostedPartition
 from barnabas.sim import look
 from barnabas.sim.workloads.base import Workload
 from barnabas.sim.workloads.transactions import TransactionalProducer

@@ -11,7 +11,7 @@ from barnabas.core.cluster.image import NO_LEADER, MetadataImage
 from barnabas.sim import look
 
 if TYPE_CHECKING:
-    from barnabas.broker.partition import HostedPartition
+    from barnabas.broker.partition.partition import HostedPartition
     from barnabas.sim.computer import Computer
     from barnabas.sim.history import Partition
     from barnabas.sim.world import World

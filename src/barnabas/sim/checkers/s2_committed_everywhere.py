@@ -9,7 +9,7 @@ that is down is taken to hold what it held when its process ended.
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from barnabas.broker.partition import HostedPartition
+from barnabas.broker.partition.partition import HostedPartition
 from barnabas.core.cluster.image import MetadataImage, PartitionImage, TopicImage
 from barnabas.sim import look
 

@@ -8,7 +8,7 @@ replica at its own time: those are not compared.
 import hashlib
 from typing import TYPE_CHECKING
 
-from barnabas.broker.partition import HostedPartition
+from barnabas.broker.partition.partition import HostedPartition
 from barnabas.sim import look
 from barnabas.sim.history import Partition
 from barnabas.sim.platter import File, Folder

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from barnabas.sim.history import Partition
 
 if TYPE_CHECKING:
-    from barnabas.broker.partition import HostedPartition
+    from barnabas.broker.partition.partition import HostedPartition
     from barnabas.sim.computer import Computer
     from barnabas.sim.requests import Got
     from barnabas.sim.workloads.base import Workload

@@ -19,7 +19,7 @@ from barnabas.core.groups.records.keys import Kind
 from barnabas.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from barnabas.core.groups.world import World
+    from barnabas.core.groups.shard_state import ShardState
 
 
 class ClassicState(Enum):
@@ -73,7 +73,7 @@ class ClassicGroup:
         return self.state is ClassicState.EMPTY
 
     @property
-    def has_guests(self) -> bool:
+    def has_classic_members(self) -> bool:
         """Somebody was given an id and is about to join: not a group to delete."""
         return bool(self.pending_join)
 
@@ -200,7 +200,7 @@ class ClassicGroup:
             return self.uses_consumer_protocol
         return topic in self.subscribed_topics
 
-    def bury(self, world: "World") -> None:
+    def bury(self, world: "ShardState") -> None:
         world.tombstone(Kind.CLASSIC_GROUP, self.group_id)
         world.groups.pop(self.group_id, None)
 

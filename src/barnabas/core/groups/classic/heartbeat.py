@@ -8,11 +8,11 @@ from typing import Any
 
 from barnabas.core.groups.classic.group import ClassicGroup, ClassicState
 from barnabas.core.groups.classic.rebalance import heard_from
-from barnabas.core.groups.world import World
+from barnabas.core.groups.shard_state import ShardState
 from barnabas.model.errors import ErrorCode, KafkaError
 
 
-def heartbeat_classic(world: World, group: ClassicGroup, request: Any, token: object) -> None:
+def heartbeat_classic(world: ShardState, group: ClassicGroup, request: Any, token: object) -> None:
     member = group.known_member(request.member_id, request.group_instance_id)
     if request.generation_id != group.generation:
         raise KafkaError(ErrorCode.ILLEGAL_GENERATION, f"the group is in generation {group.generation}")

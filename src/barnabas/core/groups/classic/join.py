@@ -29,7 +29,7 @@ from barnabas.core.groups.classic.rebalance import (
     wait_for_more,
 )
 from barnabas.core.groups.effects import RequestInfo
-from barnabas.core.groups.world import World, require_group_id
+from barnabas.core.groups.shard_state import ShardState, require_group_id
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import GROUP_PENDING_MEMBERS_MAX
 
@@ -71,7 +71,7 @@ class Join:
         )
 
 
-def check_session_timeout(world: World, join: Join) -> None:
+def check_session_timeout(world: ShardState, join: Join) -> None:
     low, high = world.config.group_min_session_timeout_ms, world.config.group_max_session_timeout_ms
     if not low <= join.session_timeout_ms <= high:
         raise KafkaError(ErrorCode.INVALID_SESSION_TIMEOUT, f"the session timeout must be {low} to {high} ms")
@@ -85,7 +85,7 @@ def check_new_classic(join: Join) -> None:
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "a member needs a protocol type and a protocol")
 
 
-def join_classic(world: World, group: ClassicGroup | None, join: Join) -> None:
+def join_classic(world: ShardState, group: ClassicGroup | None, join: Join) -> None:
     """The entrance; `group` is None when there is no group of that name yet."""
     is_created = group is None
     if group is None:
@@ -105,7 +105,7 @@ def join_classic(world: World, group: ClassicGroup | None, join: Join) -> None:
         _join_as_known(world, group, join)
 
 
-def _has_room(world: World, group: ClassicGroup, member_id: str) -> bool:
+def _has_room(world: ShardState, group: ClassicGroup, member_id: str) -> bool:
     size_max = world.config.group_max_size
     if group.is_empty:
         return True
@@ -118,7 +118,7 @@ def _has_room(world: World, group: ClassicGroup, member_id: str) -> bool:
     return member_id in group.members or len(group.members) < size_max
 
 
-def _join_as_new(world: World, group: ClassicGroup, join: Join) -> None:
+def _join_as_new(world: ShardState, group: ClassicGroup, join: Join) -> None:
     member_id = f"{join.client_id if join.instance_id is None else join.instance_id}-{world.random_uuid()}"
     if join.instance_id is not None:
         if join.instance_id in group.static_members:
@@ -137,7 +137,7 @@ def _join_as_new(world: World, group: ClassicGroup, join: Join) -> None:
         _add(world, group, join, member_id)
 
 
-def _join_as_known(world: World, group: ClassicGroup, join: Join) -> None:
+def _join_as_known(world: ShardState, group: ClassicGroup, join: Join) -> None:
     if join.instance_id is None and join.member_id in group.pending_join:
         _add(world, group, join, join.member_id)
         return
@@ -165,7 +165,7 @@ def _join_as_known(world: World, group: ClassicGroup, join: Join) -> None:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"group {group.group_id!r} is empty")
 
 
-def _add(world: World, group: ClassicGroup, join: Join, member_id: str) -> None:
+def _add(world: ShardState, group: ClassicGroup, join: Join, member_id: str) -> None:
     member = ClassicMember(
         member_id,
         join.instance_id,
@@ -185,7 +185,7 @@ def _add(world: World, group: ClassicGroup, join: Join, member_id: str) -> None:
     rebalance_or_complete(world, group)
 
 
-def _update(world: World, group: ClassicGroup, member: ClassicMember, join: Join) -> None:
+def _update(world: ShardState, group: ClassicGroup, member: ClassicMember, join: Join) -> None:
     if member.join_token is not None:
         # A second JoinGroup of the same member: the first one's caller has gone, but it gets its answer.
         refusal = join_refusal(ErrorCode.REBALANCE_IN_PROGRESS, member.member_id, join.version)
@@ -198,7 +198,7 @@ def _update(world: World, group: ClassicGroup, member: ClassicMember, join: Join
     member.client_id, member.client_host = join.client_id, join.client_host
 
 
-def _return_static(world: World, group: ClassicGroup, join: Join, new_member_id: str) -> None:
+def _return_static(world: ShardState, group: ClassicGroup, join: Join, new_member_id: str) -> None:
     """A static member starts again within its session: it gets its place back, mostly without a rebalance."""
     assert join.instance_id is not None
     leader_before = group.leader_id or ""

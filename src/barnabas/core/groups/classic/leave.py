@@ -4,7 +4,7 @@ from typing import Any
 
 from barnabas.core.groups.classic.group import ClassicGroup
 from barnabas.core.groups.classic.rebalance import after_departure, drop_member, drop_pending
-from barnabas.core.groups.world import World
+from barnabas.core.groups.shard_state import ShardState
 from barnabas.model.errors import ErrorCode, KafkaError
 
 _BATCH_SINCE = 3
@@ -28,7 +28,7 @@ def leave_answer(results: list[tuple[str, str | None, ErrorCode]], version: int)
     }
 
 
-def leave_classic(world: World, group: ClassicGroup, request: Any, version: int, token: object) -> None:
+def leave_classic(world: ShardState, group: ClassicGroup, request: Any, version: int, token: object) -> None:
     results = []
     departed = False
     for member_id, instance_id in leaving_members(request, version):
@@ -43,7 +43,7 @@ def leave_classic(world: World, group: ClassicGroup, request: Any, version: int,
     world.reply(token, leave_answer(results, version))
 
 
-def _leave(world: World, group: ClassicGroup, member_id: str, instance_id: str | None) -> bool:
+def _leave(world: ShardState, group: ClassicGroup, member_id: str, instance_id: str | None) -> bool:
     """True when a full member went (the group must rebalance), False when only an unused id did."""
     if not member_id and instance_id is not None:  # an administrator removes a static member by its name
         member_id = group.static_members.get(instance_id, "")

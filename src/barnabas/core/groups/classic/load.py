@@ -2,10 +2,10 @@
 
 from barnabas.core.groups.classic.group import ClassicGroup
 from barnabas.core.groups.classic.rebalance import heard_from, prepare
-from barnabas.core.groups.world import World
+from barnabas.core.groups.shard_state import ShardState
 
 
-def load_classic(world: World, group: ClassicGroup) -> None:
+def load_classic(world: ShardState, group: ClassicGroup) -> None:
     for member in group.members.values():
         heard_from(world, group, member)
     if len(group.members) > world.config.group_max_size:

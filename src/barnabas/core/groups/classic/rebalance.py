@@ -11,7 +11,7 @@ from barnabas.core.groups.classic.answers import join_answer, join_refusal, sync
 from barnabas.core.groups.classic.group import ClassicGroup, ClassicState
 from barnabas.core.groups.classic.member import ClassicMember
 from barnabas.core.groups.records.keys import Kind, RecordKey
-from barnabas.core.groups.world import World
+from barnabas.core.groups.shard_state import ShardState
 from barnabas.model.errors import ErrorCode
 from barnabas.model.limits import GROUP_NEW_MEMBER_JOIN_TIMEOUT_MS
 
@@ -28,7 +28,7 @@ def sync_key(group_id: str) -> tuple[str, ...]:
     return ("sync", group_id)
 
 
-def arm_session(world: World, group: ClassicGroup, member_id: str, timeout_ms: int) -> None:
+def arm_session(world: ShardState, group: ClassicGroup, member_id: str, timeout_ms: int) -> None:
     world.timers.set(
         session_key(group.group_id, member_id),
         world.now_ms + timeout_ms,
@@ -36,18 +36,18 @@ def arm_session(world: World, group: ClassicGroup, member_id: str, timeout_ms: i
     )
 
 
-def heard_from(world: World, group: ClassicGroup, member: ClassicMember) -> None:
+def heard_from(world: ShardState, group: ClassicGroup, member: ClassicMember) -> None:
     arm_session(world, group, member.member_id, member.session_timeout_ms)
 
 
-def persist(world: World, group: ClassicGroup) -> None:
+def persist(world: ShardState, group: ClassicGroup) -> None:
     world.write(RecordKey(Kind.CLASSIC_GROUP, group.group_id), group.to_value().encode())
 
 
 # --- the first half: joining -----------------------------------------------------------------------------------------
 
 
-def rebalance_or_complete(world: World, group: ClassicGroup) -> None:
+def rebalance_or_complete(world: ShardState, group: ClassicGroup) -> None:
     """Something changed: begin a rebalance, or see whether the one under way can end."""
     if group.state is ClassicState.PREPARING:
         complete_if_all_joined(world, group)
@@ -55,7 +55,7 @@ def rebalance_or_complete(world: World, group: ClassicGroup) -> None:
         prepare(world, group)
 
 
-def prepare(world: World, group: ClassicGroup) -> None:
+def prepare(world: ShardState, group: ClassicGroup) -> None:
     if group.state is ClassicState.COMPLETING:
         refuse_parked_syncs(world, group, ErrorCode.REBALANCE_IN_PROGRESS)
     world.timers.cancel(sync_key(group.group_id))
@@ -72,17 +72,17 @@ def prepare(world: World, group: ClassicGroup) -> None:
         _arm_join(world, group, world.now_ms + group.rebalance_timeout_ms)
 
 
-def wait_for_more(world: World, group: ClassicGroup) -> None:
+def wait_for_more(world: ShardState, group: ClassicGroup) -> None:
     """Give members that start together the time to arrive: each arrival extends the wait, up to its ceiling."""
     quiet_until_ms = world.now_ms + world.config.initial_rebalance_quiet_ms
     _arm_join(world, group, min(quiet_until_ms, group.initial_deadline_ms))
 
 
-def _arm_join(world: World, group: ClassicGroup, deadline_ms: int) -> None:
+def _arm_join(world: ShardState, group: ClassicGroup, deadline_ms: int) -> None:
     world.timers.set(join_key(group.group_id), deadline_ms, partial(_join_expired, world, group.group_id))
 
 
-def _join_expired(world: World, group_id: str) -> None:
+def _join_expired(world: ShardState, group_id: str) -> None:
     group = world.groups.get(group_id)
     if not isinstance(group, ClassicGroup) or group.state is not ClassicState.PREPARING:
         return
@@ -92,13 +92,13 @@ def _join_expired(world: World, group_id: str) -> None:
     complete(world, group)
 
 
-def complete_if_all_joined(world: World, group: ClassicGroup) -> None:
+def complete_if_all_joined(world: ShardState, group: ClassicGroup) -> None:
     # The first rebalance of a group waits out its window even when all known members are there.
     if group.state is ClassicState.PREPARING and not group.is_initial_rebalance and group.all_joined:
         complete(world, group)
 
 
-def complete(world: World, group: ClassicGroup) -> None:
+def complete(world: ShardState, group: ClassicGroup) -> None:
     world.timers.cancel(join_key(group.group_id))
     for member in [m for m in group.members.values() if m.join_token is None and not m.is_static]:
         drop_member(world, group, member)
@@ -134,7 +134,7 @@ def complete(world: World, group: ClassicGroup) -> None:
 # --- the second half: the assignment ---------------------------------------------------------------------------------
 
 
-def spread_assignment(world: World, group: ClassicGroup, assignments: dict[str, bytes]) -> None:
+def spread_assignment(world: ShardState, group: ClassicGroup, assignments: dict[str, bytes]) -> None:
     """The leader has spoken: write the generation down, then everybody who waits is told its part."""
     for member in group.members.values():
         member.assignment = assignments.get(member.member_id, b"")
@@ -147,13 +147,13 @@ def spread_assignment(world: World, group: ClassicGroup, assignments: dict[str, 
             heard_from(world, group, member)
 
 
-def synced(world: World, group: ClassicGroup, member_id: str) -> None:
+def synced(world: ShardState, group: ClassicGroup, member_id: str) -> None:
     group.pending_sync.discard(member_id)
     if not group.pending_sync:
         world.timers.cancel(sync_key(group.group_id))
 
 
-def refuse_parked_syncs(world: World, group: ClassicGroup, code: ErrorCode) -> None:
+def refuse_parked_syncs(world: ShardState, group: ClassicGroup, code: ErrorCode) -> None:
     for member in group.members.values():
         if member.sync_token is not None:
             world.reply(member.sync_token, sync_refusal(code), after_commit=False)
@@ -161,7 +161,7 @@ def refuse_parked_syncs(world: World, group: ClassicGroup, code: ErrorCode) -> N
             heard_from(world, group, member)
 
 
-def _sync_expired(world: World, group_id: str, generation: int) -> None:
+def _sync_expired(world: ShardState, group_id: str, generation: int) -> None:
     group = world.groups.get(group_id)
     if not isinstance(group, ClassicGroup) or group.generation != generation or not group.pending_sync:
         return
@@ -175,7 +175,7 @@ def _sync_expired(world: World, group_id: str, generation: int) -> None:
 # --- members that go -------------------------------------------------------------------------------------------------
 
 
-def drop_member(world: World, group: ClassicGroup, member: ClassicMember) -> None:
+def drop_member(world: ShardState, group: ClassicGroup, member: ClassicMember) -> None:
     """Out of the group; whatever it had parked is answered."""
     group.remove(member)
     world.timers.cancel(session_key(group.group_id, member.member_id))
@@ -187,20 +187,20 @@ def drop_member(world: World, group: ClassicGroup, member: ClassicMember) -> Non
         member.sync_token = None
 
 
-def drop_pending(world: World, group: ClassicGroup, member_id: str) -> None:
+def drop_pending(world: ShardState, group: ClassicGroup, member_id: str) -> None:
     group.pending_join.discard(member_id)
     world.timers.cancel(session_key(group.group_id, member_id))
     complete_if_all_joined(world, group)
 
 
-def after_departure(world: World, group: ClassicGroup) -> None:
+def after_departure(world: ShardState, group: ClassicGroup) -> None:
     if group.state is ClassicState.PREPARING:
         complete_if_all_joined(world, group)
     elif not group.is_empty:
         prepare(world, group)
 
 
-def _session_expired(world: World, group_id: str, member_id: str) -> None:
+def _session_expired(world: ShardState, group_id: str, member_id: str) -> None:
     group = world.groups.get(group_id)
     if not isinstance(group, ClassicGroup):
         return
@@ -214,6 +214,6 @@ def _session_expired(world: World, group_id: str, member_id: str) -> None:
     after_departure(world, group)
 
 
-def arm_new_member(world: World, group: ClassicGroup, member: ClassicMember) -> None:
+def arm_new_member(world: ShardState, group: ClassicGroup, member: ClassicMember) -> None:
     member.is_new = True
     arm_session(world, group, member.member_id, GROUP_NEW_MEMBER_JOIN_TIMEOUT_MS)

@@ -14,12 +14,12 @@ from barnabas.core.groups.classic.rebalance import (
     spread_assignment,
     synced,
 )
+from barnabas.core.groups.shard_state import ShardState
 from barnabas.core.groups.sizes import fits_record
-from barnabas.core.groups.world import World
 from barnabas.model.errors import ErrorCode, KafkaError
 
 
-def sync_classic(world: World, group: ClassicGroup, request: Any, token: object) -> None:
+def sync_classic(world: ShardState, group: ClassicGroup, request: Any, token: object) -> None:
     member = group.known_member(request.member_id, request.group_instance_id)
     if request.generation_id != group.generation:
         raise KafkaError(ErrorCode.ILLEGAL_GENERATION, f"the group is in generation {group.generation}")
@@ -49,5 +49,5 @@ def sync_classic(world: World, group: ClassicGroup, request: Any, token: object)
         spread_assignment(world, group, assignments)
 
 
-def _is_admitted(world: World, assignments: dict[str, bytes]) -> bool:
+def _is_admitted(world: ShardState, assignments: dict[str, bytes]) -> bool:
     return world.budget is None or world.budget.admits(sum(map(len, assignments.values())), world.now_ms)

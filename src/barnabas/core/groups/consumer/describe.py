@@ -8,12 +8,12 @@ from barnabas.core.groups.consumer.target import preferred_assignor
 from barnabas.core.groups.records.consumer_group import Partitions
 
 if TYPE_CHECKING:
-    from barnabas.core.groups.world import World
+    from barnabas.core.groups.shard_state import ShardState
 
 _CLASSIC, _CONSUMER = 0, 1
 
 
-def describe(world: "World", group: ConsumerGroup) -> dict[str, Any]:
+def describe(world: "ShardState", group: ConsumerGroup) -> dict[str, Any]:
     return {
         "error_code": 0,
         "group_id": group.group_id,
@@ -51,7 +51,7 @@ def _held(member: ConsumerMember) -> Partitions:
     }
 
 
-def _named(world: "World", partitions: Partitions) -> dict[str, Any]:
+def _named(world: "ShardState", partitions: Partitions) -> dict[str, Any]:
     topics = []
     for topic_id, numbers in sorted(partitions.items()):
         name = world.topics.topic_name(topic_id)

@@ -19,7 +19,7 @@ from barnabas.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from barnabas.core.groups.consumer.target import AssignmentRun
-    from barnabas.core.groups.world import World
+    from barnabas.core.groups.shard_state import ShardState
 
 Target = dict[bytes, frozenset[int]]
 
@@ -48,7 +48,7 @@ class ConsumerGroup:
         "targets",
     )
 
-    has_guests = False
+    has_classic_members = False
 
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id
@@ -165,7 +165,7 @@ class ConsumerGroup:
     # --- offsets ---------------------------------------------------------------------------------------------------
 
     def check_commit(
-        self, world: "World", member_id: str, instance_id: str | None, epoch: int, version: int
+        self, world: "ShardState", member_id: str, instance_id: str | None, epoch: int, version: int
     ) -> Callable[[str, int], ErrorCode]:
         """May this member commit, and for which partitions? (KIP-848, and KIP-1251 for an epoch that has moved on.)"""
         if epoch < 0 and not self.members:
@@ -201,7 +201,7 @@ class ConsumerGroup:
 
     # --- the end ---------------------------------------------------------------------------------------------------
 
-    def bury(self, world: "World") -> None:
+    def bury(self, world: "ShardState") -> None:
         """Tombstones for all that was written of this group, in the order in which Kafka writes them."""
         for kind in (Kind.CONSUMER_CURRENT_MEMBER, Kind.CONSUMER_TARGET_MEMBER):
             for member_id in self.members:

@@ -40,10 +40,10 @@ from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import uuid_text
 
 if TYPE_CHECKING:
-    from barnabas.core.groups.world import World
+    from barnabas.core.groups.shard_state import ShardState
 
 
-def handle_consumer_heartbeat(world: "World", request: Any, info: RequestInfo, token: object) -> None:
+def handle_consumer_heartbeat(world: "ShardState", request: Any, info: RequestInfo, token: object) -> None:
     check_request(world, request, info.api_version)
     if request.member_epoch in (LEAVING_EPOCH, STATIC_LEAVING_EPOCH):
         _leave(world, request, token)
@@ -51,7 +51,7 @@ def handle_consumer_heartbeat(world: "World", request: Any, info: RequestInfo, t
         _beat(world, request, info, token)
 
 
-def _beat(world: "World", request: Any, info: RequestInfo, token: object) -> None:
+def _beat(world: "ShardState", request: Any, info: RequestInfo, token: object) -> None:
     joins = request.member_epoch == JOINING_EPOCH
     group = _group(world, request, joins)
     member_id = request.member_id or uuid_text(world.rng.randbytes(16))
@@ -79,7 +79,7 @@ def _beat(world: "World", request: Any, info: RequestInfo, token: object) -> Non
     world.reply(token, answer)
 
 
-def _interval_ms(world: "World", group: ConsumerGroup, member: ConsumerMember) -> int:
+def _interval_ms(world: "ShardState", group: ConsumerGroup, member: ConsumerMember) -> int:
     delay_ms = assignment_delay_ms(world, group)
     if delay_ms:  # it comes back when the assignment may be made; whoever comes first has it made
         soon_ms = max(delay_ms + 1, world.config.waiting_heartbeat_min_ms)
@@ -103,7 +103,7 @@ def _no_such_group(group: object, group_id: str) -> KafkaError:
     return KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text)
 
 
-def _group(world: "World", request: Any, joins: bool) -> ConsumerGroup:
+def _group(world: "ShardState", request: Any, joins: bool) -> ConsumerGroup:
     group = world.groups.get(request.group_id)
     if group is None or (not isinstance(group, ConsumerGroup) and not joins):
         if not joins:
@@ -122,7 +122,7 @@ def _group(world: "World", request: Any, joins: bool) -> ConsumerGroup:
 
 
 def _member(
-    world: "World", group: ConsumerGroup, member_id: str, request: Any, owned: Partitions | None, joins: bool
+    world: "ShardState", group: ConsumerGroup, member_id: str, request: Any, owned: Partitions | None, joins: bool
 ) -> ConsumerMember | None:
     """The member that speaks, None when it is new; refused when it is not who it says or not where it should be."""
     instance_id = request.instance_id
@@ -160,7 +160,7 @@ def _check_epoch(member: ConsumerMember, epoch: int, owned: Partitions | None) -
         )
 
 
-def take_over(world: "World", group: ConsumerGroup, existing: ConsumerMember, member_id: str) -> ConsumerMember:
+def take_over(world: "ShardState", group: ConsumerGroup, existing: ConsumerMember, member_id: str) -> ConsumerMember:
     """A static member is back as a new process: it continues in the old one's place, from epoch 0."""
     target = group.targets.get(existing.member_id, {})
     erase(world, group, existing.member_id)
@@ -201,7 +201,7 @@ def _facts(before: ConsumerMember | None, request: Any, info: RequestInfo) -> Co
 
 
 def take_facts(
-    world: "World", group: ConsumerGroup, member_id: str, before: ConsumerMember | None, facts: ConsumerMemberValue
+    world: "ShardState", group: ConsumerGroup, member_id: str, before: ConsumerMember | None, facts: ConsumerMemberValue
 ) -> ConsumerMember:
     """Remember what a member says of itself; another subscription (a new member's too) begins a new epoch."""
     member = ConsumerMember(member_id, facts) if before is None else ConsumerMember(member_id, facts, before.place)
@@ -217,7 +217,7 @@ def take_facts(
     return member
 
 
-def step(world: "World", group: ConsumerGroup, member: ConsumerMember, owned: Partitions | None) -> ConsumerMember:
+def step(world: "ShardState", group: ConsumerGroup, member: ConsumerMember, owned: Partitions | None) -> ConsumerMember:
     """Run the assignor if the epoch asks for it, and move the member one step towards its target."""
     update_target(world, group)
     target = group.targets.get(member.member_id, {})
@@ -234,7 +234,7 @@ def step(world: "World", group: ConsumerGroup, member: ConsumerMember, owned: Pa
 # --- leaving ---------------------------------------------------------------------------------------------------------
 
 
-def _leave(world: "World", request: Any, token: object) -> None:
+def _leave(world: "ShardState", request: Any, token: object) -> None:
     group = world.groups.get(request.group_id)
     if not isinstance(group, ConsumerGroup):
         raise _no_such_group(group, request.group_id)

@@ -12,10 +12,10 @@ from barnabas.core.groups.consumer.replay import is_fragment
 from barnabas.core.groups.consumer.subscriptions import look_again
 
 if TYPE_CHECKING:
-    from barnabas.core.groups.world import World
+    from barnabas.core.groups.shard_state import ShardState
 
 
-def load_consumer(world: "World", group: ConsumerGroup) -> None:
+def load_consumer(world: "ShardState", group: ConsumerGroup) -> None:
     for member in [member for member in group.members.values() if is_fragment(member)]:
         group.remove(member.member_id)
     for member_id in group.targets.keys() - group.members.keys():

@@ -11,20 +11,20 @@ from barnabas.core.groups.consumer.group import ConsumerGroup
 from barnabas.core.groups.consumer.subscriptions import look_again
 
 if TYPE_CHECKING:
-    from barnabas.core.groups.world import World
+    from barnabas.core.groups.shard_state import ShardState
 
 _CHANGED_KEY = ("topics",)
 _STEP_WORK = 5_000  # topics and members of groups looked at in one step, about 10 ms
 
 
-def topics_changed(world: "World") -> None:
+def topics_changed(world: "ShardState") -> None:
     for group in world.groups.values():
         if isinstance(group, ConsumerGroup) and group.members:
             world.changed[group.group_id] = None
     _look_through(world)
 
 
-def _look_through(world: "World") -> None:
+def _look_through(world: "ShardState") -> None:
     """The groups that have waited longest first; a change that comes meanwhile does not put them back."""
     work = 0
     while world.changed and work < _STEP_WORK:

@@ -16,7 +16,7 @@ from barnabas.core.groups.records.consumer_group import (
 from barnabas.core.groups.records.keys import Kind, RecordKey
 
 if TYPE_CHECKING:
-    from barnabas.core.groups.world import World
+    from barnabas.core.groups.shard_state import ShardState
 
 CONSUMER_KINDS = frozenset(
     {
@@ -31,7 +31,7 @@ CONSUMER_KINDS = frozenset(
 )
 
 
-def replay_consumer(world: "World", key: RecordKey, value: bytes | None) -> None:
+def replay_consumer(world: "ShardState", key: RecordKey, value: bytes | None) -> None:
     group = world.groups.get(key.group_id)
     if not isinstance(group, ConsumerGroup):
         if value is None:
@@ -63,7 +63,7 @@ def _take(group: ConsumerGroup, key: RecordKey, value: bytes) -> None:
             group.regexes[key.name] = decode_regex(value)
 
 
-def _remove(world: "World", group: ConsumerGroup, key: RecordKey) -> None:
+def _remove(world: "ShardState", group: ConsumerGroup, key: RecordKey) -> None:
     match key.kind:
         case Kind.CONSUMER_GROUP:
             del world.groups[key.group_id]

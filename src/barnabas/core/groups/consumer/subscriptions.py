@@ -21,7 +21,7 @@ from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import GROUP_RECORD_MAX_BYTES, GROUP_REGEX_MAX_BYTES, GROUP_REGEX_MAX_CHARS
 
 if TYPE_CHECKING:
-    from barnabas.core.groups.world import World
+    from barnabas.core.groups.shard_state import ShardState
 
 
 def compile_regex(text: str) -> Any:
@@ -40,7 +40,7 @@ def compile_regex(text: str) -> Any:
         ) from error
 
 
-def resolve(world: "World", group: ConsumerGroup, text: str) -> RegexValue | None:
+def resolve(world: "ShardState", group: ConsumerGroup, text: str) -> RegexValue | None:
     """The topics an expression stands for; None while a thread is finding out."""
     names = world.regexes.unmatched(text, world.topics)
     if len(names) > world.config.regex_inline_names:
@@ -54,7 +54,7 @@ def resolve(world: "World", group: ConsumerGroup, text: str) -> RegexValue | Non
     return RegexValue(world.regexes.topics(text, world.topics), world.topics.version, world.wall.stamp_ms)
 
 
-def _resolved(world: "World", group: ConsumerGroup, text: str, names: frozenset[str], found: list[str]) -> None:
+def _resolved(world: "ShardState", group: ConsumerGroup, text: str, names: frozenset[str], found: list[str]) -> None:
     world.regexes.add(text, names, found)
     group.resolving.discard(text)
     if world.groups.get(group.group_id) is group and group.members:
@@ -62,7 +62,7 @@ def _resolved(world: "World", group: ConsumerGroup, text: str, names: frozenset[
         look_again(world, group, changed=resolved)
 
 
-def look_again(world: "World", group: ConsumerGroup, *, changed: bool = False) -> None:
+def look_again(world: "ShardState", group: ConsumerGroup, *, changed: bool = False) -> None:
     """Topics appeared, vanished or grew: if the group reads any of them it begins another epoch."""
     refresh_regexes(world, group)
     if group.resolving and not changed:
@@ -72,7 +72,7 @@ def look_again(world: "World", group: ConsumerGroup, *, changed: bool = False) -
         bump_epoch(world, group, fingerprint)
 
 
-def update_regexes(world: "World", group: ConsumerGroup) -> bool:
+def update_regexes(world: "ShardState", group: ConsumerGroup) -> bool:
     """Resolve expressions that are new, forget those nobody uses; True when the topics of any have changed."""
     used = {member.facts.topic_regex for member in group.members.values() if member.facts.topic_regex}
     changed = False
@@ -87,14 +87,14 @@ def update_regexes(world: "World", group: ConsumerGroup) -> bool:
     return changed
 
 
-def refresh_regexes(world: "World", group: ConsumerGroup) -> None:
+def refresh_regexes(world: "ShardState", group: ConsumerGroup) -> None:
     for text, known in list(group.regexes.items()):
         found = resolve(world, group, text)
         if found is not None and found.topics != known.topics:
             _remember(world, group, text, found)
 
 
-def _remember(world: "World", group: ConsumerGroup, text: str, value: RegexValue) -> None:
+def _remember(world: "ShardState", group: ConsumerGroup, text: str, value: RegexValue) -> None:
     group.regexes[text] = value
     encoded = value.encode()
     if len(encoded) > GROUP_RECORD_MAX_BYTES:  # names of thousands of topics: they are looked up again at loading
@@ -102,7 +102,7 @@ def _remember(world: "World", group: ConsumerGroup, text: str, value: RegexValue
     world.write(RecordKey(Kind.CONSUMER_REGEX, group.group_id, text), encoded)
 
 
-def metadata_hash(world: "World", group: ConsumerGroup) -> int:
+def metadata_hash(world: "ShardState", group: ConsumerGroup) -> int:
     """A fingerprint of the topics the group reads: it moves when one of them appears, vanishes, or grows.
 
     The number is ours, not Kafka's: it is compared with what the same coordinator wrote, never across implementations.
@@ -118,7 +118,7 @@ def metadata_hash(world: "World", group: ConsumerGroup) -> int:
     return int.from_bytes(digest.digest(), "big", signed=True) if found else 0
 
 
-def bump_epoch(world: "World", group: ConsumerGroup, fingerprint: int | None = None) -> None:
+def bump_epoch(world: "ShardState", group: ConsumerGroup, fingerprint: int | None = None) -> None:
     """`fingerprint` is the present metadata hash, where the caller knows it."""
     if fingerprint is None:
         fingerprint = metadata_hash(world, group)

@@ -25,10 +25,10 @@ from barnabas.core.groups.records.consumer_group import TargetEpochValue
 from barnabas.core.groups.records.keys import Kind, RecordKey
 
 if TYPE_CHECKING:
-    from barnabas.core.groups.world import World
+    from barnabas.core.groups.shard_state import ShardState
 
 
-def preferred_assignor(world: "World", group: ConsumerGroup) -> str:
+def preferred_assignor(world: "ShardState", group: ConsumerGroup) -> str:
     allowed = world.config.group_consumer_assignors
     wishes = Counter(member.facts.server_assignor for member in group.members.values())
     for name, _ in wishes.most_common():
@@ -37,7 +37,7 @@ def preferred_assignor(world: "World", group: ConsumerGroup) -> str:
     return allowed[0]
 
 
-def assignment_delay_ms(world: "World", group: ConsumerGroup) -> int:
+def assignment_delay_ms(world: "ShardState", group: ConsumerGroup) -> int:
     """How long the group's next assignment has to wait (KIP-1263); 0 when it may be made, or is not needed."""
     if group.epoch <= group.target_epoch:
         return 0
@@ -66,7 +66,7 @@ class AssignmentRun:
 Assigned = dict[str, tuple[Target, bytes | None]]  # the target of each member, encoded where it is another one
 
 
-def update_target(world: "World", group: ConsumerGroup) -> None:
+def update_target(world: "ShardState", group: ConsumerGroup) -> None:
     """Bring the target to the group's epoch; nothing happens when it is there, under way, or the last is too recent."""
     if group.epoch <= group.target_epoch or group.is_computing or assignment_delay_ms(world, group):
         return
@@ -78,7 +78,7 @@ def update_target(world: "World", group: ConsumerGroup) -> None:
         _install(world, group, run, _assign(run))
 
 
-def _next_run(world: "World", group: ConsumerGroup) -> AssignmentRun:
+def _next_run(world: "ShardState", group: ConsumerGroup) -> AssignmentRun:
     counts: dict[bytes, int] = {}
     ids: dict[str, bytes] = {}
     subscriptions = group.subscriptions()
@@ -108,14 +108,14 @@ def _assign(run: AssignmentRun) -> Assigned:
     return result
 
 
-def _assigned(world: "World", group: ConsumerGroup, run: AssignmentRun, found: Assigned) -> None:
+def _assigned(world: "ShardState", group: ConsumerGroup, run: AssignmentRun, found: Assigned) -> None:
     if group.run is run:
         group.run = None
         if world.groups.get(group.group_id) is group:  # neither deleted nor a classic group by now
             _install(world, group, run, found)
 
 
-def _install(world: "World", group: ConsumerGroup, run: AssignmentRun, found: Assigned) -> None:
+def _install(world: "ShardState", group: ConsumerGroup, run: AssignmentRun, found: Assigned) -> None:
     for assigned_id, (target, encoded) in found.items():
         member_id = assigned_id
         if member_id not in group.members:

@@ -7,13 +7,13 @@ from barnabas.core.groups.sizes import check_heartbeat
 from barnabas.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from barnabas.core.groups.world import World
+    from barnabas.core.groups.shard_state import ShardState
 
 _CLIENT_MADE_IDS_SINCE = 1
 _REGEX_SINCE = 1
 
 
-def check_request(world: "World", request: Any, version: int) -> None:
+def check_request(world: "ShardState", request: Any, version: int) -> None:
     for problem in (_identity_problem(request, version), _joining_problem(request, version)):
         if problem is not None:
             raise KafkaError(ErrorCode.INVALID_REQUEST, problem)

@@ -17,10 +17,10 @@ from barnabas.core.groups.consumer.member import ConsumerMember, as_sets
 from barnabas.core.groups.embedded import CONSUMER_PROTOCOL_TYPE, embedded_version, write_assignment
 
 if TYPE_CHECKING:
-    from barnabas.core.groups.world import World
+    from barnabas.core.groups.shard_state import ShardState
 
 
-def downgrade_if_possible(world: "World", group: ConsumerGroup) -> bool:
+def downgrade_if_possible(world: "ShardState", group: ConsumerGroup) -> bool:
     """True when the group is a classic one now (and its members are rebalancing)."""
     config = world.config
     if (
@@ -48,7 +48,7 @@ def downgrade_if_possible(world: "World", group: ConsumerGroup) -> bool:
     return True
 
 
-def _classic(world: "World", member: ConsumerMember) -> ClassicMember:
+def _classic(world: "ShardState", member: ConsumerMember) -> ClassicMember:
     facet = member.facts.classic
     assert facet is not None
     return ClassicMember(
@@ -64,7 +64,7 @@ def _classic(world: "World", member: ConsumerMember) -> ClassicMember:
     )
 
 
-def assignment_bytes(world: "World", member: ConsumerMember) -> bytes:
+def assignment_bytes(world: "ShardState", member: ConsumerMember) -> bytes:
     """What the member owns, in the words of its own version of the embedded protocol."""
     facet = member.facts.classic
     assert facet is not None

@@ -1,10 +1,11 @@
 """A classic group of consumers becomes a consumer group, because a member of the new protocol wants in.
 
 The classic members keep what they own: their last assignment becomes both target and place, in an epoch numbered like
-the generation. Parked joins and syncs are told to come again; their next JoinGroup goes to guests.py. Refused, with
-GROUP_ID_NOT_FOUND as Kafka does: when the policy says no, when the members are not consumers, when their assignment
-carries data of an assignor of their own that the server could not continue. The assignors every client brings are not
-counted among those: librdkafka's sticky ones leave a copy of the assignment there, and such groups may move too.
+the generation. Parked joins and syncs are told to come again; their next JoinGroup goes to classic_members.py. Refused,
+with GROUP_ID_NOT_FOUND as Kafka does: when the policy says no, when the members are not consumers, when their
+assignment carries data of an assignor of their own that the server could not continue. The assignors every client
+brings are not counted among those: librdkafka's sticky ones leave a copy of the assignment there, and such groups may
+move too.
 """
 
 from typing import TYPE_CHECKING
@@ -28,12 +29,12 @@ from barnabas.core.groups.records.keys import Kind, RecordKey
 from barnabas.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from barnabas.core.groups.world import World
+    from barnabas.core.groups.shard_state import ShardState
 
 _KNOWN_ASSIGNORS = frozenset({"range", "roundrobin", "sticky", "cooperative-sticky"})
 
 
-def check_upgrade(world: "World", group: ClassicGroup) -> None:
+def check_upgrade(world: "ShardState", group: ClassicGroup) -> None:
     if group.is_empty:
         return  # nobody there to migrate: the name changes hands
     problem = None
@@ -63,7 +64,7 @@ def _problem_of(group: ClassicGroup, member: ClassicMember) -> str | None:
     return None
 
 
-def upgrade(world: "World", group: ClassicGroup) -> ConsumerGroup:
+def upgrade(world: "ShardState", group: ClassicGroup) -> ConsumerGroup:
     _send_back_parked(world, group)
     world.tombstone(Kind.CLASSIC_GROUP, group.group_id)
     result = ConsumerGroup(group.group_id)
@@ -85,7 +86,7 @@ def _metadata(group: ClassicGroup, member: ClassicMember) -> bytes:
     return found or (member.protocols[0][1] if member.protocols else b"")
 
 
-def _send_back_parked(world: "World", group: ClassicGroup) -> None:
+def _send_back_parked(world: "ShardState", group: ClassicGroup) -> None:
     world.timers.cancel(join_key(group.group_id))
     world.timers.cancel(sync_key(group.group_id))
     for member_id in group.pending_join:
@@ -99,7 +100,7 @@ def _send_back_parked(world: "World", group: ClassicGroup) -> None:
         member.join_token = member.sync_token = None
 
 
-def _add(world: "World", result: ConsumerGroup, group: ClassicGroup, member: ClassicMember, epoch: int) -> None:
+def _add(world: "ShardState", result: ConsumerGroup, group: ClassicGroup, member: ClassicMember, epoch: int) -> None:
     from barnabas.core.groups.consumer.departure import arm_session
 
     subscription = read_subscription(_metadata(group, member))
@@ -122,13 +123,13 @@ def _add(world: "World", result: ConsumerGroup, group: ClassicGroup, member: Cla
         ClassicFacet(member.session_timeout_ms, member.protocols),
     )
     place = CurrentAssignmentValue(epoch, epoch, MemberState.STABLE, assigned, {})
-    guest = ConsumerMember(member.member_id, facts, place)
-    result.put(guest)
+    classic_member = ConsumerMember(member.member_id, facts, place)
+    result.put(classic_member)
     result.targets[member.member_id] = as_sets(assigned)
-    arm_session(world, result, guest)
+    arm_session(world, result, classic_member)
 
 
-def _write_all(world: "World", group: ConsumerGroup) -> None:
+def _write_all(world: "ShardState", group: ConsumerGroup) -> None:
     group_id = group.group_id
     for member_id, member in group.members.items():
         world.write(RecordKey(Kind.CONSUMER_MEMBER, group_id, member_id), member.facts.encode())

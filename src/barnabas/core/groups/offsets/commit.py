@@ -22,7 +22,7 @@ from barnabas.core.groups.effects import RequestInfo
 from barnabas.core.groups.lengths import is_too_long
 from barnabas.core.groups.records.keys import Kind, RecordKey
 from barnabas.core.groups.records.offset_commit import NO_EXPIRY, CommittedOffset
-from barnabas.core.groups.world import World
+from barnabas.core.groups.shard_state import ShardState
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import ZERO_UUID
 
@@ -35,7 +35,7 @@ _LATEST_MS = 2**63 - 1  # what the record can carry
 PartitionCheck = Callable[[str, int], ErrorCode]
 
 
-def commit_offsets(world: World, request: Any, info: RequestInfo, token: object) -> None:
+def commit_offsets(world: ShardState, request: Any, info: RequestInfo, token: object) -> None:
     check = may_commit(world, request, info.api_version, request.generation_id_or_member_epoch)
     expires_ms = NO_EXPIRY
     if info.api_version <= _RETENTION_UNTIL and request.retention_time_ms >= 0:
@@ -49,7 +49,7 @@ def commit_offsets(world: World, request: Any, info: RequestInfo, token: object)
 
 
 def offset_records(
-    world: World, request: Any, version: int, check: PartitionCheck, expires_ms: int
+    world: ShardState, request: Any, version: int, check: PartitionCheck, expires_ms: int
 ) -> tuple[list[dict[str, Any]], list[tuple[RecordKey, CommittedOffset]]]:
     """The answer for each topic, and what is to be written of those that may be."""
     answers: dict[object, dict[str, Any]] = {}  # a topic named twice is answered once
@@ -102,7 +102,7 @@ def _topic_answer(topic: Any, partitions: list[dict[str, int]], version: int) ->
     return {"name": topic.name, "partitions": partitions}
 
 
-def _resolve(world: World, topic: Any, version: int) -> tuple[str, bytes, ErrorCode]:
+def _resolve(world: ShardState, topic: Any, version: int) -> tuple[str, bytes, ErrorCode]:
     if version >= _TOPIC_IDS_SINCE:
         name = world.topics.topic_name(topic.topic_id)
         if name is None:
@@ -115,7 +115,7 @@ def _resolve(world: World, topic: Any, version: int) -> tuple[str, bytes, ErrorC
 
 
 def may_commit(
-    world: World, request: Any, version: int, generation: int, *, transactional: bool = False
+    world: ShardState, request: Any, version: int, generation: int, *, transactional: bool = False
 ) -> PartitionCheck:
     """Raises KafkaError when this client may not commit for the group; else tells which partitions it may."""
     group = world.groups.get(request.group_id)
@@ -145,7 +145,7 @@ def _without_stale(code: ErrorCode) -> ErrorCode:
     return ErrorCode.ILLEGAL_GENERATION if code is ErrorCode.STALE_MEMBER_EPOCH else code
 
 
-def _check_classic(world: World, group: ClassicGroup, request: Any, generation: int, transactional: bool) -> None:
+def _check_classic(world: ShardState, group: ClassicGroup, request: Any, generation: int, transactional: bool) -> None:
     if generation < 0 and group.is_empty:
         return
     if generation < 0 and not request.member_id and request.group_instance_id is None:

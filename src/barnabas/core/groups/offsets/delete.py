@@ -4,11 +4,11 @@ from typing import Any
 
 from barnabas.core.groups.classic.group import ClassicGroup
 from barnabas.core.groups.records.keys import Kind
-from barnabas.core.groups.world import World
+from barnabas.core.groups.shard_state import ShardState
 from barnabas.model.errors import ErrorCode, KafkaError
 
 
-def delete_offsets(world: World, request: Any, token: object) -> None:
+def delete_offsets(world: ShardState, request: Any, token: object) -> None:
     group = world.groups.get(request.group_id)
     if group is None:
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"there is no group {request.group_id!r}")
@@ -32,13 +32,13 @@ def delete_offsets(world: World, request: Any, token: object) -> None:
     world.reply(token, {"error_code": 0, "topics": topics})
 
 
-def forget(world: World, group_id: str, topic: str, partition: int) -> None:
+def forget(world: ShardState, group_id: str, topic: str, partition: int) -> None:
     world.pending.overtaken((group_id, topic, partition))
     if world.offsets.remove(group_id, topic, partition):
         world.tombstone(Kind.OFFSET, group_id, topic, partition)
 
 
-def forget_all(world: World, group_id: str) -> None:
+def forget_all(world: ShardState, group_id: str) -> None:
     for topic, partition, _ in world.offsets.of_group(group_id):
         forget(world, group_id, topic, partition)
     for key in world.pending.of_group(group_id):

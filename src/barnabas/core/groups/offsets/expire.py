@@ -14,22 +14,22 @@ from functools import partial
 from barnabas.core.groups.classic.group import ClassicGroup, ClassicState
 from barnabas.core.groups.offsets.delete import forget
 from barnabas.core.groups.records.offset_commit import NO_EXPIRY, CommittedOffset
-from barnabas.core.groups.world import Group, World
+from barnabas.core.groups.shard_state import Group, ShardState
 
 _CHECK_KEY = ("expiry",)
 _STEP_OFFSETS = 2_000  # looked at in one step, about 10 ms
 
 
-def arm_expiry(world: World) -> None:
+def arm_expiry(world: ShardState) -> None:
     interval_ms = world.config.offsets_retention_check_interval_ms
     world.timers.set(_CHECK_KEY, world.now_ms + interval_ms, partial(check_expiry, world))
 
 
-def check_expiry(world: World) -> None:
+def check_expiry(world: ShardState) -> None:
     _look_through(world, [(group_id, None) for group_id in reversed(world.groups)], world.wall.believed_ms())
 
 
-def _look_through(world: World, left: list[tuple[str, str | None]], now_ms: int) -> None:
+def _look_through(world: ShardState, left: list[tuple[str, str | None]], now_ms: int) -> None:
     """Look at groups (topic None) and topics of groups from the end of the list, as many as one step may take.
 
     A million offsets take seconds: the rest waits for a timer that is due at once, and requests are served in between.
@@ -48,7 +48,7 @@ def _look_through(world: World, left: list[tuple[str, str | None]], now_ms: int)
             left.extend((group_id, name) for name in reversed(topics))
             continue
         looked += 1
-        if group.is_empty and not group.has_guests and not world.has_offsets(group_id):
+        if group.is_empty and not group.has_classic_members and not world.has_offsets(group_id):
             group.bury(world)
     if left:
         world.timers.set(_CHECK_KEY, world.now_ms + 1, partial(_look_through, world, left, now_ms))
@@ -56,7 +56,7 @@ def _look_through(world: World, left: list[tuple[str, str | None]], now_ms: int)
         arm_expiry(world)
 
 
-def _expire(world: World, group: Group, topic: str, now_ms: int) -> int:
+def _expire(world: ShardState, group: Group, topic: str, now_ms: int) -> int:
     """Forget the offsets of one topic that have expired; gives how many were looked at."""
     numbers = world.offsets.partitions_of(group.group_id, topic)
     if not group.is_subscribed_to(topic):
@@ -67,7 +67,7 @@ def _expire(world: World, group: Group, topic: str, now_ms: int) -> int:
     return len(numbers)
 
 
-def _is_expired(world: World, group: Group, kept: CommittedOffset, now_ms: int) -> bool:
+def _is_expired(world: ShardState, group: Group, kept: CommittedOffset, now_ms: int) -> bool:
     """Of a topic that no member is known to read."""
     since_ms = kept.commit_timestamp_ms
     if isinstance(group, ClassicGroup) and group.protocol_type is not None:

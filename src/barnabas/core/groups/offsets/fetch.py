@@ -18,7 +18,7 @@ from typing import Any
 from barnabas.core.groups.classic.group import ClassicGroup
 from barnabas.core.groups.effects import RequestInfo
 from barnabas.core.groups.offsets.stale import is_stale
-from barnabas.core.groups.world import World
+from barnabas.core.groups.shard_state import ShardState
 from barnabas.model.errors import ErrorCode, KafkaError
 
 _NO_OFFSET = -1
@@ -30,7 +30,7 @@ TopicRequest = tuple[str, Sequence[int]]
 
 
 def fetch_offsets(
-    world: World,
+    world: ShardState,
     group_id: str,
     topics: Sequence[TopicRequest] | None,
     *,
@@ -50,7 +50,7 @@ def fetch_offsets(
     ]
 
 
-def _answer(world: World, group_id: str, topic: str, number: int, require_stable: bool) -> dict[str, Any]:
+def _answer(world: ShardState, group_id: str, topic: str, number: int, require_stable: bool) -> dict[str, Any]:
     if require_stable and world.pending.is_waiting((group_id, topic, number)):
         return _missing(number, ErrorCode.UNSTABLE_OFFSET_COMMIT)
     kept = world.offsets.get(group_id, topic, number)
@@ -75,7 +75,7 @@ def _missing(number: int, code: ErrorCode) -> dict[str, Any]:
     }
 
 
-def handle_offset_fetch(world: World, request: Any, info: RequestInfo, token: object) -> None:
+def handle_offset_fetch(world: ShardState, request: Any, info: RequestInfo, token: object) -> None:
     version = info.api_version
     if version >= _GROUPS_SINCE:
         groups = [_one_group(world, group, request.require_stable, version) for group in request.groups]
@@ -86,7 +86,7 @@ def handle_offset_fetch(world: World, request: Any, info: RequestInfo, token: ob
     world.reply(token, {"error_code": 0, "topics": answer})
 
 
-def _one_group(world: World, group: Any, require_stable: bool, version: int) -> dict[str, Any]:
+def _one_group(world: ShardState, group: Any, require_stable: bool, version: int) -> dict[str, Any]:
     by_id = version >= _TOPIC_IDS_SINCE
     topics: list[TopicRequest] | None = None
     unknown = []
@@ -115,7 +115,7 @@ def _one_group(world: World, group: Any, require_stable: bool, version: int) -> 
     return {"group_id": group.group_id, "error_code": 0, "topics": found + unknown}
 
 
-def _with_ids(world: World, topics: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _with_ids(world: ShardState, topics: list[dict[str, Any]]) -> list[dict[str, Any]]:
     answer = []
     for topic in topics:
         topic_id = world.topics.topic_id(topic["name"])

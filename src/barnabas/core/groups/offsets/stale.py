@@ -11,14 +11,14 @@ from functools import partial
 
 from barnabas.core.groups.offsets.delete import forget
 from barnabas.core.groups.records.offset_commit import CommittedOffset
-from barnabas.core.groups.world import StaleTopic, World
+from barnabas.core.groups.shard_state import ShardState, StaleTopic
 from barnabas.model.ids import ZERO_UUID
 
 _STALE_KEY = ("stale",)
 _STEP_OFFSETS = 2_000  # looked at in one step, about 10 ms
 
 
-def is_stale(world: World, topic: str, kept: CommittedOffset) -> bool:
+def is_stale(world: ShardState, topic: str, kept: CommittedOffset) -> bool:
     """Whether an offset is about to be forgotten."""
     found = world.stale.get(topic)
     return found is not None and _is_of_another(found, kept)
@@ -28,7 +28,7 @@ def _is_of_another(topic: StaleTopic, kept: CommittedOffset) -> bool:
     return topic.vanished if kept.topic_id == ZERO_UUID else kept.topic_id != topic.topic_id
 
 
-def forget_stale_topics(world: World) -> None:
+def forget_stale_topics(world: ShardState) -> None:
     known = world.offsets.topics()
     for name in sorted(known):
         current, before = world.topics.topic_id(name), world.topic_ids_seen.get(name)
@@ -42,7 +42,7 @@ def forget_stale_topics(world: World) -> None:
     _forget_some(world)
 
 
-def _forget_some(world: World) -> None:
+def _forget_some(world: ShardState) -> None:
     looked = 0
     while world.stale and looked < _STEP_OFFSETS:
         name, topic = next(iter(world.stale.items()))

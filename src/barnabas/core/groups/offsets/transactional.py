@@ -16,10 +16,10 @@ from barnabas.core.groups.offsets.commit import may_commit, offset_records
 from barnabas.core.groups.records.keys import Kind, decode_key
 from barnabas.core.groups.records.offset_commit import NO_EXPIRY, decode_offset
 from barnabas.core.groups.records.primitives import RecordError
-from barnabas.core.groups.world import World
+from barnabas.core.groups.shard_state import ShardState
 
 
-def commit_in_transaction(world: World, request: Any, info: RequestInfo, token: object) -> None:
+def commit_in_transaction(world: ShardState, request: Any, info: RequestInfo, token: object) -> None:
     check = may_commit(world, request, info.api_version, request.generation_id, transactional=True)
     world.transaction = (request.producer_id, request.producer_epoch)
     answers, records = offset_records(world, request, info.api_version, check, NO_EXPIRY)
@@ -29,13 +29,13 @@ def commit_in_transaction(world: World, request: Any, info: RequestInfo, token: 
     world.reply(token, {"topics": answers})
 
 
-def transaction_ended(world: World, producer_id: int, commit: bool) -> None:
+def transaction_ended(world: ShardState, producer_id: int, commit: bool) -> None:
     """A marker of this producer is in our log."""
     for (group_id, topic, partition), kept in world.pending.end(producer_id, commit):
         world.offsets.put(group_id, topic, partition, kept)
 
 
-def replay_transactional(world: World, producer_id: int, key: bytes, value: bytes | None) -> str | None:
+def replay_transactional(world: ShardState, producer_id: int, key: bytes, value: bytes | None) -> str | None:
     """A record of a transaction, from the log; a reason when it had to be skipped."""
     try:
         parsed = decode_key(key)

@@ -1,0 +1,132 @@
+"""The active controller's eye on the brokers: which are there, and which must be fenced (KIP-631). Also its other
+chore: now and then it gives leaderships back to the replicas that should have them.
+
+A broker keeps one connection to the active controller for its registration and its heartbeats. When that connection
+closes, its process is gone or cannot reach us: it is fenced in the same moment, and if it lives it is unfenced by its
+next heartbeat. A broker that is only silent is fenced after `broker.session.timeout.ms`.
+
+A new controller has no such connections yet. Every live broker beats as soon as it hears of the new leader; those that
+do not are probed once: a refused connection means that the process is gone, perhaps together with the old controller.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.metrics.event_log import events
+from barnabas.broker.peers.table import PeerGone, connect
+from barnabas.core.cluster.controller import Controller
+from barnabas.core.cluster.records import Record
+from barnabas.model.errors import KafkaError
+
+if TYPE_CHECKING:
+    from barnabas.broker.controller.driver import ControllerDriver
+    from barnabas.broker.network.connection import Connection
+    from barnabas.broker.node import Node
+
+log = logging.getLogger(__name__)
+
+_LOOK_SECONDS = 0.5
+
+
+class BrokerSessions:
+    def __init__(self, node: "Node", controller: "ControllerDriver") -> None:
+        self._node = node
+        self._controller = controller
+        self._connections: dict[int, Connection] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._tasks: dict[asyncio.Task[None], None] = {}
+        self._last_look = 0.0
+        self._next_balance = 0.0
+
+    def start(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._last_look = loop.time()
+        self._connections.clear()
+        self._timer = loop.call_later(_LOOK_SECONDS, self._look)
+        self._next_balance = loop.time() + self._balance_seconds
+        self._spawn(self._submit(Controller.finish_predecessor))
+        for broker in self._node.quorum.image.live_brokers():
+            if broker.broker_id != self._node.node_id:
+                self._spawn(self._knock(broker.broker_id, broker.broker_epoch))
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        for task in list(self._tasks):
+            task.cancel()
+        self._connections.clear()
+
+    # --- connections ------------------------------------------------------------------------------------------------
+
+    def heard(self, broker_id: int, broker_epoch: int, connection: "Connection | None") -> None:
+        """A broker has registered or beaten on this connection; None: it is the broker of this very node."""
+        if connection is None or self._connections.get(broker_id) is connection:
+            return
+        self._connections[broker_id] = connection
+        connection.on_close(lambda: self._closed(broker_id, broker_epoch, connection))
+
+    def connected(self, broker_id: int) -> bool:
+        connection = self._connections.get(broker_id)
+        return connection is not None and not connection.closed
+
+    def _closed(self, broker_id: int, broker_epoch: int, connection: "Connection") -> None:
+        if self._connections.get(broker_id) is not connection:
+            return  # it has another one by now
+        del self._connections[broker_id]
+        if self._controller.is_active:
+            self._spawn(self._fence(broker_id, broker_epoch, "its connection closed"))
+
+    async def _knock(self, broker_id: int, broker_epoch: int) -> None:
+        try:
+            host, port = self._node.peers.address(broker_id)
+            (await connect(self._node, host, port)).close()
+        except PeerGone as error:
+            if error.__cause__ is not None and not self.connected(broker_id):
+                await self._fence(broker_id, broker_epoch, f"it cannot be reached ({error})")
+
+    async def _fence(self, broker_id: int, broker_epoch: int, why: str) -> None:
+        broker = self._controller.machine.image.brokers.get(broker_id)
+        if not self._controller.is_active or broker is None or broker.fenced or broker.broker_epoch != broker_epoch:
+            return
+        events.info("broker %d is to be fenced: %s", broker_id, why)
+        await self._submit(Controller.fence_broker, broker_id, broker_epoch)
+
+    # --- silence ----------------------------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        """Fence the silent. If this look itself comes late, we were the ones who slept, and nobody is to blame."""
+        loop, machine = asyncio.get_running_loop(), self._controller.machine
+        now, now_ms = loop.time(), self._node.clock.steady_ms()
+        if now - self._last_look > 2 * _LOOK_SECONDS:
+            for broker in machine.image.live_brokers():
+                machine.sessions.touch(broker.broker_id, now_ms)
+        self._last_look = now
+        if self._node.has_broker:
+            machine.sessions.touch(self._node.node_id, now_ms)
+        if len(machine.image.brokers) > 1:
+            timeout_ms = machine.settings.int("broker.session.timeout.ms")
+            if machine.sessions.expired(machine.image, now_ms, timeout_ms):
+                self._spawn(self._submit(Controller.fence_expired, now_ms))
+        if now >= self._next_balance:
+            self._next_balance = now + self._balance_seconds
+            if machine.settings.bool("auto.leader.rebalance.enable"):
+                self._spawn(self._submit(Controller.balance_leaders))
+        self._timer = loop.call_later(_LOOK_SECONDS, self._look)
+
+    @property
+    def _balance_seconds(self) -> float:
+        return self._controller.machine.settings.int("leader.imbalance.check.interval.seconds")
+
+    async def _submit(self, decide: Callable[..., tuple[list[Record], Any]], *args: int) -> None:
+        try:
+            await self._controller.submit(decide, *args)
+        except KafkaError as error:
+            log.info("%s was not written: %s", decide.__name__, error.message)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks[task] = None
+        task.add_done_callback(lambda done: self._tasks.pop(done, None))

@@ -1,0 +1,1 @@
+"""Fetch: sessions, reading slices of segments, waiting for more, and the followers' side of it."""

@@ -1,0 +1,69 @@
+"""A Fetch answer from what was read: bytes of ours with slices of segment files between them."""
+
+from collections.abc import Callable, Sequence
+
+from barnabas.broker.fetch.reader import PartitionRead
+from barnabas.broker.fetch.sessions import Wanted
+from barnabas.broker.network.connection import Reply
+from barnabas.broker.network.writer import Piece
+from barnabas.model.errors import ErrorCode
+from barnabas.wire.fetch import FetchedPartition, FetchedTopic, fetch_response_pieces
+
+_BY_ID_SINCE = 13
+_NO_SUCH_PARTITION = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
+
+
+def pack(
+    version: int,
+    correlation_id: int,
+    reads: Sequence[PartitionRead],
+    session_id: int,
+    *,
+    incremental: bool,
+    served: Callable[[Wanted], None],
+) -> Reply:
+    """`incremental`: leave out what is no news. `served` hears of each partition that gave data."""
+    by_id = version >= _BY_ID_SINCE
+    topics: list[FetchedTopic] = []
+    slices: list[Piece] = []
+    last_topic: str | bytes | None = None
+    fetched: list[FetchedPartition] = []
+    for read in reads:
+        wanted = read.wanted
+        news = wanted.told(read.high_watermark, read.log_start_offset)
+        if incremental and not (
+            news
+            or read.slice is not None
+            or read.error_code
+            or read.diverging_epoch is not None
+            or read.preferred_replica >= 0
+        ):
+            continue
+        topic: str | bytes = wanted.topic_id if by_id else wanted.topic
+        if topic != last_topic:
+            last_topic, fetched = topic, []
+            topics.append((wanted.topic, wanted.topic_id, fetched))
+        if read.slice is not None:
+            slices.append(read.slice)
+            served(wanted)
+        fetched.append(
+            FetchedPartition(
+                wanted.index,
+                read.error_code,
+                read.high_watermark,
+                read.last_stable_offset,
+                read.log_start_offset,
+                read.slice.length if read.slice is not None else 0,
+                [] if read.error_code in _NO_SUCH_PARTITION else read.aborted,
+                read.preferred_replica,
+                read.diverging_epoch,
+            )
+        )
+    pieces = fetch_response_pieces(version, correlation_id, topics, session_id=session_id)
+    if not slices:
+        return pieces[0]
+    out: list[Piece] = []
+    for piece, piece_slice in zip(pieces, slices, strict=False):
+        out += (piece, piece_slice)
+    out.append(pieces[-1])
+    return out

@@ -1,0 +1,206 @@
+"""Fetch from a follower: bytes up to the end of the log, and with its offset the news of how far it has got.
+
+Only a replica of the partition is served, in the leader's own epoch, with the epoch of its broker (CVE-2018-1288: who
+poses as a follower could otherwise move the high watermark). When there is nothing to send, the fetch is parked until
+bytes are appended to one of its partitions. The first fetch of a session is answered at once: until the follower knows
+its session it could not say anything else.
+"""
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker import clock
+from barnabas.broker.fetch.answer import pack
+from barnabas.broker.fetch.cold_reads import make_ready, not_ready
+from barnabas.broker.fetch.follower_reader import read_slot
+from barnabas.broker.fetch.follower_sessions import NO_SESSION, FollowerSession, Slot
+from barnabas.broker.fetch.reader import PartitionRead
+from barnabas.broker.fetch.sessions import Wanted
+from barnabas.broker.network.connection import Reply
+from barnabas.model.errors import KafkaError
+from barnabas.wire.fetch import fetch_response_pieces
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+_BY_ID_SINCE = 13
+_INITIAL_EPOCH = 0
+_LOOK_SECONDS = 0.01
+
+
+def follower_of(request: Any) -> tuple[int, int]:
+    """(replica id, broker epoch) of a fetch; -1 for a consumer's. Since version 15 they stand in a tag (KIP-903)."""
+    state = request.replica_state
+    if state.replica_id >= 0:
+        return state.replica_id, state.replica_epoch
+    return request.replica_id, -1
+
+
+def handle(
+    node: "Node", request: Any, version: int, correlation_id: int, replica_id: int, broker_epoch: int
+) -> "Reply | asyncio.Future[Reply]":
+    sessions = node.replication.sessions
+    now_ms = node.clock.steady_ms()
+    try:
+        registered = replica_id in node.image.brokers  # for any other number a client makes up nothing is kept
+        session = sessions.take(request, version >= _BY_ID_SINCE, replica_id, broker_epoch, now_ms, may_keep=registered)
+    except KafkaError as error:
+        return fetch_response_pieces(version, correlation_id, (), error_code=int(error.code))[0]
+    fetch = _FollowerFetch(node, session, request, version, correlation_id)
+    found = fetch.look()
+    if found >= request.min_bytes or fetch.urgent or request.max_wait_ms <= 0:
+        reply = fetch.answer()
+        if session.id == NO_SESSION:
+            session.close()  # its partitions would remember it
+        return reply
+    return fetch.park(request.max_wait_ms)
+
+
+class _FollowerFetch:
+    __slots__ = (
+        "_correlation_id",
+        "_future",
+        "_incremental",
+        "_loop",
+        "_max_bytes",
+        "_min_bytes",
+        "_node",
+        "_reads",
+        "_session",
+        "_timer",
+        "_version",
+        "_woken",
+        "urgent",
+    )
+
+    def __init__(self, node: "Node", session: FollowerSession, request: Any, version: int, correlation_id: int) -> None:
+        self._node = node
+        self._session = session
+        self._version = version
+        self._correlation_id = correlation_id
+        self._incremental = request.session_epoch > _INITIAL_EPOCH
+        self._max_bytes: int = request.max_bytes
+        self._min_bytes: int = request.min_bytes
+        self._reads: list[PartitionRead] = []
+        self._future: asyncio.Future[Reply] | None = None
+        self._woken = False
+        self.urgent = not self._incremental  # must the answer leave at once?
+
+    # --- reading ------------------------------------------------------------------------------------------------------
+
+    def look(self) -> int:
+        """Read what is ready; gives how many bytes. What finds no room stays ready, and so does what would hold the
+        loop too long, for a partition is opened at its first look: the follower is answered, and asks again."""
+        session, room, found = self._session, self._max_bytes, 0
+        left: dict[Slot, None] = {}
+        ready, session.ready, session.unread = session.ready, {}, False
+        slots, until = iter(ready), clock.source.monotonic() + _LOOK_SECONDS
+        for slot in slots:
+            if slot.awaiting:
+                continue
+            read = PartitionRead(slot)
+            full = read_slot(self._node, session, slot, read, room - found, min_one_batch=not found)
+            if read.error_code or read.diverging_epoch is not None:
+                self.urgent = slot.awaiting = True
+            elif read.slice is not None or read.is_cold:
+                slot.awaiting = True
+                self.urgent = self.urgent or read.is_cold
+            elif full:
+                left[slot] = None
+            found += read.size
+            self._reads.append(read)
+            if clock.source.monotonic() >= until:
+                rest = dict.fromkeys(slots)
+                left = rest | left  # first in turn the next time
+                self.urgent = self.urgent or any(slot.named for slot in rest)
+                throttled = bool(self._node.replication.leader_throttle.rate)
+                session.unread = session.unread or (bool(rest) and not throttled)
+        session.ready = left | session.ready  # looking may have moved a high watermark, and made others ready
+        return found
+
+    # --- answering ----------------------------------------------------------------------------------------------------
+
+    def answer(self) -> "Reply | asyncio.Future[Reply]":
+        for read in self._reads:
+            if read.is_cold or (read.slice is not None and not_ready(read.slice)):
+                return asyncio.ensure_future(self._answer_when_ready())
+        return self._pack()
+
+    async def _answer_when_ready(self) -> Reply:
+        await make_ready(self._node.read_threads, self._reads)
+        for read in self._reads:
+            slot = read.wanted
+            if isinstance(slot, Slot) and slot.awaiting and read.slice is None and not read.error_code:
+                slot.awaiting = False  # nothing was sent after all
+                self._session.ready[slot] = None
+        return self._pack()
+
+    def _pack(self) -> Reply:
+        session, throttle = self._session, self._node.replication.leader_throttle
+        for read in self._reads if throttle.rate else ():
+            if read.size and read.partition is not None and throttle.holds_for(read.partition, session.replica_id):
+                throttle.taken(read.size, self._node.replication.loop_time())
+        return pack(
+            self._version,
+            self._correlation_id,
+            self._reads,
+            session.id,
+            incremental=self._incremental,
+            served=_nothing,
+        )
+
+    # --- waiting ------------------------------------------------------------------------------------------------------
+
+    def park(self, wait_ms: int) -> "asyncio.Future[Reply]":
+        self._loop = asyncio.get_running_loop()
+        self._future = self._loop.create_future()
+        self._future.add_done_callback(self._leave)
+        self._timer = self._loop.call_later(wait_ms / 1000, self.finish)
+        self._session.parked = self
+        for read in self._reads:  # what it was not worth an answer to tell is told with the next
+            if read.wanted.unheard(read.high_watermark, read.log_start_offset) and isinstance(read.wanted, Slot):
+                self._session.ready.setdefault(read.wanted)
+        self._reads = []
+        if self._session.unread:  # what this fetch told has set a reply free, and that a record more
+            self.wake()
+        return self._future
+
+    def wake(self) -> None:
+        """Bytes have come. In the next turn of the loop: appends that arrive together share an answer."""
+        if not self._woken:
+            self._woken = True
+            self._loop.call_soon(self.finish)
+
+    def finish(self) -> None:
+        future = self._future
+        if future is None or future.done():
+            return
+        self._leave()
+        try:
+            self.look()
+            reply = self.answer()
+        except Exception as error:  # whoever waits for the answer is told, whatever it is
+            future.set_exception(error)
+            return
+        if isinstance(reply, asyncio.Future):
+            reply.add_done_callback(self._pass_on)
+        else:
+            future.set_result(reply)
+
+    def _pass_on(self, inner: "asyncio.Future[Reply]") -> None:
+        future = self._future
+        if future is None or future.done() or inner.cancelled():
+            return
+        if error := inner.exception():
+            future.set_exception(error)
+        else:
+            future.set_result(inner.result())
+
+    def _leave(self, _: object = None) -> None:
+        self._timer.cancel()
+        if self._session.parked is self:
+            self._session.parked = None
+
+
+def _nothing(_: Wanted) -> None:
+    pass

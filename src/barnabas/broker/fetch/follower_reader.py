@@ -1,0 +1,91 @@
+"""One partition of a follower's fetch: may it have it, how far has it got, and the bytes that follow."""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from barnabas.broker.api.leadership import check_leader_epoch
+from barnabas.broker.fetch.follower_sessions import FollowerSession, Slot
+from barnabas.broker.fetch.reader import PartitionRead, diverging_epoch, find_leader, take
+from barnabas.broker.partition.partition import HostedPartition
+from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.storage.disk import ColdRead
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+
+def read_slot(
+    node: "Node", session: FollowerSession, slot: Slot, read: PartitionRead, room: int, *, min_one_batch: bool
+) -> bool:
+    """Fill in the read; True when there is more but no room for it."""
+    named, slot.named = slot.named, False
+    try:
+        partition = read.partition = find_leader(node, slot)
+        slot.attach(partition)
+        check_leader_epoch(partition, slot.leader_epoch)
+        if session.replica_id not in partition.image.replicas:
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "not a replica of this partition")
+        if partition.untouched and slot.fetch_offset == 0:
+            if named:
+                _note(partition, session, slot)
+            read.high_watermark = read.log_start_offset = 0
+            return False
+        throttle = node.replication.leader_throttle
+        if throttle.holds_for(partition, session.replica_id) and throttle.wait_seconds(node.replication.loop_time()):
+            room, min_one_batch = 0, False  # left out, and looked at again with the next fetch (KIP-73)
+        return _read(partition, session, slot, read, room, named, min_one_batch)
+    except KafkaError as error:
+        read.error_code = int(error.code)
+        if read.partition is None:
+            slot.attach(None)
+        elif error.code is ErrorCode.OFFSET_OUT_OF_RANGE:
+            _tell(read, read.partition)
+    except OSError:
+        read.error_code = ErrorCode.KAFKA_STORAGE_ERROR
+    return False
+
+
+def _note(partition: HostedPartition, session: FollowerSession, slot: Slot) -> None:
+    """How far the follower has got. A partition that was never written to has no folder, and is not given one for it:
+    after a start of the whole cluster that would be thousands, one after the other."""
+    replica = (session.replica_id, session.broker_epoch)
+    if not partition.follower_fetched(*replica, slot.fetch_offset, slot.follower_log_start, session.last_fetch_ms):
+        raise KafkaError(
+            ErrorCode.NOT_LEADER_OR_FOLLOWER, "stale broker epoch in Fetch: the broker has restarted since"
+        )
+
+
+def _read(
+    partition: HostedPartition,
+    session: FollowerSession,
+    slot: Slot,
+    read: PartitionRead,
+    room: int,
+    named: bool,
+    min_one_batch: bool,
+) -> bool:
+    log, offset = partition.log, slot.fetch_offset
+    read.diverging_epoch = diverging_epoch(log, slot.last_fetched_epoch, offset)
+    end = log.log_end_offset
+    if read.diverging_epoch is None:
+        if not log.log_start_offset <= offset <= end:
+            raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"offset {offset} is not in this log")
+        if named:
+            _note(partition, session, slot)
+        if offset < end:
+            if room <= 0 and not min_one_batch:
+                _tell(read, partition)
+                return True
+            limit = min(slot.max_bytes, max(room, 0))
+            asked = (read, partition, offset, limit, end, False, min_one_batch)
+            try:
+                take(*asked, wait=False)
+            except ColdRead:
+                read.later(partial(take, *asked, wait=True))
+    _tell(read, partition)
+    return offset < end and read.slice is None and not read.is_cold and read.diverging_epoch is None
+
+
+def _tell(read: PartitionRead, partition: HostedPartition) -> None:
+    read.high_watermark = read.last_stable_offset = partition.high_watermark
+    read.log_start_offset = partition.log.log_start_offset

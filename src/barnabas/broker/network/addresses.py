@@ -1,0 +1,44 @@
+"""Which address a client is told: the one it reached this node on, unless the operator said otherwise.
+
+A listener on one address or name tells that, as it was written; one on all addresses tells the one that was reached. A
+node behind a tunnel, in a container or on a laptop with three networks is then found again by whoever found it once,
+without a setting. `advertised.listeners` wins where it is set; another node of the cluster is named by what it
+registered.
+"""
+
+from typing import TYPE_CHECKING
+
+from barnabas.broker.network.context import RequestContext
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+_EVERY_ADDRESS = ("", "0.0.0.0", "::")
+
+
+def advertised(node: "Node", broker_id: int, context: RequestContext) -> tuple[str, int]:
+    """(host, port) of a broker, for the client that asks."""
+    name = _listener_name(node, context.listener_port)
+    if broker_id == node.node_id:
+        told = node.settings.advertised_listeners()
+        for listener in told:
+            if listener.name == name or name is None:
+                return listener.host or plain_host(context.listener_host), listener.port or context.listener_port
+        own = next((found for found in node.endpoints if found.port == context.listener_port), None)
+        named = own is not None and own.host not in _EVERY_ADDRESS
+        return own.host if own is not None and named else plain_host(context.listener_host), context.listener_port
+    broker = node.image.brokers.get(broker_id)
+    endpoints = broker.endpoints if broker is not None else ()
+    endpoint = next((found for found in endpoints if found.name == name), endpoints[0] if endpoints else None)
+    if endpoint is None:
+        return "", -1
+    return plain_host(context.listener_host) if endpoint.host in _EVERY_ADDRESS else endpoint.host, endpoint.port
+
+
+def plain_host(host: str) -> str:
+    """An IPv4 address as seen by an IPv6 socket is told as what it is."""
+    return host.removeprefix("::ffff:") if "." in host else host
+
+
+def _listener_name(node: "Node", port: int) -> str | None:
+    return next((endpoint.name for endpoint in node.endpoints if endpoint.port == port), None)

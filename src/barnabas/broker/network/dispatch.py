@@ -1,0 +1,268 @@
+"""From a frame to its handler: read the header, check key and version, hand over, wrap the answer.
+
+Produce and Fetch are handled on the raw frame (records are never copied out of it). Every other API has a module in
+`api/` with `handle(node, request, context)`: it gives the body of the answer as a dict (or as bytes already encoded),
+or an awaitable of one. A request that this node does not serve, or that does not decode, closes the connection: its
+sender would not understand an answer either. ApiVersions is the one exception (KIP-511).
+
+What only the active controller can answer is handed on to it as it came (broker/controller/link.py). While
+the node starts, the nodes of the cluster are served and everybody else waits.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from importlib import import_module
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.api import fetch, produce
+from barnabas.broker.api.api_versions import unsupported_version_body
+from barnabas.broker.api.failures import failure_body
+from barnabas.broker.controller.link import FORWARD_TIMEOUT_MS
+from barnabas.broker.network import large_requests
+from barnabas.broker.network.connection import Connection, Reply
+from barnabas.broker.network.context import RequestContext
+from barnabas.broker.quorum.answering import is_quorum_fetch
+from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.model.limits import LARGE_REQUEST_BYTES
+from barnabas.model.settings import ResourceType
+from barnabas.wire import apis
+from barnabas.wire.apis import API_VERSIONS, FETCH, PRODUCE, SERVED
+from barnabas.wire.codec import decode_request, decode_response, encode_response
+from barnabas.wire.errors import ProtocolError
+from barnabas.wire.headers import (
+    encode_response_frame,
+    read_request_header,
+    response_frame,
+    skim_request_header,
+)
+
+if TYPE_CHECKING:
+    from barnabas.broker.coordinator.driver import Coordinators
+    from barnabas.broker.network.faults import Fault
+    from barnabas.broker.node import Node
+
+_PRODUCE_MIN, _PRODUCE_MAX = SERVED[PRODUCE].min_version, SERVED[PRODUCE].max_version
+Body = dict[str, Any] | bytes
+_BY_ID_SINCE = 13  # Fetch names topics by id
+Handler = Callable[["Node", Any, RequestContext], "Body | Awaitable[Body]"]
+
+_CONFIGS = frozenset({apis.ALTER_CONFIGS, apis.INCREMENTAL_ALTER_CONFIGS})
+
+
+class Dispatcher:
+    def __init__(self, node: "Node") -> None:
+        self._node = node
+        self._handlers: dict[int, Handler] = {}
+
+    def handle(self, connection: Connection, frame: memoryview) -> "Reply | Awaitable[Reply]":
+        """One whole request, without its length. Raises ProtocolError when the connection has to be closed."""
+        node = self._node
+        api_key, version, correlation_id, position = skim_request_header(frame)
+        if (
+            api_key == PRODUCE
+            and position >= 0
+            and _PRODUCE_MIN <= version <= _PRODUCE_MAX
+            and node.faults is None
+            and node.is_open
+        ):
+            return produce.handle(node, frame, position, version, correlation_id)
+        api = SERVED.get(api_key)
+        if api is None:
+            raise ProtocolError(f"request with api key {api_key}, which this node does not serve")
+        if not api.min_version <= version <= api.max_version:
+            if api_key == API_VERSIONS:
+                return encode_response_frame(api_key, 0, correlation_id, unsupported_version_body(node))
+            raise ProtocolError(f"{api.name} version {version}: this node serves {api.min_version}-{api.max_version}")
+        if node.quorum_ports is not None:
+            self._check_listener(api_key, connection)
+        if not node.is_open and not self._serves_now(api_key, version, frame):
+            return self._when_open(connection, memoryview(bytearray(frame)))
+        if node.faults is not None and (fault := node.faults.strike(api_key)) is not None:
+            return self._struck(fault, connection, memoryview(bytearray(frame)))
+        return self._serve(connection, frame, api_key, version, correlation_id, position)
+
+    def _check_listener(self, api_key: int, connection: Connection) -> None:
+        """Where the quorum has a listener of its own, it is served there and nowhere else."""
+        assert self._node.quorum_ports is not None
+        if SERVED[api_key].quorum_only and connection.local_address[1] not in self._node.quorum_ports:
+            raise ProtocolError(f"{SERVED[api_key].name} on a listener that is not the quorum's")
+
+    def _serves_now(self, api_key: int, version: int, frame: memoryview) -> bool:
+        """While the node starts: what the quorum needs, no records."""
+        if api_key != FETCH:
+            return SERVED[api_key].while_starting or SERVED[api_key].between_nodes
+        position = read_request_header(frame).body_position
+        return version >= _BY_ID_SINCE and is_quorum_fetch(decode_request(FETCH, version, frame, position))
+
+    async def _when_open(self, connection: Connection, frame: memoryview) -> Reply:
+        await self._node.opened.wait()
+        result = self.handle(connection, frame)
+        return await result if isinstance(result, Awaitable) else result
+
+    def _serve(
+        self, connection: Connection, frame: memoryview, api_key: int, version: int, correlation_id: int, position: int
+    ) -> "Reply | Awaitable[Reply]":
+        if api_key <= FETCH and position >= 0:
+            handle = produce.handle if api_key == PRODUCE else fetch.handle
+            return handle(self._node, frame, position, version, correlation_id)
+        _, _, _, client_id, position = read_request_header(frame)
+        if api_key <= FETCH:
+            return self._serve(connection, frame, api_key, version, correlation_id, position)
+        host, port = connection.local_address
+        context = RequestContext(
+            api_key, version, correlation_id, client_id, connection.client_host, host, port, connection=connection
+        )
+        if len(frame) > LARGE_REQUEST_BYTES:
+            return self._serve_large(bytes(frame), position, context)
+        request = decode_request(api_key, version, frame, position)
+        if self._is_forwarded(api_key, request):
+            return self._forwarded(bytes(frame), request, context)
+        try:
+            body = self.handler(api_key)(self._node, request, context)
+        except KafkaError as error:
+            body = failure_body(api_key, version, request, error)
+        if isinstance(body, Awaitable):
+            return self._answer_later(body, request, context)
+        if large_requests.is_large(body):
+            return self._encode_large(body, context)
+        return _encode(body, context)
+
+    async def _answer_later(self, body: Awaitable[Body], request: Any, context: RequestContext) -> bytes:
+        try:
+            found = await body
+        except KafkaError as error:
+            return _encode(failure_body(context.api_key, context.api_version, request, error), context)
+        if large_requests.is_large(found):
+            return await self._encode_large(found, context)
+        return _encode(found, context)
+
+    async def _encode_large(self, body: Body, context: RequestContext) -> bytes:
+        return _framed(await large_requests.encode(self._node.read_threads, body, context), context)
+
+    async def _serve_large(self, frame: bytes, position: int, context: RequestContext) -> Reply:
+        """The same for a request that may name many things: in parts, and with threads (network/large_requests.py)."""
+        request = await large_requests.decode(self._node.read_threads, frame, position, context)
+        if self._is_forwarded(context.api_key, request):
+            return await self._forwarded(frame, request, context)
+        body = await self._body_of(request, context)
+        data = await large_requests.encode(self._node.read_threads, body, context, len(frame))
+        return _framed(data, context)
+
+    def _is_forwarded(self, api_key: int, request: Any) -> bool:
+        return SERVED[api_key].forwarded and not self._node.controller.is_active and not _is_local(api_key, request)
+
+    def handler(self, api_key: int) -> Handler:
+        handler = self._handlers.get(api_key)
+        if handler is None:
+            coordinators = self._coordinators_of(api_key)
+            if coordinators is not None and (preparing := coordinators.prepared()) is not None:
+                return partial(self._when_prepared, preparing)
+            handler = import_module(f"barnabas.broker.api.{SERVED[api_key].name}").handle
+            self._handlers[api_key] = handler
+        return handler
+
+    def _coordinators_of(self, api_key: int) -> "Coordinators[Any] | None":
+        match SERVED[api_key].coordinator:
+            case apis.GROUP:
+                return self._node.groups
+            case apis.TRANSACTION:
+                return self._node.transactions
+        return None
+
+    async def _when_prepared(
+        self, preparing: "asyncio.Future[Any]", node: "Node", request: Any, context: RequestContext
+    ) -> Body:
+        """The first request to a coordinator waits for it to be imported; other connections do not."""
+        await asyncio.wait([preparing])
+        return await self._called(context, request)
+
+    # --- to and from other nodes ------------------------------------------------------------------------------------
+
+    async def _forwarded(self, frame: bytes, request: Any, context: RequestContext) -> Reply:
+        """Ask the active controller in the client's place."""
+        follow = not SERVED[context.api_key].only_reads
+        try:
+            answer = await self._node.controller.link.forward(
+                frame, _packed(context.client_host), FORWARD_TIMEOUT_MS, follow=follow
+            )
+        except KafkaError as error:
+            return _encode(failure_body(context.api_key, context.api_version, request, error), context)
+        return len(answer).to_bytes(4, "big") + answer
+
+    async def handle_enveloped(self, frame: memoryview, client_host: str = "") -> bytes:
+        """A request for the active controller, whole; its answer, header included. NOT_CONTROLLER is raised."""
+        api_key, version, correlation_id, client_id, position = read_request_header(frame)
+        api = SERVED.get(api_key)
+        if api is None or not api.serves(version) or not api.enveloped:
+            raise ProtocolError(f"an envelope with api key {api_key}, version {version}")
+        context = RequestContext(api_key, version, correlation_id, client_id, client_host, "", 0)
+        request = decode_request(api_key, version, frame, position)
+        return (await self._answered(request, context))[4:]
+
+    async def answer_here(self, request: Any, context: RequestContext) -> Any:
+        """The answer of this node to itself, decoded as another node would see it."""
+        found = await self._body_of(request, context)
+        data = found if isinstance(found, bytes) else encode_response(context.api_key, context.api_version, found)
+        return decode_response(context.api_key, context.api_version, data)
+
+    async def _body_of(self, request: Any, context: RequestContext) -> Body:
+        try:
+            return await large_requests.handle(request, context, partial(self._called, context))
+        except KafkaError as error:
+            return failure_body(context.api_key, context.api_version, request, error)
+
+    async def _called(self, context: RequestContext, request: Any) -> Body:
+        body = self.handler(context.api_key)(self._node, request, context)
+        return await body if isinstance(body, Awaitable) else body
+
+    async def _answered(self, request: Any, context: RequestContext) -> bytes:
+        try:
+            body = await large_requests.handle(request, context, partial(self._called, context))
+            return _framed(await large_requests.encode(self._node.read_threads, body, context), context)
+        except KafkaError as error:
+            if error.code is ErrorCode.NOT_CONTROLLER:
+                raise
+            return _encode(failure_body(context.api_key, context.api_version, request, error), context)
+
+    # --- faults -----------------------------------------------------------------------------------------------------
+
+    async def _struck(self, fault: "Fault", connection: Connection, frame: memoryview) -> Reply:
+        """An injected fault: wait, cut the connection, fail, or go on as if nothing had been."""
+        if fault.delay_ms:
+            await asyncio.sleep(fault.delay_ms / 1000)
+        if fault.disconnect:
+            connection.abort()
+            return None
+        api_key, version, correlation_id, _, position = read_request_header(frame)
+        if fault.error is not None:
+            request = decode_request(api_key, version, frame, position)
+            body = failure_body(api_key, version, request, KafkaError(fault.error, "injected by a test"))
+            return encode_response_frame(api_key, version, correlation_id, body)
+        result = self._serve(connection, frame, api_key, version, correlation_id, position)
+        return await result if isinstance(result, Awaitable) else result
+
+
+def _is_local(api_key: int, request: Any) -> bool:
+    """Levels of loggers are this process' own; all other settings are the cluster's."""
+    return api_key in _CONFIGS and all(
+        resource.resource_type == ResourceType.BROKER_LOGGER for resource in request.resources
+    )
+
+
+def _packed(host: str) -> bytes:
+    try:
+        return ip_address(host).packed
+    except ValueError:
+        return b""
+
+
+def _encode(body: Body, context: RequestContext) -> bytes:
+    key, version = context.api_key, context.api_version
+    data = body if isinstance(body, bytes) else encode_response(key, version, body)
+    return response_frame(key, version, context.correlation_id, data)
+
+
+def _framed(data: bytes, context: RequestContext) -> bytes:
+    return response_frame(context.api_key, context.api_version, context.correlation_id, data)

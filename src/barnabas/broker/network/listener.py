@@ -1,0 +1,186 @@
+"""Accepts connections, enforces connection limits, and closes idle connections."""
+
+import asyncio
+import errno
+import logging
+import socket
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from barnabas.broker.metrics.event_log import LimitedLog
+from barnabas.broker.network import descriptors
+from barnabas.broker.network.connection import Connection
+from barnabas.broker.network.request_memory import RequestMemory
+from barnabas.model import limits
+
+if TYPE_CHECKING:
+    from barnabas.broker.network.dispatch import Dispatcher
+
+log = logging.getLogger(__name__)
+
+_ACCEPT_BACKLOG = 1024  # a storm of connections waits in the kernel, not in a retry
+_SWEEP_SECONDS = 5.0
+_SYSTEM_SIZED = -1  # of a socket's buffer: the kernel lets it grow
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "::ffff:127.0.0.1"})
+
+
+class CannotListen(Exception):
+    """The address is taken or is not ours; one line for a person."""
+
+
+class Listener:
+    def __init__(
+        self,
+        dispatcher: "Dispatcher",
+        *,
+        request_max_bytes: int,
+        idle_ms: int,
+        request_memory_bytes: int = limits.REQUEST_MEMORY_MIN_BYTES,
+        send_buffer_bytes: int = _SYSTEM_SIZED,
+        listen: Callable[[str, int], socket.socket] | None = None,
+    ) -> None:
+        self.dispatcher = dispatcher
+        self._listen = listen or listening_socket
+        self._send_buffer_bytes = send_buffer_bytes
+        self.request_max_bytes = request_max_bytes
+        self.request_memory = RequestMemory(request_memory_bytes)
+        self.receive_buffer = memoryview(bytearray(limits.RECEIVE_BUFFER_BYTES))
+        self.loop_time: Callable[[], float] = asyncio.get_running_loop().time
+        self.troubles = LimitedLog(log, self.loop_time)  # what clients can cause as often as they like
+        self.connections: dict[Connection, None] = {}  # in the order they came
+        self._by_address: Counter[str] = Counter()
+        self._connections_max = limits.CONNECTIONS_MAX
+        self._connections_why = "max.connections"
+        self._per_address_max: int | None = None
+        self._idle_seconds = idle_ms / 1000
+        self._sockets: list[socket.socket] = []
+        self._servers: list[asyncio.Server] = []
+        self._sweep_timer: asyncio.TimerHandle | None = None
+
+    def limit(self, connections_max: int, per_address_max: int | None) -> None:
+        """`max.connections` and, where somebody set it, `max.connections.per.ip`; both may change while we listen."""
+        self._connections_max = min(connections_max, limits.CONNECTIONS_MAX)
+        files = descriptors.connections_max()
+        self._connections_why = "open files, ulimit -n" if files < self._connections_max else "max.connections"
+        self._connections_max = min(self._connections_max, files)
+        self._per_address_max = per_address_max
+
+    def bind(self, host: str, port: int) -> tuple[str, int]:
+        """Take the address; gives it as bound (port 0 takes a free one). Clients that come now wait in the kernel."""
+        try:
+            bound = self._listen(host, port)
+            if self._send_buffer_bytes != _SYSTEM_SIZED:  # every connection accepted inherits it
+                bound.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._send_buffer_bytes)
+        except OSError as error:
+            raise CannotListen(_explain(error, host, port)) from error
+        self._sockets.append(bound)
+        address = bound.getsockname()
+        return address[0], address[1]
+
+    async def serve(self) -> None:
+        """Answer whoever waits at the addresses taken."""
+        loop = asyncio.get_running_loop()
+        for bound in self._sockets:
+            self._servers.append(
+                await loop.create_server(lambda: Connection(self), sock=bound, backlog=_ACCEPT_BACKLOG)
+            )
+        self._sweep_timer = loop.call_later(self._sweep_every, self._sweep)
+
+    def admit(self, connection: Connection) -> str | None:
+        """Count a new connection in; a reason when it may not stay."""
+        self.connections[connection] = None
+        self._by_address[connection.client_host] += 1
+        if len(self.connections) > self._connections_max:
+            return f"the node has {self._connections_max} connections already ({self._connections_why})"
+        most = self._most_from(connection.client_host)
+        if self._by_address[connection.client_host] > most:
+            return f"this address has {most} connections already (max.connections.per.ip)"
+        return None
+
+    def _most_from(self, host: str) -> int:
+        """What the operator set holds for all; the built-in one spares this machine, whose clients share an address."""
+        if self._per_address_max is not None:
+            return self._per_address_max
+        return self._connections_max if host in _LOOPBACK else limits.CONNECTIONS_PER_ADDRESS_MAX
+
+    def forget(self, connection: Connection) -> None:
+        if connection in self.connections:
+            del self.connections[connection]
+            self._by_address[connection.client_host] -= 1
+            if not self._by_address[connection.client_host]:
+                del self._by_address[connection.client_host]
+
+    @property
+    def _sweep_every(self) -> float:
+        return min(_SWEEP_SECONDS, max(self._idle_seconds / 4, 0.05)) if self._idle_seconds > 0 else _SWEEP_SECONDS
+
+    def _sweep(self) -> None:
+        """Close connections that have been idle too long, and free the buffers of quiet ones."""
+        now = self.loop_time()
+        queued = 0
+        for connection in list(self.connections):
+            quiet = now - connection.last_active
+            queued += connection.queued_memory
+            if quiet > _SWEEP_SECONDS:
+                connection.release_buffer()
+            if 0 < self._idle_seconds < quiet and not connection.waiting and not connection.watched:
+                log.info("connection from %s closed: idle for %.0f s", connection.client_host, quiet)
+                connection.close()
+        self._relieve(queued)
+        self._sweep_timer = asyncio.get_running_loop().call_later(self._sweep_every, self._sweep)
+
+    def _relieve(self, queued: int) -> None:
+        """Over all connections together too much waits for clients that do not read: end the worst of them."""
+        while queued > limits.NODE_QUEUED_MAX_BYTES and self.connections:
+            worst = max(self.connections, key=lambda connection: connection.queued_memory)
+            queued -= worst.queued_memory
+            log.warning("connection from %s closed: %d bytes wait for it", worst.client_host, worst.queued_memory)
+            worst.abort()
+            self.forget(worst)
+
+    def abandon(self) -> None:
+        """The start failed: let go of the addresses at once."""
+        if self._sweep_timer is not None:
+            self._sweep_timer.cancel()
+        for server in self._servers:
+            server.close()
+        for bound in self._sockets if not self._servers else ():
+            bound.close()
+        for connection in list(self.connections):
+            connection.close()
+
+    async def close(self) -> None:
+        self.request_memory.close()
+        if self._sweep_timer is not None:
+            self._sweep_timer.cancel()
+        for bound in self._sockets:
+            if not self._servers:
+                bound.close()
+        for server in self._servers:
+            server.close()
+        for connection in list(self.connections):
+            connection.close()
+        for server in self._servers:
+            await server.wait_closed()
+
+
+def listening_socket(host: str, port: int) -> socket.socket:
+    """One socket; without a host, on every address of both families where the machine has both."""
+    if not host:
+        both = socket.has_dualstack_ipv6()
+        family = socket.AF_INET6 if both else socket.AF_INET
+        return socket.create_server(("", port), family=family, backlog=_ACCEPT_BACKLOG, dualstack_ipv6=both)
+    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    return socket.create_server(address[:2], family=family, backlog=_ACCEPT_BACKLOG)
+
+
+def _explain(error: OSError, host: str, port: int) -> str:
+    place = f"{host or '*'}:{port}"
+    if error.errno == errno.EADDRINUSE:
+        return f"port {port} on {host or 'all addresses'} is taken: stop what listens there, or choose another port"
+    if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+        return f"cannot listen on {place}: {host!r} is not an address of this machine"
+    if error.errno == errno.EACCES:
+        return f"cannot listen on {place}: ports below 1024 need more rights; choose a higher one"
+    return f"cannot listen on {place}: {error.strerror or error}"

@@ -1,0 +1,131 @@
+"""What a topic's settings mean for one batch on its way in.
+
+An ordinary topic (CreateTime, `compression.type=producer`, not compacted) takes a batch as it is: the timestamps of its
+header are compared with the clock and with each other, and no record is looked at. Everything else goes through
+`prepared` (wire/record_validation.py), which may give another batch. Small ones are done at once; what may take longer
+raises TakesLong, and broker/partition/batch_preparation.py does it beside other work.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from barnabas.storage.config import LogConfig
+from barnabas.wire.batch import BatchHeader
+from barnabas.wire.compression import Codec
+from barnabas.wire.record_validation import OpensToMore, Rules, Stored, prepare, run
+
+_NO_LIMIT_MS = (1 << 63) - 1
+_TRUSTED_AHEAD_MAX_MS = 3_600_000  # the default of message.timestamp.after.max.ms; a segment is kept this much longer
+_OPENED_AT_ONCE_MAX_BYTES = 256 * 1024  # decompressed at once: a millisecond with gzip
+_RECODED_AT_ONCE_MAX_BYTES = 16 * 1024  # compressed at once: a few milliseconds at the highest level of zstd
+
+
+class TakesLong(Exception):
+    """The records of this batch have to be looked at, and there may be many of them."""
+
+    def __init__(self, header: BatchHeader) -> None:
+        super().__init__()
+        self.header = header
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionConfig:
+    log: LogConfig
+    max_message_bytes: int
+    flush_messages: int
+    log_append_time: bool
+    timestamp_before_max_ms: int
+    timestamp_after_max_ms: int
+    codec: Codec | None  # None keeps what the producer chose
+    codec_level: int | None
+    keys_required: bool
+    min_insync_replicas: int
+    flushes: bool = field(init=False)  # does anybody want to count records between fsyncs?
+    flush_every_write: bool = field(init=False)
+    is_special: bool = field(init=False)  # its batches are not all taken as they come
+    trusted_ahead_ms: int = field(init=False)  # a header whose newest timestamp is later than that is not believed
+    rules: Rules = field(init=False)
+
+    def __post_init__(self) -> None:
+        special = self.log_append_time or self.keys_required or self.codec is not None
+        object.__setattr__(self, "is_special", special or self.timestamp_before_max_ms < _NO_LIMIT_MS)
+        object.__setattr__(self, "trusted_ahead_ms", min(self.timestamp_after_max_ms, _TRUSTED_AHEAD_MAX_MS))
+        object.__setattr__(self, "rules", self._make_rules())
+        object.__setattr__(self, "flushes", self.flush_messages < _NO_LIMIT_MS)
+        object.__setattr__(self, "flush_every_write", self.flush_messages <= 1)
+
+    def _make_rules(self) -> Rules:
+        return Rules(
+            max_message_bytes=self.max_message_bytes,
+            keys_required=self.keys_required,
+            timestamp_before_max_ms=self.timestamp_before_max_ms,
+            timestamp_after_max_ms=self.timestamp_after_max_ms,
+            log_append_time=self.log_append_time,
+            codec=self.codec,
+            codec_level=self.codec_level,
+        )
+
+    def prepared(self, batch: memoryview, header: BatchHeader, now_ms: int, records_max: int) -> Stored:
+        """The batch as it is to be stored; `records_max` records are looked at here and now, for more TakesLong."""
+        if self._takes_as_it_is(header, now_ms):
+            return Stored(header, None)
+        recodes = self.codec not in (None, header.codec)
+        at_once_max = _RECODED_AT_ONCE_MAX_BYTES if recodes else _OPENED_AT_ONCE_MAX_BYTES
+        looks = self.keys_required or not self.log_append_time
+        if looks and header.record_count > records_max:
+            raise TakesLong(header)
+        if len(batch) > at_once_max and (recodes or (looks and header.codec is not Codec.NONE)):
+            raise TakesLong(header)
+        try:
+            return run(prepare(batch, header, self.rules, now_ms, open_max=at_once_max))
+        except OpensToMore:
+            raise TakesLong(header) from None
+
+    def _takes_as_it_is(self, header: BatchHeader, now_ms: int) -> bool:
+        return (
+            not (self.log_append_time or self.keys_required or self.timestamp_before_max_ms < _NO_LIMIT_MS)
+            and self.codec in (None, header.codec)
+            and header.base_timestamp <= header.max_timestamp <= now_ms + self.trusted_ahead_ms
+        )
+
+
+def partition_config(get: Callable[[str], Any]) -> PartitionConfig:
+    """From a topic's effective settings by Kafka's names."""
+    compression = get("compression.type")
+    codec = None
+    level = None
+    if compression != "producer":
+        codec = Codec.NONE if compression in ("none", "uncompressed") else Codec[compression.upper()]
+        if codec in (Codec.GZIP, Codec.LZ4, Codec.ZSTD):
+            level = get(f"compression.{compression}.level")
+    policies = frozenset(get("cleanup.policy"))
+    log = LogConfig(
+        segment_bytes=get("internal.segment.bytes") or get("segment.bytes"),
+        segment_ms=get("segment.ms"),
+        segment_index_bytes=get("segment.index.bytes"),
+        index_interval_bytes=get("index.interval.bytes"),
+        retention_ms=get("retention.ms"),
+        retention_bytes=get("retention.bytes"),
+        flush_messages=get("flush.messages"),
+        flush_ms=get("flush.ms"),
+        cleanup_policy=policies,
+        delete_retention_ms=get("delete.retention.ms"),
+        min_cleanable_dirty_ratio=get("min.cleanable.dirty.ratio"),
+        min_compaction_lag_ms=get("min.compaction.lag.ms"),
+        max_compaction_lag_ms=get("max.compaction.lag.ms"),
+        file_delete_delay_ms=get("file.delete.delay.ms"),
+        max_message_bytes=get("max.message.bytes"),
+    )
+    return PartitionConfig(
+        log=log,
+        max_message_bytes=log.max_message_bytes,
+        flush_messages=log.flush_messages,
+        log_append_time=get("message.timestamp.type") == "LogAppendTime",
+        timestamp_before_max_ms=get("message.timestamp.before.max.ms"),
+        timestamp_after_max_ms=get("message.timestamp.after.max.ms"),
+        codec=codec,
+        codec_level=level,
+        keys_required="compact" in policies,
+        min_insync_replicas=get("min.insync.replicas"),
+    )

@@ -1,0 +1,1 @@
+"""The other brokers of the cluster: connections to them, who has probably died, who left a moment ago."""

@@ -1,0 +1,186 @@
+"""Replication on this node: it fills the followers, serves the followers of others, and keeps the controller informed.
+
+The hosted partitions see the cluster through here (partition/host.py): who may be in sync, who was heard of, whom to
+tell. A fetcher for each broker that leads something this node follows; one session for each broker that follows it.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from barnabas.broker.fetch.follower_sessions import FollowerSessions
+from barnabas.broker.image_bus import ImageChange
+from barnabas.broker.network.loop_budget import in_turns
+from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.partition.producer_rebuilds import ProducerRebuilds
+from barnabas.broker.replication.fetch_settings import FetchLimits
+from barnabas.broker.replication.fetcher import ReplicaFetcher
+from barnabas.broker.replication.isr_keeper import IsrKeeper
+from barnabas.broker.replication.lost_replicas import LostReplicas
+from barnabas.broker.replication.throttle import Throttle
+from barnabas.broker.upkeep.index_files import IndexFiles
+from barnabas.broker.upkeep.partition_turns import LookTurns
+from barnabas.core.partition.producers import ProducerTotal
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+log = logging.getLogger(__name__)
+
+
+class Replication:
+    def __init__(self, node: "Node") -> None:
+        self._node = node
+        self.node_id = node.node_id
+        self.steady_ms = node.clock.steady_ms
+        self.max_lag_ms = node.settings.int("replica.lag.time.max.ms")
+        self.producer_total = ProducerTotal()
+        self.limits = FetchLimits.of(node.settings)
+        self.sessions = FollowerSessions(node.platform.random())
+        self.heard = self.sessions.heard
+        self.isr = IsrKeeper(node)
+        self.lost = LostReplicas(node)
+        self._rebuilds = ProducerRebuilds(node)
+        self._index_files = IndexFiles(node.read_threads)
+        self.segment_created = self._index_files.segment_created
+        self.throttle = Throttle(node, "follower")
+        self.leader_throttle = Throttle(node, "leader")
+        self.loop_time = asyncio.get_running_loop().time
+        self._fetchers: dict[int, ReplicaFetcher] = {}
+        self._source: dict[HostedPartition, int] = {}  # of those that are followed
+        self._running = False
+        self._looks = LookTurns(self._look_at)
+        self._writing: asyncio.Future[None] | None = None
+        self._when_written: list[Callable[[], None]] = []
+
+    async def start(self) -> None:
+        """The logs are in order: followers may be filled."""
+        self._running = True
+        self.isr.start()
+        await in_turns(list(self._node.partitions), self._moved_unless_deleted)
+
+    def _moved_unless_deleted(self, partition: HostedPartition) -> None:
+        if not partition.deleted:
+            self.moved(partition)
+
+    def stop(self) -> None:
+        self._running = False
+        self.isr.stop()
+        self._looks.clear()
+        self.lost.stop()
+        self._index_files.stop()
+        self._rebuilds.stop()
+        for fetcher in self._fetchers.values():
+            fetcher.close()
+        self.sessions.close()
+
+    @property
+    def stopped_in_order(self) -> bool:
+        return self._node.stopped_in_order
+
+    # --- for the partitions -------------------------------------------------------------------------------------------
+
+    def eligible(self, broker_id: int, broker_epoch: int) -> bool:
+        broker = self._node.image.brokers.get(broker_id)
+        return broker is not None and broker.eligible and broker_epoch in (-1, broker.broker_epoch)
+
+    def isr_due(self, partition: HostedPartition) -> None:
+        self.isr.due(partition)
+
+    def damaged(self, partition: HostedPartition, damage: str) -> None:
+        self.lost.report(partition, damage)
+
+    def failed(self, error: Exception) -> None:
+        self._node.fail(error)
+
+    def not_written(self, error: OSError) -> None:
+        self._node.disk_space.failed(error)
+
+    def rebuild(self, partition: HostedPartition) -> None:
+        self._rebuilds.start(partition)
+
+    # --- the image ----------------------------------------------------------------------------------------------------
+
+    def moved(self, partition: HostedPartition) -> None:
+        """It has a leader or an epoch that is new to us, or is gone."""
+        source = self._source.pop(partition, None)
+        if source is not None:
+            fetcher = self._fetchers[source]
+            fetcher.remove(partition)
+        leader = partition.image.leader
+        follows = self._running and not partition.deleted and leader >= 0 and not partition.is_leader
+        if follows:
+            self._source[partition] = leader
+            fetcher = self._fetchers.get(leader) or self._begin(leader)
+            fetcher.add(partition)
+        if source is not None and not self._fetchers[source]:
+            self._fetchers.pop(source).close()
+
+    def _begin(self, source: int) -> ReplicaFetcher:
+        fetcher = self._fetchers[source] = ReplicaFetcher(self._node, source)
+        return fetcher
+
+    def image_changed(self, change: ImageChange) -> None:
+        """After the partitions have taken it over."""
+        old, new = change.old, change.new
+        if old.configs is not new.configs:
+            now = self.loop_time()
+            self.throttle.image_changed(now)
+            self.leader_throttle.image_changed(now)
+        for fetcher in self._fetchers.values():
+            fetcher.throttle_changed()
+        if change.settings_changed:
+            self.max_lag_ms = self._node.settings.int("replica.lag.time.max.ms")
+            self.limits = FetchLimits.of(self._node.settings)
+        if old.brokers is not new.brokers:
+            self.sessions.keep_only(new.brokers)
+            fenced = [b for b, known in old.brokers.items() if known.eligible and not self.eligible(b, -1)]
+            self.sessions.drop(fenced)
+            led = list(self._node.partitions.led())
+            for partition in led if fenced else ():
+                if partition.replicas is not None:  # at once: who is back may fetch before it is looked at
+                    partition.replicas.fenced(fenced)
+            self._looks.begin(led)
+
+    def _look_at(self, partition: HostedPartition) -> None:
+        """Brokers have come or gone: its followers may join, or must be asked for once more."""
+        state = partition.replicas
+        if partition.deleted or not partition.is_leader:
+            return
+        if state is not None and len(state.maximal_isr) < len(state.replicas):
+            partition.advance_high_watermark()
+            self.isr.due(partition)
+        elif state is None and len(partition.image.isr) < len(partition.image.replicas):
+            partition.look_at_followers()
+
+    # --- disk ---------------------------------------------------------------------------------------------------------
+
+    def write_recovery_points(self, then: Callable[[], None]) -> None:
+        """How far each log is on disk, written down before `then`; many that ask together are served by one."""
+        self._when_written.append(then)
+        if self._writing is None:
+            self._write()
+
+    def _write(self) -> None:
+        waiting, self._when_written = self._when_written, []
+        write = self._node.partitions.collect_checkpoint()
+        self._writing = asyncio.get_running_loop().run_in_executor(self._node.read_threads, write)
+        self._writing.add_done_callback(lambda done: self._written(done, waiting))
+
+    def _written(self, done: "asyncio.Future[None]", waiting: list[Callable[[], None]]) -> None:
+        self._writing = None
+        if done.cancelled():
+            return
+        if (error := done.exception()) is not None:
+            log.warning("recovery points not written: %s", error)
+            self._when_written += waiting
+            asyncio.get_running_loop().call_later(1.0, self._retry)
+            return
+        for then in waiting:
+            then()
+        self._retry()
+
+    def _retry(self) -> None:
+        if self._when_written and self._writing is None and self._running:
+            self._write()

@@ -1,0 +1,398 @@
+"""Fills the followers on this node whose leaders are on one other broker: fetch, append, fetch again.
+
+One connection and one incremental fetch session (KIP-227) for all of them. A partition is named in a request only when
+there is something to say about it: it is new here, it has got further, it was cut. Usually one fetch is under way, and
+parked over there while nothing happens; when this side has news meanwhile (a partition that changed its leader, a
+flush that is done), a second one is sent behind it, and the other side answers the first at once.
+
+| what comes for a partition               | what is done                                                              |
+|------------------------------------------|---------------------------------------------------------------------------|
+| records                                  | appended (partition/following.py), and named again                        |
+| a diverging epoch                        | the log is cut there, and named again                                     |
+| OFFSET_OUT_OF_RANGE                      | our log ends before the leader's begins: begin anew where it begins       |
+| any other error, or bytes that are wrong | left alone for a moment, longer each time                                 |
+| nothing but a watermark or a start       | taken over                                                                |
+| anything, while its producers are read   | passed over: it is named again when they are known                        |
+
+Before a partition is named, what it says must be true after a power loss where the topic asks for that
+(`flush.messages=1`): its flush is waited for. And a log that was cut is written down as cut first, or a later start
+would take for flushed what was written in place of what was cut off.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker import clock
+from barnabas.broker.partition import following
+from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.peers.table import PeerConnection, PeerGone
+from barnabas.broker.replication.followed import NOT_YET, SESSION_ERRORS, Followed, Key
+from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.wire.codec import decode_response
+from barnabas.wire.errors import ProtocolError
+from barnabas.wire.fetch_request import VERSION, Wanted, follower_fetch
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+log = logging.getLogger(__name__)
+
+_FETCH = 1
+_NAMED_AT_ONCE = 500  # partitions of one request
+_STEP_SECONDS = 0.01  # naming or taking partitions before others have their turn: opening one takes 0.5 ms
+_PIPELINED = 2
+_BACKOFF_SECONDS = 0.02  # at first; doubled each time up to replica.fetch.backoff.ms
+_PAUSE_SECONDS = 0.5  # between two looks at a disk that is full
+
+
+class ReplicaFetcher:
+    def __init__(self, node: "Node", source_id: int) -> None:
+        self._node = node
+        self._source_id = source_id
+        self._loop = asyncio.get_running_loop()
+        self._followed: dict[Key, Followed] = {}
+        self._news: dict[Key, None] = {}  # to be named
+        self._named: dict[Key, None] = {}  # in the session
+        self._forgotten: dict[Key, None] = {}
+        self._held: dict[Key, None] = {}
+        self._answers: deque[tuple[PeerConnection, int, Iterator[tuple[bytes, Any]]]] = deque()  # not yet taken
+        self._connection: PeerConnection | None = None
+        self._connecting: asyncio.Task[None] | None = None
+        self._backoff = 0.0
+        self._session = (0, 0)
+        self._requests = 0
+        self._under_way = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_due = 0.0
+        self._woken = False
+        self.closed = False
+
+    def __len__(self) -> int:
+        return len(self._followed)
+
+    # --- what to follow -----------------------------------------------------------------------------------------------
+
+    def add(self, partition: HostedPartition) -> None:
+        key = (partition.topic_id, partition.id.partition)
+        self._followed[key] = Followed(partition)
+        self._held.pop(key, None)
+        self._forgotten.pop(key, None)
+        self._tell(key)
+
+    def remove(self, partition: HostedPartition) -> None:
+        key = (partition.topic_id, partition.id.partition)
+        if self._followed.pop(key, None) is not None:
+            self._news.pop(key, None)
+            self._held.pop(key, None)
+            if key in self._named:
+                self._forgotten[key] = None
+            self._wake()
+
+    def _tell(self, key: Key) -> None:
+        self._news[key] = None
+        self._wake()
+
+    def _wake(self) -> None:
+        """In the next turn of the loop: thousands of partitions may change their leader at once."""
+        if not self._woken and not self.closed:
+            self._woken = True
+            self._loop.call_soon(self._pump)
+
+    # --- requests -----------------------------------------------------------------------------------------------------
+
+    def _pump(self) -> None:
+        self._woken = False
+        if self.closed or self._answers or not (self._followed or self._forgotten):
+            return
+        if self._node.disk_space.is_lacking:
+            self._pause()
+            return
+        if self._connection is None or self._connection.closed:
+            self._connect()
+            return
+        fresh = self._session[0] == 0
+        while self._under_way == 0 or (not fresh and self._under_way < _PIPELINED and (self._news or self._forgotten)):
+            self._send(self._connection)
+            if fresh or not self._news:
+                return
+
+    def _pause(self) -> None:
+        """Nothing can be written. A follower that asks counts as one that keeps up, so it does not ask either."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+            self._under_way = 0
+        self._woken = True
+        self._loop.call_later(_PAUSE_SECONDS, self._pump)
+
+    def _send(self, connection: PeerConnection) -> None:
+        node, limits = self._node, self._node.replication.limits
+        self._requests += 1
+        topics: dict[bytes, list[Wanted]] = {}
+        until = clock.source.monotonic() + _STEP_SECONDS
+        for key in list(self._news)[:_NAMED_AT_ONCE]:
+            del self._news[key]
+            followed = self._followed[key]
+            wanted = self._wanted(key, followed)
+            if wanted is not None:
+                topics.setdefault(key[0], []).append(wanted)
+                self._named[key] = None
+                followed.named_in = min(followed.named_in, self._requests)
+            if clock.source.monotonic() >= until:
+                break  # the others with the next one
+        forgotten: dict[bytes, list[int]] = {}
+        for topic_id, index in self._forgotten:
+            forgotten.setdefault(topic_id, []).append(index)
+            self._named.pop((topic_id, index), None)
+        self._forgotten.clear()
+        body = follower_fetch(
+            node.node_id,
+            node.broker_epoch,
+            self._session,
+            topics,
+            forgotten,
+            max_wait_ms=limits.wait_ms,
+            min_bytes=limits.min_bytes,
+            max_bytes=limits.max_bytes,
+        )
+        session_id, epoch = self._session
+        self._session = (session_id, 1 if epoch == 0x7FFFFFFF else epoch + 1)
+        self._under_way += 1
+        answer = connection.ask_raw(_FETCH, VERSION, body, limits.wait_ms + limits.timeout_ms)
+        answer.add_done_callback(partial(self._answered, connection, self._requests))
+
+    def _wanted(self, key: Key, followed: Followed) -> Wanted | None:
+        """What to say of a partition; None when it cannot be said yet."""
+        partition = followed.partition
+        max_bytes = self._node.replication.limits.partition_max_bytes
+        if partition.untouched:
+            return Wanted(key[1], followed.epoch, 0, -1, 0, max_bytes)
+        try:
+            own = partition.log
+            if own.damages:
+                following.reset(partition, 0)  # found to be spoilt: filled again from the first record on
+        except KafkaError as error:
+            log.error("%s cannot be followed: %s", partition.id, error.message)
+            self._hold(key, followed)
+            return None
+        if partition.rebuild is not None:
+            partition.when_rebuilt = partial(self._again, key, followed)
+            return None
+        if partition.config.flush_every_write and own.unflushed_records:
+            partition.when_flushed = partial(self._again, key, followed)
+            self._node.flusher.request(partition)
+            return None
+        return Wanted(key[1], followed.epoch, own.log_end_offset, own.epochs.latest, own.log_start_offset, max_bytes)
+
+    # --- answers ------------------------------------------------------------------------------------------------------
+
+    def _answered(self, connection: PeerConnection, number: int, answer: "asyncio.Future[memoryview]") -> None:
+        if self.closed or connection is not self._connection:
+            return
+        self._under_way -= 1
+        try:
+            response = decode_response(_FETCH, VERSION, answer.result())
+        except (PeerGone, ProtocolError, asyncio.CancelledError) as error:
+            self._lost(connection, str(error))
+            return
+        self._backoff = 0.0
+        if response.error_code:
+            self._refused(ErrorCode(response.error_code))
+            return
+        if self._session[0] == 0:
+            self._session = (response.session_id, 1)
+        parts = ((topic.topic_id, part) for topic in response.responses for part in topic.partitions)
+        self._answers.append((connection, number, parts))
+        if len(self._answers) == 1:
+            self._take_some()
+
+    def _take_some(self) -> None:
+        """In turns: the first records of a thousand partitions make as many folders."""
+        until = clock.source.monotonic() + _STEP_SECONDS
+        while self._answers:
+            connection, number, parts = self._answers[0]
+            for topic_id, part in parts:
+                if self.closed or connection is not self._connection:
+                    break  # the next session names all of them anew
+                key = (topic_id, part.partition_index)
+                followed = self._followed.get(key)
+                if followed is not None and followed.named_in <= number:
+                    self._take(key, followed, part)
+                if clock.source.monotonic() >= until:
+                    self._loop.call_soon(self._take_some)
+                    return
+            self._answers.popleft()
+        self._pump()
+
+    def _take(self, key: Key, followed: Followed, part: Any) -> None:
+        partition, code = followed.partition, part.error_code
+        if partition.rebuild is not None:
+            self._news[key] = None  # it is not named before they are known
+            return
+        try:
+            if code == ErrorCode.OFFSET_OUT_OF_RANGE and part.log_start_offset >= 0:
+                following.reset(partition, part.log_start_offset)
+                self._cut(key, followed)
+                return
+            if code:
+                self._hold(key, followed, ErrorCode(code))
+                return
+            if part.diverging_epoch.epoch >= 0:
+                offset = following.cut_point(partition, part.diverging_epoch.epoch, part.diverging_epoch.end_offset)
+                if following.truncate(partition, offset):
+                    self._cut(key, followed)
+                else:
+                    self._tell(key)
+                return
+            if part.records:
+                following.append_fetched(partition, part.records)
+                self._pay(key, followed, len(part.records))
+            if partition.untouched:
+                return  # nothing here, nothing there
+            followed.backoff = 0.0
+            partition.learn_watermark(part.high_watermark)
+            if following.advance_log_start(partition, part.log_start_offset):
+                self._news[key] = None
+        except KafkaError as error:
+            log.warning("%s from broker %d: %s", partition.id, self._source_id, error.message)
+            self._hold(key, followed, error.code)
+
+    def _pay(self, key: Key, followed: Followed, size: int) -> None:
+        """Ask for more at once, or, if it is throttled, when what was taken beyond the rate is paid for."""
+        throttle, now = self._node.replication.throttle, self._loop.time()
+        wait = 0.0
+        if throttle.holds_for(followed.partition, self._node.node_id):
+            throttle.taken(size, now)
+            wait = throttle.wait_seconds(now)
+        if wait:
+            followed.throttled = True
+            self._hold_until(key, followed, now + wait)
+        else:
+            self._news[key] = None
+
+    def throttle_changed(self) -> None:
+        """The rate, or what it holds for, may be another one: whoever waits because of it waits anew, or no longer."""
+        throttle, now = self._node.replication.throttle, self._loop.time()
+        changed = False
+        for key in self._held:
+            followed = self._followed[key]
+            if followed.throttled:
+                slow = throttle.holds_for(followed.partition, self._node.node_id)
+                followed.held_until = now + (throttle.wait_seconds(now) if slow else 0.0)
+                changed = True
+        if changed:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._release()
+
+    def _cut(self, key: Key, followed: Followed) -> None:
+        """Named again when it is written down that the log was cut."""
+        self._node.replication.write_recovery_points(partial(self._again, key, followed))
+
+    def _again(self, key: Key, followed: Followed) -> None:
+        if self._followed.get(key) is followed and not self.closed:
+            self._tell(key)
+
+    # --- trouble ------------------------------------------------------------------------------------------------------
+
+    def _refused(self, code: ErrorCode) -> None:
+        if code not in SESSION_ERRORS:
+            log.warning("broker %d refuses to be followed: %s", self._source_id, code.name)
+        if self._session[0] or code not in SESSION_ERRORS:
+            self._begin_session()
+        if self._under_way == 0:
+            self._wake()
+
+    def _begin_session(self) -> None:
+        self._session = (0, 0)
+        self._named.clear()
+        self._forgotten.clear()
+        for key, followed in self._followed.items():
+            followed.named_in = NOT_YET
+            if key not in self._held:
+                self._news[key] = None
+
+    def _hold(self, key: Key, followed: Followed, code: ErrorCode | None = None) -> None:
+        """Leave it alone for a moment: the image of one of us is behind, or the disk of the other fails."""
+        longest = self._node.replication.limits.backoff_seconds
+        followed.backoff = min(max(followed.backoff * 2, _BACKOFF_SECONDS), longest)
+        if code is not None:
+            log.debug("%s: broker %d says %s", followed.partition.id, self._source_id, code.name)
+        self._hold_until(key, followed, self._loop.time() + followed.backoff)
+
+    def _hold_until(self, key: Key, followed: Followed, due: float) -> None:
+        followed.held_until = due
+        self._held[key] = None
+        if self._timer is None or due < self._timer_due:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._call_release_at(due)
+
+    def _call_release_at(self, due: float) -> None:
+        """The due time is kept here: for a moment that is less than half a millisecond away, uvloop's call_at gives a
+        Handle that has no when()."""
+        self._timer_due = due
+        self._timer = self._loop.call_at(due, self._release)
+
+    def _release(self) -> None:
+        self._timer = None
+        now = self._loop.time()
+        next_due: float | None = None
+        for key in list(self._held):
+            due = self._followed[key].held_until
+            if due <= now:
+                self._followed[key].throttled = False
+                del self._held[key]
+                self._news[key] = None
+            else:
+                next_due = due if next_due is None else min(next_due, due)
+        if next_due is not None:
+            self._call_release_at(next_due)
+        self._wake()
+
+    def _connect(self) -> None:
+        if self._connecting is None:
+            self._connecting = asyncio.ensure_future(self._reach())
+
+    async def _reach(self) -> None:
+        """A connection to the source, however often it has to be tried."""
+        try:
+            while not self.closed:
+                if self._backoff:
+                    await asyncio.sleep(self._backoff)
+                try:
+                    self._connection = await self._node.peers.connection(self._source_id, "fetch")
+                    break
+                except PeerGone as error:
+                    log.debug("broker %d cannot be reached: %s", self._source_id, error)
+                    self._back_off()
+        finally:
+            self._connecting = None
+        self._under_way = 0
+        self._begin_session()
+        self._wake()
+
+    def _back_off(self) -> None:
+        longest = self._node.replication.limits.backoff_seconds
+        self._backoff = min(max(self._backoff * 2, _BACKOFF_SECONDS), longest)
+
+    def _lost(self, connection: PeerConnection, why: str) -> None:
+        log.info("the connection to broker %d, which this node follows, is gone: %s", self._source_id, why)
+        connection.close()
+        self._connection = None
+        self._under_way = 0
+        self._back_off()
+        self._wake()
+
+    def close(self) -> None:
+        self.closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._connecting is not None:
+            self._connecting.cancel()
+        if self._connection is not None:
+            self._connection.close()

@@ -1,0 +1,25 @@
+"""A partition that this node follows, in one leader epoch, as its fetcher knows it."""
+
+from barnabas.broker.partition.partition import HostedPartition
+from barnabas.model.errors import ErrorCode
+
+NOT_YET = 1 << 62
+SESSION_ERRORS = (
+    ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+    ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+    ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+)
+
+Key = tuple[bytes, int]  # topic id, partition
+
+
+class Followed:
+    __slots__ = ("backoff", "epoch", "held_until", "named_in", "partition", "throttled")
+
+    def __init__(self, partition: HostedPartition) -> None:
+        self.partition = partition
+        self.epoch = partition.leader_epoch
+        self.named_in = NOT_YET  # the number of the request that first named it: older answers are not about it
+        self.backoff = 0.0
+        self.held_until = 0.0
+        self.throttled = False  # held because of the rate, not of an error

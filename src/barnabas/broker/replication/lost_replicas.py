@@ -1,0 +1,163 @@
+"""A replica that no longer holds what it stood for: its folder gone, its end cut off, bytes that fail their CRC.
+
+It must not lead, and must not count as in sync: the controller is told (AssignReplicasToDirs with the directory id that
+Kafka keeps for what is lost, KIP-858), takes it out and lets another one lead. Then its leader fills it again. If no
+other replica could lead, what is left here is all there is, and is served as far as it is whole.
+
+A controller that cannot be told is asked again, more and more rarely; that is logged once and stands in the node's
+health. What goes wrong with one of the replicas keeps that one out of service, and no other.
+"""
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any
+
+from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.upkeep.failures import WHOLE_NODE, describe, way_out
+from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.model.ids import LOST_DIRECTORY
+from barnabas.storage.disk import StorageFatal
+from barnabas.wire.apis import ASSIGN_REPLICAS_TO_DIRS
+
+if TYPE_CHECKING:
+    from barnabas.broker.node import Node
+
+log = logging.getLogger(__name__)
+
+TASK = "reporting lost replicas"
+_AGAIN_SECONDS = 0.5  # at first; doubled each time
+_LONGEST_SECONDS = 15.0
+_ASKED_AGAIN_SECONDS = 5.0  # another replica may have come back meanwhile
+
+
+class LostReplicas:
+    def __init__(self, node: "Node") -> None:
+        self._node = node
+        self._reported: dict[HostedPartition, None] = {}
+        self._kept: dict[HostedPartition, float] = {}  # nobody else could lead, and when we were told so
+        self._failing: set[str] = set()
+        self._task: asyncio.Task[None] | None = None
+        self._loop = asyncio.get_running_loop()
+
+    def report(self, partition: HostedPartition, why: str) -> None:
+        """From any thread: a recovery opens logs in several."""
+        if len(partition.image.replicas) > 1:
+            self._loop.call_soon_threadsafe(self._begin, partition, why)
+
+    def _begin(self, partition: HostedPartition, why: str) -> None:
+        recently = self._loop.time() - _ASKED_AGAIN_SECONDS
+        if partition in self._reported or partition.deleted or self._kept.get(partition, recently) > recently:
+            return
+        self._kept.pop(partition, None)
+        log.error("%s: this replica is not what it was: %s", partition.id, why)
+        partition.lost = True
+        self._node.partitions.replace(partition)
+        self._reported[partition] = None
+        self._start()
+
+    def _start(self) -> None:
+        if self._task is None and self._reported:
+            self._task = asyncio.ensure_future(self._tell())
+            self._task.add_done_callback(self._ended)
+
+    async def tell_missing(self) -> None:
+        """At start, before this node counts as being there: folders that held something are gone."""
+        node = self._node
+        for partition in [found for found in node.partitions if found.id in node.partitions.lost]:
+            self._begin(partition, "its folder is gone")
+        if self._task is not None:
+            await asyncio.wait([self._task])
+
+    async def _tell(self) -> None:
+        wait = _AGAIN_SECONDS
+        while self._reported:
+            if await self._tell_once(list(self._reported)):
+                wait = _AGAIN_SECONDS
+            else:
+                await asyncio.sleep(wait)
+                wait = min(wait * 2, _LONGEST_SECONDS)
+
+    async def _tell_once(self, asked: list[HostedPartition]) -> bool:
+        """False when some of them have to be told of again."""
+        try:
+            codes = await self._ask(asked)
+        except Exception as error:  # whatever it is: they stay reported, and the node serves its other partitions
+            self._failed(WHOLE_NODE, error)
+            return False
+        self._recovered(WHOLE_NODE)
+        well = True
+        for partition in asked:
+            subject = str(partition.id)
+            try:
+                self._told(partition, codes.get((partition.topic_id, partition.id.partition), 0))
+            except StorageFatal:
+                raise
+            except Exception as error:  # one partition's own: the others go on
+                self._failed(subject, error)
+                well = False
+            else:
+                self._reported.pop(partition, None)
+                self._recovered(subject)
+        return well
+
+    async def _ask(self, asked: list[HostedPartition]) -> dict[tuple[bytes, int], int]:
+        """The controller's error code for each of them. Raises when it cannot be told."""
+        node = self._node
+        topics: dict[bytes, list[dict[str, Any]]] = {}
+        for partition in asked:
+            topics.setdefault(partition.topic_id, []).append({"partition_index": partition.id.partition})
+        items = [{"topic_id": topic, "partitions": partitions} for topic, partitions in topics.items()]
+        body = {
+            "broker_id": node.node_id,
+            "broker_epoch": node.broker_epoch,
+            "directories": [{"id": LOST_DIRECTORY, "topics": items}],
+        }
+        answer = await node.controller.ask(ASSIGN_REPLICAS_TO_DIRS, 0, body)
+        if answer.error_code:
+            raise KafkaError(ErrorCode(answer.error_code), "")
+        return {
+            (topic.topic_id, item.partition_index): item.error_code
+            for directory in answer.directories
+            for topic in directory.topics
+            for item in topic.partitions
+        }
+
+    def _failed(self, subject: str, error: Exception) -> None:
+        """Said once, counted from then on."""
+        way = way_out(error)
+        if subject == WHOLE_NODE and isinstance(error, KafkaError | OSError):
+            way = "Lost replicas stay out of service until a controller is active and can be reached."
+        self._node.health.failed(TASK, subject, describe(error), way)
+        if subject not in self._failing:
+            self._failing.add(subject)
+            expected = isinstance(error, KafkaError | OSError)
+            text = "%s of %s failed, it is tried again, more and more rarely: %s. %s"
+            log.warning(text, TASK, subject, describe(error), way, exc_info=None if expected else error)
+
+    def _recovered(self, subject: str) -> None:
+        if subject in self._failing:
+            self._failing.discard(subject)
+            self._node.health.recovered(TASK, subject)
+            log.warning("%s of %s works again", TASK, subject)
+
+    def _told(self, partition: HostedPartition, code: int) -> None:
+        if partition.deleted:
+            return
+        if code == ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE:
+            log.error("%s: no other replica can lead, so this one is all there is", partition.id)
+            partition.accept_loss()
+            self._node.partitions.replace(partition)
+            self._kept[partition] = self._loop.time()
+        else:
+            self._node.replication.moved(partition)  # if it follows already: from the beginning
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        self._task = None
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._node.fail(error)
+        elif not task.cancelled():
+            self._start()
+
+    def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()

@@ -1,0 +1,200 @@
+"""A cluster as an operator wants to see it: who is up, who leads, what is not safe, how far the quorum has come.
+
+Read from three requests that any Kafka answers: DescribeCluster (also the brokers that are down), Metadata, and
+DescribeQuorum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from barnabas.cli.common.failure import Failure
+from barnabas.cli.common.wire_client import SERVING_S, Cluster, NotServing, refused
+from barnabas.model.ids import METADATA_TOPIC
+from barnabas.wire.apis import DESCRIBE_CLUSTER, DESCRIBE_LOG_DIRS, DESCRIBE_QUORUM, METADATA
+
+SILENT_MS = 10_000  # a voter fetches several times a second
+_LEADERLESS_S = 3.0  # an election takes less; without a majority the node that is asked waits for one much longer
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    topic: str
+    index: int
+    leader: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    offline: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return f"{self.topic}-{self.index}"
+
+    @property
+    def under_replicated(self) -> bool:
+        return len(self.isr) < len(self.replicas)
+
+
+@dataclass(slots=True)
+class Broker:
+    id: int
+    host: str
+    port: int
+    rack: str | None
+    up: bool
+    leads: int = 0
+    replicas: int = 0
+    preferred: int = 0  # partitions it should lead
+    role: str = ""  # leader, voter or observer of the quorum
+    behind: int | None = None  # records of the metadata log
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirectory:
+    broker_id: int
+    path: str
+    total_bytes: int  # of its disk; -1 where the node does not tell
+    usable_bytes: int
+    failed: bool = False
+
+
+@dataclass(slots=True)
+class View:
+    cluster_id: str
+    brokers: list[Broker] = field(default_factory=list)
+    partitions: list[Partition] = field(default_factory=list)
+    topics: int = 0
+    quorum_leader: int = -1
+    quorum_epoch: int = -1
+    voters: list[int] = field(default_factory=list)
+    lost_votes: list[int] = field(default_factory=list)  # nodes that are up, whose votes belong to folders they lost
+    disks: list[LogDirectory] = field(default_factory=list)
+
+    @property
+    def under_replicated(self) -> list[Partition]:
+        return [each for each in self.partitions if each.under_replicated and each.leader >= 0]
+
+    @property
+    def led_elsewhere(self) -> list[Partition]:
+        """Not led by their first replica though it is up and in sync: it was restarted, and leadership goes back by
+        itself only after up to five minutes (leader.imbalance.check.interval.seconds)."""
+        up = {each.id for each in self.brokers if each.up}
+        return [
+            each
+            for each in self.partitions
+            if each.leader >= 0 and each.leader != each.replicas[0] and each.replicas[0] in up & set(each.isr)
+        ]
+
+    @property
+    def without_leader(self) -> list[Partition]:
+        return [each for each in self.partitions if each.leader < 0]
+
+
+def view(cluster: Cluster) -> View:
+    told = cluster.ask_any(DESCRIBE_CLUSTER, {"include_fenced_brokers": True})
+    if told.error_code:
+        raise refused(told.error_code, "describe the cluster")
+    brokers = {
+        each.broker_id: Broker(each.broker_id, each.host, each.port, each.rack, not getattr(each, "is_fenced", False))
+        for each in told.brokers
+    }
+    found = View(told.cluster_id, sorted(brokers.values(), key=lambda each: each.id))
+    metadata = cluster.ask_briefly(METADATA, {"topics": None, "allow_auto_topic_creation": False}, SERVING_S)
+    if metadata is None:
+        raise NotServing(cluster.bootstrap)
+    found.topics = sum(not topic.is_internal for topic in metadata.topics)
+    for topic in metadata.topics:
+        for part in topic.partitions:
+            found.partitions.append(
+                Partition(
+                    topic.name,
+                    part.partition_index,
+                    part.leader_id,
+                    tuple(part.replica_nodes),
+                    tuple(part.isr_nodes),
+                    tuple(part.offline_replicas or ()),
+                )
+            )
+    found.partitions.sort(key=lambda each: (each.topic, each.index))
+    for partition in found.partitions:
+        for broker_id in partition.replicas:
+            if broker_id in brokers:
+                brokers[broker_id].replicas += 1
+        if partition.replicas[0] in brokers:
+            brokers[partition.replicas[0]].preferred += 1
+        if partition.leader in brokers:
+            brokers[partition.leader].leads += 1
+    _quorum(cluster, found, brokers)
+    _probe(cluster, found)
+    return found
+
+
+def _quorum(cluster: Cluster, found: View, brokers: dict[int, Broker]) -> None:
+    asked = {"topics": [{"topic_name": METADATA_TOPIC, "partitions": [{"partition_index": 0}]}]}
+    answer = cluster.ask_briefly(DESCRIBE_QUORUM, asked, _LEADERLESS_S)
+    if answer is None or answer.error_code or not answer.topics or answer.topics[0].partitions[0].error_code:
+        return  # between two leaders there is nothing to tell
+    quorum = answer.topics[0].partitions[0]
+    found.quorum_leader, found.quorum_epoch = quorum.leader_id, quorum.leader_epoch
+    found.voters = sorted(each.replica_id for each in quorum.current_voters)
+    now_ms = max((getattr(each, "last_fetch_timestamp", -1) for each in quorum.current_voters), default=-1)
+    end = max((each.log_end_offset for each in quorum.current_voters), default=0)
+    newer = {each.replica_id for each in quorum.observers if _fetches(each, now_ms)}
+    found.lost_votes = [
+        each.replica_id for each in quorum.current_voters if each.replica_id in newer and not _fetches(each, now_ms)
+    ]
+    for role, replicas in (("voter", quorum.current_voters), ("observer", quorum.observers)):
+        for each in replicas:
+            broker = brokers.get(each.replica_id)
+            if broker is None and role == "observer":
+                continue  # one that has left: the quorum remembers whoever fetched for some minutes
+            if broker is None:  # a controller that is no broker
+                up = each.replica_id == quorum.leader_id or _fetches(each, now_ms)
+                broker = brokers[each.replica_id] = Broker(each.replica_id, "", 0, None, up)
+                found.brokers.append(broker)
+            broker.role = "leader" if each.replica_id == quorum.leader_id else role
+            broker.behind = end - each.log_end_offset if each.log_end_offset >= 0 else None
+
+
+def _probe(cluster: Cluster, found: View) -> None:
+    """A connection to each broker, and its disk. A quorum without a majority cannot fence anybody, so a broker that
+    died then is listed as up until somebody tries."""
+    for broker in found.brokers:
+        if not broker.up or not broker.port:
+            continue
+        try:
+            folders = cluster.ask(broker.id, DESCRIBE_LOG_DIRS, {"topics": []}).results
+        except (Failure, KeyError):
+            broker.up = False
+            continue
+        found.disks += [
+            LogDirectory(
+                broker.id,
+                each.log_dir,
+                getattr(each, "total_bytes", -1),
+                getattr(each, "usable_bytes", -1),
+                bool(each.error_code),
+            )
+            for each in folders
+        ]
+
+
+def _fetches(voter: Any, now_ms: int) -> bool:
+    """Whether a voter that is no broker is up: it fetched from the leader just now. The leader's time is now."""
+    fetched_ms: int = getattr(voter, "last_fetch_timestamp", now_ms)  # the oldest version does not say
+    return now_ms < 0 or (fetched_ms >= 0 and now_ms - fetched_ms < SILENT_MS)
+
+
+def sizes(cluster: Cluster, brokers: list[Broker]) -> dict[tuple[str, int, int], int]:
+    """(topic, partition, broker) -> bytes, of the brokers that are up."""
+    found: dict[tuple[str, int, int], int] = {}
+    for broker in brokers:
+        if not broker.up or broker.id not in cluster.brokers:
+            continue
+        for folder in cluster.ask(broker.id, DESCRIBE_LOG_DIRS, {"topics": None}).results:
+            for topic in folder.topics:
+                for part in topic.partitions:
+                    if not part.is_future_key:
+                        found[topic.name, part.partition_index, broker.id] = part.partition_size
+    return found

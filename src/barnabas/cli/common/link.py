@@ -1,0 +1,83 @@
+"""The command line's way to a cluster: an Admin for questions, bare librdkafka handles where speed matters.
+
+`produce` and `consume` move whole batches between librdkafka and a pipe, so they take its Producer and Consumer without
+the library's serializers on top; settings, the proof that somebody is there and the error texts are the library's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from barnabas.cli.common.failure import Failure
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer, KafkaException, Producer
+
+    from barnabas.client.admin.admin import Admin
+
+CONNECT_TIMEOUT_S = 2.0  # a person waits
+ADMIN_SETTINGS = {
+    "client.id": "barnabas-cli",
+    # Lag in seconds reads one record of each partition in turn; librdkafka would wait a second between them.
+    "fetch.queue.backoff.ms": 1,
+}
+
+
+@contextmanager
+def admin(bootstrap: str) -> Iterator[Admin]:
+    from barnabas.client.admin.admin import Admin
+
+    with Admin(bootstrap, connect_timeout=CONNECT_TIMEOUT_S, config=ADMIN_SETTINGS) as opened:
+        yield opened
+
+
+def consumer(bootstrap: str, settings: Mapping[str, Any]) -> Consumer:
+    from confluent_kafka import Consumer
+
+    return _open(Consumer, bootstrap, settings)  # type: ignore[no-any-return]
+
+
+def producer(bootstrap: str, settings: Mapping[str, Any]) -> Producer:
+    from confluent_kafka import Producer
+
+    return _open(Producer, bootstrap, settings)  # type: ignore[no-any-return]
+
+
+def _open(kind: Any, bootstrap: str, settings: Mapping[str, Any]) -> Any:
+    from barnabas.client.common.connection import Troubles, ensure_reachable, librdkafka_settings, open_handle
+
+    troubles = Troubles()
+    ours = librdkafka_settings(bootstrap, {"client.id": "barnabas-cli", "error_cb": troubles}, settings, {})
+    handle = open_handle(kind, ours, "connect")
+    ensure_reachable(handle, bootstrap, CONNECT_TIMEOUT_S, troubles)
+    return handle
+
+
+def partitions_of(handle: Any, topic: str) -> list[int]:
+    """The topic's partitions; a topic that is not there is a failure that names its nearest neighbour."""
+    known = handle.list_topics(topic, timeout=10).topics.get(topic)
+    if known is not None and known.error is None and known.partitions:
+        return sorted(known.partitions)
+    names = [name for name in handle.list_topics(timeout=10).topics if not name.startswith("__")]
+    raise no_topic(topic, names)
+
+
+def no_topic(topic: str, names: list[str], *, to_change: bool = False) -> Failure:
+    """The nearest name, or how to go on: whoever wants to change or delete it has no use for a new one."""
+    import difflib
+
+    near = difflib.get_close_matches(topic, names, n=1)
+    if near:
+        return Failure(f"there is no topic {topic!r}", f"Did you mean {near[0]!r}?")
+    if to_change:
+        return Failure(f"there is no topic {topic!r}", "See which there are: barnabas topic list")
+    return Failure(f"there is no topic {topic!r}", f"Create it: barnabas topic create {topic}")
+
+
+def of_kafka_error(error: KafkaException) -> Failure:
+    """librdkafka's error as one line, for a call that did not translate it by itself."""
+    from barnabas.client.errors import translate
+
+    return Failure(str(translate(error, "the cluster said no")))

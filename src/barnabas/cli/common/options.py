@@ -1,0 +1,51 @@
+"""Options that many commands share, written once, so that they look and mean the same everywhere."""
+
+from typing import Annotated
+
+import typer
+
+from barnabas.cli.common.failure import usage
+
+DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
+
+Bootstrap = Annotated[
+    str,
+    typer.Option(
+        "--bootstrap",
+        "--bootstrap-server",
+        "-b",
+        envvar="BARNABAS_BOOTSTRAP",
+        metavar="HOST:PORT",
+        help="The node to speak to, or several with commas.",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of a table.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Topic = Annotated[str, typer.Argument(metavar="TOPIC", help="The topic's name.")]
+
+
+def pairs(items: list[str] | None, flag: str, example: str = "retention.ms=3600000") -> dict[str, str]:
+    """`name=value` as often as the flag is given. The value may hold more equal signs."""
+    found: dict[str, str] = {}
+    for item in items or ():
+        name, equals, value = item.partition("=")
+        if not equals or not name.strip():
+            raise usage(f"{flag} {item!r} is not name=value", f"Write it as {flag} {example}.")
+        found[name.strip()] = value
+    return found
+
+
+def confirm(question: str, yes: bool) -> None:
+    """Ask before something is lost. Without a terminal to ask on, --yes must have been given."""
+    import sys
+
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise usage(f"{question} Nobody is here to answer.", "Say --yes.")
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        from barnabas.cli.common.failure import Failure
+
+        raise Failure("nothing was changed")

@@ -1,0 +1,176 @@
+"""`barnabas demo`, which is what `make run` runs: the whole story, from a node to a report, in about a minute.
+
+A node; a day of activity in its log and more of it flowing in; jobs recommended to members seconds after what they
+do; then the offline half: a page of insights and a heap of digest e-mails; and what to try next. The node is a child
+process, as it would be in life, on port 9092, or on a free one when that is taken. Its data lie in a temporary folder
+that goes with it, unless --data keeps them; the report stays. With --seconds it ends by itself with exit code 0.
+Without Java or Spark it tells the node's part of the story, and what is missing.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from barnabas.cli.common.failure import usage
+from barnabas.cli.common.screen import say
+
+if TYPE_CHECKING:
+    from barnabas.cli.demo.node import DemoNode
+    from barnabas.cli.demo.spark import SparkStory
+    from barnabas.cli.demo.stream import Stream
+    from barnabas.cli.demo.view import View
+
+STREAM_S = 60.0  # a minute of activity
+NODE_ONLY_S = 15.0  # where there is no Spark
+SHORTEST_S = 2.0
+LATER_S = 20.0  # of --seconds, kept for the offline half
+FAREWELL_S = 2.0  # of --seconds, kept for the last screen
+SPARK_NEEDS_S = 35.0  # with less there is no point in starting it
+SHOW_S = 8.0  # of recommendations at least, when Spark was slow to start
+GRACE_S = 30.0  # on a busy machine Spark takes long: better a little later than no story
+FRAME_S = 0.1
+
+
+def demo(
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", "-s", metavar="N", help="End by itself after so many seconds.")
+    ] = None,
+    port: Annotated[
+        int, typer.Option("--port", "-p", min=0, max=65535, metavar="PORT", help="Port of the node.")
+    ] = 9092,
+    data: Annotated[
+        str | None, typer.Option("--data", "-d", metavar="DIR", help="Keep records and results in this folder.")
+    ] = None,
+    rate: Annotated[int, typer.Option("--rate", "-r", min=1, max=20_000, metavar="N", help="Events a second.")] = 60,
+) -> None:
+    """Show the whole story: a node, a stream, recommendations, a report.
+
+    Then the node stays up to play with, until Ctrl-C.
+
+    \b
+    Example:
+      barnabas demo
+      barnabas demo --seconds 60
+      barnabas demo --rate 500 --data demo-data
+    """
+    from barnabas.cli.demo.node import DemoNode
+    from barnabas.cli.demo.stream import Stream
+    from barnabas.cli.demo.view import farewell, open_view
+
+    if seconds is not None and seconds <= 0:
+        raise usage("--seconds must be more than 0")
+    ends = time.monotonic() + seconds if seconds is not None else None
+    signal.signal(signal.SIGTERM, _on_term)
+    with ExitStack() as stack:
+        node = stack.enter_context(DemoNode(port, data))
+        _make_topics(node.bootstrap)
+        spark, missing = _spark(node, data, seconds)
+        if spark is not None:
+            stack.callback(spark.close)
+        with open_view(node, spark) as view:
+            stream = stack.enter_context(Stream(node.bootstrap, rate))
+            view.show(stream)
+            _watch(node, stream, spark, view, time.monotonic(), ends)
+        stream.close()
+        farewell(node, stream, spark, missing, seconds)
+        sys.stdout.flush()
+        try:
+            _stay(node, ends)
+        except KeyboardInterrupt:  # here it is the way to end, not a way to break off
+            say("\nstopped")
+
+
+def _make_topics(bootstrap: str) -> None:
+    from barnabas.pipelines.activity import PIPELINE
+    from barnabas.pipelines.framework import topics
+
+    topics.prepare(bootstrap, PIPELINE, str, make_inputs=True, now=True)
+
+
+def _spark(node: DemoNode, data: str | None, seconds: float | None) -> tuple[SparkStory | None, str]:
+    """The pipeline's part, or one line that says why it is left out."""
+    from barnabas.cli.demo.spark import SparkStory, unavailable
+
+    missing = unavailable()
+    if missing:
+        return None, missing
+    if seconds is not None and seconds < SPARK_NEEDS_S:
+        return None, "too short for the pipelines, which run on Spark: try 60 seconds"
+    return SparkStory(node.bootstrap, _results(data)), ""
+
+
+def _results(data: str | None) -> Path:
+    """Where the report stays when the node's own folder goes."""
+    if data is not None:
+        return Path(data).expanduser().absolute() / "pipelines"
+    base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(base) / "barnabas" / "demo"
+
+
+def _on_term(*_: object) -> None:
+    """As Ctrl-C, so that the node and its folder go with us."""
+    raise KeyboardInterrupt
+
+
+def _stay(node: DemoNode, ends: float | None) -> None:
+    while ends is None or time.monotonic() < ends:
+        node.check()
+        time.sleep(FRAME_S if ends is None else min(FRAME_S, max(0.0, ends - time.monotonic())))
+
+
+def _watch(
+    node: DemoNode, stream: Stream, spark: SparkStory | None, view: View, begun: float, ends: float | None
+) -> None:
+    """Draw the online half until it is time for the offline one, then that until it is done."""
+    first_result = None
+    while True:
+        now = time.monotonic()
+        node.check()
+        stream.check()
+        view.draw()
+        if spark is not None and spark.recommendations and first_result is None:
+            first_result = now
+        if _time_is_over(now, begun, ends, spark, first_result):
+            break
+        time.sleep(FRAME_S)
+    stream.stop_writing()
+    if spark is None or spark.phase == "missing":
+        _catch_up(stream, view)
+        return
+    if spark.phase == "starting" and ends is not None:
+        return  # there is no time left for it; the farewell says so
+    spark.go_on_to_later()
+    while spark.alive() and spark.phase != "done":
+        node.check()
+        view.draw()
+        time.sleep(FRAME_S)
+    view.draw()
+
+
+def _time_is_over(
+    now: float, begun: float, ends: float | None, spark: SparkStory | None, first_result: float | None
+) -> bool:
+    if spark is None or spark.phase == "missing":
+        until = begun + NODE_ONLY_S
+        return now >= (until if ends is None else min(until, max(begun + SHORTEST_S, ends - FAREWELL_S)))
+    if ends is None:
+        return first_result is not None and now >= max(begun + STREAM_S, first_result + SHOW_S)
+    if first_result is None:
+        return now >= ends + GRACE_S
+    return now >= max(ends - LATER_S, first_result + SHOW_S)
+
+
+def _catch_up(stream: Stream, view: View) -> None:
+    deadline = time.monotonic() + 2
+    while stream.read < stream.written and time.monotonic() < deadline:
+        view.draw()
+        time.sleep(FRAME_S)
+    view.draw()

@@ -1,0 +1,56 @@
+"""One node asked by hand, byte by byte: what `doctor` needs and a client library hides.
+
+A client is told an address by Metadata and then goes there; most "cannot connect" reports come from that second step.
+So this speaks the two requests of every client's first second itself: ApiVersions, then Metadata, with bounded waits.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from barnabas.cli.common.wire_client import NoAnswer, call, connect
+from barnabas.wire.apis import API_VERSIONS, METADATA
+
+__all__ = ["NoAnswer", "Told", "ask", "connect"]
+
+_METADATA_VERSION = 8  # the last with plain types: every broker since Kafka 2.3 and of today speaks it
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a client learns in its first second."""
+
+    apis: dict[int, tuple[int, int]]
+    cluster_id: str | None
+    controller_id: int
+    brokers: dict[int, tuple[str, int]]
+    topics: int
+    leaderless: list[str]  # partitions
+    round_trip_s: float
+
+
+def ask(host: str, port: int) -> Told:
+    """The first second of a client."""
+    with connect(host, port) as link:
+        started = time.perf_counter()
+        versions = call(link, API_VERSIONS, 0, {})
+        round_trip = time.perf_counter() - started
+        apis = {each.api_key: (each.min_version, each.max_version) for each in versions.api_keys}
+        low, high = apis.get(METADATA, (0, 0))
+        version = min(max(low, _METADATA_VERSION), high)
+        metadata = call(link, METADATA, version, {"topics": None})
+        return Told(
+            apis,
+            metadata.cluster_id,
+            metadata.controller_id,
+            {each.node_id: (each.host, each.port) for each in metadata.brokers},
+            len(metadata.topics),
+            [
+                f"{topic.name}-{each.partition_index}"
+                for topic in metadata.topics
+                for each in topic.partitions
+                if each.leader_id < 0
+            ],
+            round_trip,
+        )

@@ -1,0 +1,80 @@
+"""From the options of `up` to the settings of a node: flags by Kafka's names, the rest under them.
+
+Where nothing says otherwise a node listens on 127.0.0.1:9092 only (it has no locks on its door by default), and keeps
+its records under the user's own data folder, so that they are found again wherever the command is given.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from barnabas.cli.common.failure import Failure, usage, warn
+from barnabas.cli.up.options import UpOptions
+
+if TYPE_CHECKING:
+    from barnabas.model.settings import Settings
+
+HOST = "127.0.0.1"
+PORT = 9092
+
+
+def load(options: UpOptions) -> tuple[Settings, Path]:
+    """The settings, and the folder for the data."""
+    from barnabas.broker.settings.sources import load_settings
+    from barnabas.model.errors import KafkaError
+
+    given = flags(options)
+    config = Path(options.config).expanduser() if options.config is not None else None
+    usual = {"listeners": f"PLAINTEXT://{HOST}:{PORT}", "log.dirs": str(default_data())}
+    try:
+        loaded = load_settings(flags=given, config=config, fallback=usual)
+        folders = loaded.settings.data_directories()
+    except KafkaError as error:
+        raise Failure(error.message) from None
+    for warning in loaded.warnings:
+        if warning.startswith("command line: "):  # typed just now: a typing error, not a file of another release
+            raise usage(warning.removeprefix("command line: "), "docs/settings.md lists them all.")
+        warn(warning)
+    if len(folders) != 1:
+        raise Failure(f"log.dirs names {len(folders)} folders, a node has one", "Start a node for each disk.")
+    return loaded.settings, Path(folders[0])
+
+
+def flags(options: UpOptions) -> dict[str, str]:
+    """What the options say, by Kafka's names.
+
+    --host and --port together are one setting, so one without the other takes the usual value for the other.
+    """
+    found: dict[str, str] = {}
+    for item in options.set:
+        name, equals, value = item.partition("=")
+        if not equals or not name.strip():
+            raise usage(f"--set {item!r} is not name=value", "Write it as --set log.retention.hours=24.")
+        found[name.strip()] = value
+    if options.port is not None and not 0 <= options.port <= 65535:
+        raise usage(f"--port {options.port} is not a port", "Ports go from 0 (any free one) to 65535.")
+    if options.host is not None or options.port is not None:
+        found["listeners"] = (
+            f"PLAINTEXT://{_bracketed(options.host or HOST)}:{PORT if options.port is None else options.port}"
+        )
+    if options.advertise is not None:
+        host, colon, port = options.advertise.rpartition(":")
+        if not colon or not host or not port.isdigit() or not 0 < int(port) <= 65535:
+            raise usage(f"--advertise {options.advertise!r} is not host:port", "Write it as events.example.org:9092.")
+        found["advertised.listeners"] = f"PLAINTEXT://{host}:{port}"
+    if options.data is not None:
+        if not options.data:
+            raise usage("--data is empty", "Name a folder, or leave it out.")
+        found["log.dirs"] = str(Path(options.data).expanduser())
+    return found
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host and not host.startswith("[") else host
+
+
+def default_data() -> Path:
+    base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+    return Path(base).expanduser() / "barnabas"

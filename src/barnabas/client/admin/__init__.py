@@ -1,0 +1,1 @@
+"""The Admin: topics, settings, groups and records, seen from outside."""

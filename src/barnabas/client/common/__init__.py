@@ -1,0 +1,1 @@
+"""What all clients share: connecting, settings, exit and fork."""

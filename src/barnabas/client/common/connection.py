@@ -1,0 +1,176 @@
+"""How each client meets the cluster: its librdkafka settings, its log, and one check that somebody is there.
+
+librdkafka connects in the background and retries for ever, which is right for a service and baffling for a person who
+mistyped an address. So each client proves at birth, within `connect_timeout` seconds, that something at its bootstrap
+address speaks Kafka; later outages are waited out as usual. `connect_timeout=None` skips the proof.
+
+librdkafka's log goes to the Python logger `barnabas.client`, which has no handler of its own: nothing reaches stderr
+unless the program asks for it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import os
+import re
+import socket
+import time
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from confluent_kafka import KafkaError, KafkaException
+
+from barnabas.client.common.setting_names import in_our_words, suggestion
+from barnabas.client.errors import BadSetting, CannotReach
+
+DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
+DEFAULT_PORT = 9092
+CONNECT_TIMEOUT_S = 5.0
+PROBE_TIMEOUT_S = 2.0  # one address; a host that drops packets must not eat the whole time of the others
+RETRY_S = 0.1
+ASK_SLICE_S = 0.01
+_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+_NO_SUCH_PROPERTY = re.compile(r'No such configuration property: "([^"]*)"')
+
+logger = logging.getLogger("barnabas.client")
+logger.addHandler(logging.NullHandler())
+logger.propagate = True
+logging.getLogger("barnabas").addHandler(logging.NullHandler())
+
+
+def bootstrap_or_default(bootstrap: str | None) -> str:
+    """What was given, else BARNABAS_BOOTSTRAP from the environment (as the command line has it), else this machine."""
+    if bootstrap is None:
+        return os.environ.get("BARNABAS_BOOTSTRAP") or DEFAULT_BOOTSTRAP
+    if not isinstance(bootstrap, str):
+        raise BadSetting(f'bootstrap is one text, "host:port" or "host:port,host:port", not {bootstrap!r}')
+    addresses(bootstrap)
+    return bootstrap
+
+
+class Handle(Protocol):
+    """What librdkafka's producers, consumers and admins have in common and we need here."""
+
+    def cluster_id(self, timeout: float = -1) -> str: ...
+    def list_topics(self, topic: str | None = None, timeout: float = -1) -> Any: ...
+
+
+class Troubles:
+    """Remembers what librdkafka complained about last, to give the reason when a wait runs out."""
+
+    def __init__(self) -> None:
+        self.last = ""
+
+    def __call__(self, error: KafkaError) -> None:
+        self.note(error.str())
+
+    def note(self, text: str) -> None:
+        self.last = text
+        logger.warning("%s", text)
+
+
+def librdkafka_settings(
+    bootstrap: str, ours: Mapping[str, Any], config: Mapping[str, Any] | None, extra: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Ours first, then `config` by librdkafka's names, then keywords with _ for the dot; the later wins."""
+    settings: dict[str, Any] = {
+        "bootstrap.servers": bootstrap,
+        "client.id": "barnabas",
+        "logger": logger,
+        "topic.metadata.refresh.interval.ms": 30_000,  # a topic that grew is seen within half a minute, not five
+        "reconnect.backoff.max.ms": 1_000,  # librdkafka's 10 s make a restarted node look dead for long
+    }
+    settings.update(ours)
+    settings.update(config or {})
+    settings.update({name.replace("_", "."): value for name, value in extra.items()})
+    return settings
+
+
+def open_handle(kind: Any, settings: dict[str, Any], doing: str, owner: type | None = None) -> Any:
+    """Makes the librdkafka object; a setting it does not know or accept becomes one clear line, and an unknown one
+    comes with the name it resembles, among those of librdkafka and the keyword arguments of `owner`."""
+    try:
+        return kind(settings)
+    except KafkaException as error:
+        reason = error.args[0].str()
+        if (unknown := _NO_SUCH_PROPERTY.search(reason)) is not None:
+            options = [] if owner is None else list(inspect.signature(owner).parameters)
+            raise BadSetting(f"{doing}: there is no setting {unknown[1]!r}{suggestion(unknown[1], options)}") from None
+        raise BadSetting(f"{doing}: {in_our_words(reason)}") from None
+    except (TypeError, ValueError) as error:
+        raise BadSetting(f"{doing}: {error}") from None
+
+
+def addresses(bootstrap: str) -> list[tuple[str, int]]:
+    """`host`, `host:port`, `[v6]:port`, `PLAINTEXT://host:port`, several with commas."""
+    found = []
+    for item in bootstrap.split(","):
+        scheme, _, text = item.strip().rpartition("://")
+        if scheme and scheme.upper() not in _PROTOCOLS:
+            raise BadSetting(f"bootstrap {bootstrap!r}: leave out {scheme}://, it is host:port alone")
+        if not text:
+            continue
+        host, colon, port = text.rpartition(":")
+        if not colon or (":" in host and not host.endswith("]")):
+            host, port = text, str(DEFAULT_PORT)
+        if not port.isdigit() or not 0 < int(port) < 65_536:
+            raise BadSetting(f"bootstrap {bootstrap!r}: {port!r} is not a port")
+        found.append((host.strip("[]"), int(port)))
+    if not found:
+        raise BadSetting("bootstrap is empty: give host:port of a node")
+    return found
+
+
+def ensure_reachable(handle: Handle, bootstrap: str, timeout_s: float, troubles: Troubles | None = None) -> None:
+    """Returns when the cluster has answered; raises CannotReach after `timeout_s` seconds at the latest."""
+    targets = addresses(bootstrap)
+    deadline = time.monotonic() + timeout_s
+    while True:
+        reasons = []
+        for host, port in targets:
+            left = max(0.05, min(PROBE_TIMEOUT_S, deadline - time.monotonic()))
+            try:
+                socket.create_connection((host, port), timeout=left).close()
+                break
+            except OSError as error:
+                reasons.append(_socket_reason(error))
+        else:
+            if time.monotonic() + RETRY_S >= deadline:
+                raise CannotReach(bootstrap, f"{'; '.join(dict.fromkeys(reasons))}. Is a node up? Try: barnabas up")
+            time.sleep(RETRY_S)
+            continue
+        break
+    if not _answers(handle, max(1.0, deadline - time.monotonic())):
+        hint = f" ({troubles.last})" if troubles is not None and troubles.last else ""
+        raise CannotReach(
+            bootstrap,
+            f"the port is open, but nothing there answers as a Kafka cluster{hint}."
+            " Does it wait for its quorum, or is it another service?",
+        )
+
+
+def _answers(handle: Handle, timeout_s: float) -> bool:
+    """The cluster id costs nothing when librdkafka is connected already; when it is not, asking for metadata makes it
+    connect, where waiting for the id would wait for its next idle second."""
+    deadline = time.monotonic() + timeout_s
+    while (left := deadline - time.monotonic()) > 0:
+        try:
+            handle.cluster_id(timeout=ASK_SLICE_S)
+            return True
+        except KafkaException:
+            pass
+        try:
+            handle.list_topics(timeout=min(1.0, left))
+            return True
+        except KafkaException:
+            continue
+    return False
+
+
+def _socket_reason(error: OSError) -> str:
+    if isinstance(error, TimeoutError):
+        return "no answer"
+    if isinstance(error, socket.gaierror):
+        return "the name does not resolve"
+    return (error.strerror or str(error)).lower()

@@ -1,0 +1,1 @@
+"""Consumers, for threads and for asyncio."""

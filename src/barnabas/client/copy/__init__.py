@@ -1,0 +1,1 @@
+"""`barnabas.copy`: consume, transform, produce, exactly once."""

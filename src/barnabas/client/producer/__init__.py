@@ -1,0 +1,1 @@
+"""Producers, for threads and for asyncio."""

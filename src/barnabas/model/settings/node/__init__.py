@@ -1,0 +1,1 @@
+"""The settings of a node, a table a topic."""

@@ -1,0 +1,1 @@
+"""Compiles readers and writers of messages from the schemas."""

@@ -1,0 +1,93 @@
+"""The Python of docs/pipelines/testing.md, watermarks.md and running.md runs and prints what the pages say."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from barnabas import Admin
+from barnabas.testing import RunningNode
+from tests.support.pages import FENCE, ROOT, blocks, environment, section
+
+PAGES = ROOT / "docs" / "pipelines"
+TESTING, WATERMARKS, RUNNING = (PAGES / f"{name}.md" for name in ("testing", "watermarks", "running"))
+
+# Sections of running.md that no test follows, with the reason. Such a section says itself that it was not tried.
+NOT_RUN = {"Kubernetes": "the tests have no Kubernetes cluster to run a driver and executors in"}
+
+
+def follow(page: Path, names: dict[str, Any], text: str | None = None) -> int:
+    """Runs the blocks in order, in one namespace; a text block is what the one before it printed. Returns how many."""
+    printed, count = "", 0
+    for kind, body in FENCE.findall(page.read_text() if text is None else text):
+        if kind == "python":
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out):
+                exec(compile(body, str(page), "exec"), names)  # noqa: S102
+            printed, count = out.getvalue(), count + 1
+        elif kind == "text":
+            assert printed == body
+    return count
+
+
+@pytest.mark.timeout(300)
+def test_the_tests_of_the_page_pass(tmp_path: Path) -> None:
+    """As a reader runs them: a folder, the pipeline that `new` writes there, pytest."""
+    shop, conftest = blocks(TESTING, "python")
+    with_fixture = "def test_the_session(spark):\n    assert spark.range(3).count() == 3\n"
+    for name, text in (("test_shop.py", shop), ("conftest.py", conftest), ("test_fixture.py", with_fixture)):
+        (tmp_path / name).write_text(text)
+    for words in (("barnabas.cli.main", "pipeline", "new", "shop"), ("pytest", "-q", "-p", "no:cacheprovider", ".")):
+        done = subprocess.run(
+            [sys.executable, "-m", *words],
+            cwd=tmp_path,
+            env=environment("", tmp_path),
+            capture_output=True,
+            text=True,
+            timeout=280,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 passed" in done.stdout
+
+
+def test_the_rule_of_lateness(quick_spark: Any) -> None:
+    assert follow(WATERMARKS, {}) == 2
+
+
+def test_a_notebook(spark: Any, node: RunningNode, admin: Admin) -> None:
+    admin.create_topic("visits", partitions=2)
+    names: dict[str, Any] = {"BOOTSTRAP": node.bootstrap}
+    begin, own = section(RUNNING, "Notebooks").split("In a notebook that brings its own session")
+    assert follow(RUNNING, names, begin) == 3
+    assert names["spark"] is spark
+
+    other = spark.newSession()  # one that `session` did not make, beside one that knows the format already
+    assert not knows_the_format(other, node)
+    assert follow(RUNNING, {"spark": other}, own) == 1
+    assert knows_the_format(other, node)
+
+
+def knows_the_format(session: Any, node: RunningNode) -> bool:
+    try:
+        reader = session.read.format("barnabas").option("kafka.bootstrap.servers", node.bootstrap)
+        return bool(reader.option("subscribe", "visits").load().count() == 300)
+    except Exception as error:  # whatever class Spark raises: only this reason is expected
+        assert "DATA_SOURCE_NOT_FOUND" in str(error), error
+        return False
+
+
+def test_a_section_that_is_not_run_says_so() -> None:
+    titles = re.findall(r"^## (.*)$", RUNNING.read_text(), re.MULTILINE)
+    with_python = {title for title in titles if "```python" in section(RUNNING, title)}
+    assert with_python == {"Notebooks"}
+    assert NOT_RUN.keys() <= set(titles)
+    for title in NOT_RUN:
+        assert section(RUNNING, title).strip().startswith("Not tried here")
