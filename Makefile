@@ -55,7 +55,8 @@ chaos-spark: $(DEV_STAMP)  ## drivers, Python workers, executors and nodes kille
 	@tools/setup_tests.sh
 	@$(BIN)/pytest tests/spark -m long --timeout 1800 --durations 10 $(ARGS)
 
-docs: $(DEV_STAMP)  ## regenerate the pages that are made from tables
+docs: $(DEV_STAMP)  ## regenerate the pages that are made from tables, and the types that are made from the schemas
+	$(BIN)/python tools/message_types.py
 	$(BIN)/python tools/settings_page.py
 	$(BIN)/python tools/cli_page.py
 	$(BIN)/python tools/compatibility_page.py

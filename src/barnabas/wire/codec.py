@@ -4,6 +4,9 @@ The first use of a message reads its schema file and compiles one function for i
 look-up and that function. What comes in is refused as ProtocolError unless it is exactly what the schema says (see
 codegen/read.py for the limits); what goes out is plain dicts and lists of ours, and a mistake in them is a TypeError or
 ValueError that names the field. Produce and Fetch have faster ways of their own: produce.py, fetch.py.
+
+What is decoded is `Any` here, since the API key decides what it is; whoever asks declares its type, which the folder
+`messages` has for every request, response and struct, and for the dicts that are encoded.
 """
 
 from collections.abc import Mapping
@@ -65,16 +68,16 @@ def decode_struct(name: str, version: int, data: bytes | bytearray | memoryview,
         raise _bad_bytes("data", name, version, problem) from None
 
 
-def encode_request(api_key: int, version: int, body: Mapping[str, Any]) -> bytes:
+def encode_request(api_key: int, version: int, body: Mapping[str, object]) -> bytes:
     return _encode("request", api_key, version, body)
 
 
-def encode_response(api_key: int, version: int, body: Mapping[str, Any]) -> bytes:
+def encode_response(api_key: int, version: int, body: Mapping[str, object]) -> bytes:
     """The bytes of a response body; header and frame length are headers.py's."""
     return _encode("response", api_key, version, body)
 
 
-def encode_struct(name: str, version: int, body: Mapping[str, Any]) -> bytes:
+def encode_struct(name: str, version: int, body: Mapping[str, object]) -> bytes:
     return _encode("data", name, version, body)
 
 
@@ -87,7 +90,7 @@ def class_of(kind: str, which: int | str) -> StructClass:
     return struct
 
 
-def _encode(kind: str, which: int | str, version: int, body: Mapping[str, Any]) -> bytes:
+def _encode(kind: str, which: int | str, version: int, body: Mapping[str, object]) -> bytes:
     writer = _writers.get((kind, which, version)) or _new_writer(kind, which, version)
     if STRICT:
         key = unknown_key(class_of(kind, which).fields, body)

@@ -8,7 +8,7 @@ except that of ApiVersions, which never has: its reader does not know yet what t
 from collections.abc import Mapping
 from struct import Struct
 from struct import error as StructError
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from barnabas.wire.apis import API_VERSIONS, NEVER_FLEXIBLE, SERVED
 from barnabas.wire.codec import encode_response
@@ -99,7 +99,7 @@ def response_frame(api_key: int, version: int, correlation_id: int, body: bytes)
     return _FRAME.pack(len(body) + 4, correlation_id) + body
 
 
-def encode_response_frame(api_key: int, version: int, correlation_id: int, body: Mapping[str, Any]) -> bytes:
+def encode_response_frame(api_key: int, version: int, correlation_id: int, body: Mapping[str, object]) -> bytes:
     """The same from the body's fields."""
     return response_frame(api_key, version, correlation_id, encode_response(api_key, version, body))
 

@@ -27,13 +27,20 @@ Reader = Callable[[Any, int], Any]
 
 
 class StructClass:
-    """The class of one struct (fields of all versions), and the same for the structs inside it."""
+    """The class of one struct (fields of all versions), and the same for the structs inside it.
 
-    def __init__(self, name: str, fields: tuple[Field, ...]) -> None:
+    `known` are the classes of the message so far: a struct that it has in two places has one class.
+    """
+
+    def __init__(self, name: str, fields: tuple[Field, ...], known: "dict[str, StructClass]") -> None:
         self.fields = fields
-        self.nested = {
-            field.name: StructClass(field.struct, field.fields) for field in fields if field.type == "struct"
-        }
+        self.nested: dict[str, StructClass] = {}
+        for field in fields:
+            if field.type == "struct":
+                if field.struct not in known:
+                    known[field.struct] = StructClass(field.struct, field.fields, known)
+                assert known[field.struct].fields == field.fields, f"two structs of {name} are called {field.struct}"
+                self.nested[field.name] = known[field.struct]
         members: list[Any] = []
         for field in fields:
             if field.array and field.default is msgspec.UNSET:
@@ -48,9 +55,12 @@ class StructClass:
 
 def message_class(message: Message, kind: str) -> StructClass:
     """One class for all versions of a request, response or data struct."""
+    return StructClass(class_name(message, kind), union(tuple(shape.fields for shape in message.shapes(kind))), {})
+
+
+def class_name(message: Message, kind: str) -> str:
     title = "".join(part.capitalize() for part in message.name.split("_"))
-    suffix = "" if kind == "data" else kind.capitalize()
-    return StructClass(title + suffix, union(tuple(shape.fields for shape in message.shapes(kind))))
+    return title if kind == "data" else title + kind.capitalize()
 
 
 def compile_reader(shape: Shape, top: StructClass, label: str, elements_max: int = ARRAY_MAX_ELEMENTS) -> Reader:
