@@ -52,11 +52,17 @@ def test_lag_is_that_of_the_topics_this_run_reads_by_the_slowest_query() -> None
     found = {
         "market.bars": group(("trades", 0, 5, 1.0), ("old-trades", 0, 900, 500.0)),
         "market.quoted": group(("trades", 0, 7, 2.0), ("quotes", 0, 1, 0.5)),
-        "market.new": None,  # has committed nothing yet
     }
-    topics = {"market.bars": {"trades"}, "market.quoted": {"trades", "quotes"}, "market.new": {"trades"}}
+    topics = {"market.bars": {"trades"}, "market.quoted": {"trades", "quotes"}}
     assert lag_of(found, topics) == (8, 2.0)
-    assert lag_of({"market.new": None}, {"market.new": {"trades"}}) == (None, None)
+    assert lag_of({}, {}) == (None, None)
+
+
+def test_lag_is_not_known_before_every_query_has_told_where_it_stands() -> None:
+    read = {"market.bars": group(("trades", 0, 0, 0.0))}
+    topics = {"market.bars": {"trades"}, "market.quoted": {"trades", "quotes"}}
+    for quoted in (None, group(("trades", 0, 0, 0.0))):
+        assert lag_of({**read, "market.quoted": quoted}, topics) == (None, None)
 
 
 def test_offsets_behind_are_those_of_the_connector() -> None:

@@ -177,16 +177,18 @@ def lag_of(
     found: Mapping[str, GroupDescription | None], groups: Mapping[str, set[str]]
 ) -> tuple[int | None, float | None]:
     """Records and seconds behind. Of a partition that several queries read, the slowest counts; a topic that the group
-    read in an earlier run and this one does not, is left out."""
+    read in an earlier run and this one does not, is left out. While a query that is starting has committed nothing,
+    nothing is known: the others alone would seem to say that everything is read."""
     records: dict[tuple[str, int], int] = {}
     seconds: list[float] = []
     for group, topics in groups.items():
         description = found[group]
-        for each in () if description is None else description.partitions:
-            if each.topic not in topics or each.lag_records is None:
-                continue
+        known = [] if description is None else [each for each in description.partitions if each.topic in topics]
+        if {each.topic for each in known if each.lag_records is not None} != topics:
+            return None, None
+        for each in known:
             place = (each.topic, each.partition)
-            records[place] = max(each.lag_records, records.get(place, 0))
+            records[place] = max(each.lag_records or 0, records.get(place, 0))
             if each.lag_seconds is not None:
                 seconds.append(each.lag_seconds)
     return (sum(records.values()) if records else None), max(seconds, default=None)
