@@ -37,10 +37,11 @@ from barnabas.broker.partition.batch_preparation import BatchPreparation
 from barnabas.broker.partition.table import PartitionTable
 from barnabas.broker.peers.recently_departed import RecentlyDeparted
 from barnabas.broker.peers.suspected_brokers import SuspectedBrokers
-from barnabas.broker.peers.table import Peers
+from barnabas.broker.peers.table import PeerConnector, Peers
 from barnabas.broker.platform import REAL_PLATFORM, Platform
 from barnabas.broker.quorum import membership
 from barnabas.broker.quorum.driver import QuorumDriver
+from barnabas.broker.quorum.environment import QuorumCallbacks, QuorumIO
 from barnabas.broker.quorum.metadata_log import MetadataLog
 from barnabas.broker.replication.driver import Replication
 from barnabas.broker.upkeep.disk_space import DiskSpace
@@ -114,12 +115,15 @@ class Node:
         gc.set_threshold(50_000, 20, 50)
 
     async def _start(self) -> None:
-        self.node_id = identity.node_id(self)
+        self.node_id = identity.node_id(self.settings, self.data)
+        self.connector = PeerConnector(self.node_id, self.platform.connect)
         plan = membership.plan(self.settings, self.node_id, self.platform.hostname())
         self.has_broker, self.is_controller = (
             role in plan.roles for role in (membership.BROKER, membership.CONTROLLER)
         )
-        self.cluster_id = await identity.cluster_id(self, plan)
+        self.cluster_id = await identity.cluster_id(
+            self.settings, self.data, plan, self.node_id, self.connector, self.platform.new_uuid
+        )
         self._make_listener(plan)
         self.data.claim(self.cluster_id, self.node_id)
         self.data.remove_doomed()
@@ -172,10 +176,11 @@ class Node:
         )
         self._limit_connections()
         self._closers.append(self.listener.abandon)
-        self._addresses = identity.take_addresses(self, plan, self.settings)
+        self._addresses = identity.bind_addresses(
+            self.settings, plan, self.node_id, self.listener.bind, self.platform.hostname()
+        )
         self.endpoints = self._addresses.bound
         self.quorum_ports = self._addresses.quorum_ports
-        self.inter_broker_listener = str(self.settings["inter.broker.listener.name"] or "").upper()
         self.bootstrap = identity.shown(self.endpoints[0] if self.endpoints else self._addresses.quorum)
 
     def _make_rooms(self) -> None:
@@ -196,8 +201,11 @@ class Node:
             self.replication,
             lambda topic_id: self.quorum.replay.at_start.knew(topic_id),
         )
-        self.peers = Peers(self)
-        self.suspected_brokers, self.recently_departed = SuspectedBrokers(self), RecentlyDeparted()
+        self.peers = Peers(self, self.connector, str(self.settings["inter.broker.listener.name"] or "").upper())
+        self.suspected_brokers, self.recently_departed = (
+            SuspectedBrokers(lambda broker_id: self.image.is_alive(broker_id)),
+            RecentlyDeparted(),
+        )
         self.peers.on_lost(self.suspected_brokers.lost)
         self._closers += [
             self.suspected_brokers.close,
@@ -228,7 +236,10 @@ class Node:
         self.quorum_thread = self.platform.threads(1, "flush")
         self.metadata_log = MetadataLog(self.data_dir, self.platform.disk)
         voters = membership.initial_voters(plan, self.node_id, directory_id, own)
-        self.quorum = QuorumDriver(self, config, self.metadata_log, voters, self._publish, self._role_changed)
+        io = QuorumIO(self.platform.disk, self.disk_space, self.quorum_thread, self.read_threads, self.connector)
+        callbacks = QuorumCallbacks(self._publish, self._role_changed, self.fail)
+        clock, random = self.clock.steady_ms, self.platform.random()
+        self.quorum = QuorumDriver(config, self.metadata_log, voters, io, callbacks, clock, random)
         self.controller = ControllerDriver(self)
         self.lifecycle = Lifecycle(self)
         self._subscribe_to_images()
@@ -274,9 +285,9 @@ class Node:
         return any(broker.eligible and broker.broker_id != self.node_id for broker in self.image.live_brokers())
 
     @property
-    def told_endpoints(self) -> tuple[Endpoint, ...]:
+    def advertised_endpoints(self) -> tuple[Endpoint, ...]:
         """The listeners as others reach them."""
-        return self._addresses.told
+        return self._addresses.advertised
 
     @property
     def rack(self) -> str | None:

@@ -60,7 +60,7 @@ class Lifecycle:
             "incarnation_id": self._incarnation_id,
             "listeners": [
                 {"name": e.name, "host": e.host, "port": e.port, "security_protocol": _protocol(e.protocol)}
-                for e in node.told_endpoints
+                for e in node.advertised_endpoints
             ],
             "features": [
                 {"name": name, "min_supported_version": low, "max_supported_version": high}
@@ -82,7 +82,7 @@ class Lifecycle:
         registration = Registration(
             broker_id=node.node_id,
             incarnation_id=self._incarnation_id,
-            endpoints=node.told_endpoints,
+            endpoints=node.advertised_endpoints,
             rack=node.rack,
             directories=(node.data.directory_id,),
             features=SUPPORTED,

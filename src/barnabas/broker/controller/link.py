@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.peers.connection import ANSWER_TIMEOUT_MS, PeerConnection, PeerGone
-from barnabas.broker.peers.table import connect, wait_for
+from barnabas.broker.peers.table import wait_for
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import METADATA_TOPIC
 from barnabas.wire.apis import DESCRIBE_QUORUM, ENVELOPE
@@ -123,7 +123,7 @@ class ControllerLink:
         if self._address != address or task is None or _spent(task):
             self._drop()
             self._address = address
-            task = self._connecting = asyncio.ensure_future(connect(self._node, *address, self._lost))
+            task = self._connecting = asyncio.ensure_future(self._node.connector.connect(*address, self._lost))
         return await wait_for(task)
 
     def _lost(self, owed: bool) -> None:

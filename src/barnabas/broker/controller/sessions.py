@@ -15,7 +15,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.metrics.event_log import events
-from barnabas.broker.peers.table import PeerGone, connect
+from barnabas.broker.peers.table import PeerGone
 from barnabas.core.cluster.controller import Controller
 from barnabas.core.cluster.records import Record
 from barnabas.model.errors import KafkaError
@@ -82,7 +82,7 @@ class BrokerSessions:
     async def _knock(self, broker_id: int, broker_epoch: int) -> None:
         try:
             host, port = self._node.peers.address(broker_id)
-            (await connect(self._node, host, port)).close()
+            (await self._node.connector.connect(host, port)).close()
         except PeerGone as error:
             if error.__cause__ is not None and not self.connected(broker_id):
                 await self._fence(broker_id, broker_epoch, f"it cannot be reached ({error})")

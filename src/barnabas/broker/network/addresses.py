@@ -6,17 +6,22 @@ without a setting. `advertised.listeners` wins where it is set; another node of 
 registered.
 """
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from barnabas.broker.network.context import RequestContext
-
-if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+from barnabas.broker.roles import ConfiguredView
+from barnabas.core.cluster.records import Endpoint
 
 _EVERY_ADDRESS = ("", "0.0.0.0", "::")
 
 
-def advertised(node: "Node", broker_id: int, context: RequestContext) -> tuple[str, int]:
+class ListeningNode(ConfiguredView, Protocol):
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """The client listeners, as bound."""
+
+
+def advertised(node: ListeningNode, broker_id: int, context: RequestContext) -> tuple[str, int]:
     """(host, port) of a broker, for the client that asks."""
     name = _listener_name(node, context.listener_port)
     if broker_id == node.node_id:
@@ -40,5 +45,5 @@ def plain_host(host: str) -> str:
     return host.removeprefix("::ffff:") if "." in host else host
 
 
-def _listener_name(node: "Node", port: int) -> str | None:
+def _listener_name(node: ListeningNode, port: int) -> str | None:
     return next((endpoint.name for endpoint in node.endpoints if endpoint.port == port), None)

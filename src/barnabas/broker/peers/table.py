@@ -1,39 +1,45 @@
 """Connections to the other brokers of the cluster, found by what they registered.
 
-    answer = await node.peers.ask(broker_id, api_key, version, body)       decoded; PeerGone when none will come
-    connection = await node.peers.connection(broker_id, "fetch")           to send raw frames on
+    answer = await peers.ask(broker_id, api_key, version, body)       decoded; PeerGone when none will come
+    connection = await peers.connection(broker_id, "fetch")           to send raw frames on
 
 Answers come in order on a connection, so what waits long (a fetch) has one of its own: one for each broker and purpose,
 opened when it is first needed, opened anew when it closed or when the broker registered elsewhere.
 """
 
 import asyncio
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from barnabas.broker.peers.connection import ANSWER_TIMEOUT_MS, PeerConnection, PeerGone
+from barnabas.broker.roles import ClusterView
 
-if TYPE_CHECKING:
-    from barnabas.broker.node import Node
-
-__all__ = ["PeerConnection", "PeerGone", "Peers", "connect", "wait_for"]
+__all__ = ["PeerConnection", "PeerConnector", "PeerGone", "Peers", "wait_for"]
 
 CONNECT_TIMEOUT_SECONDS = 2.0
 Address = tuple[str, int]
+Connect = Callable[[Callable[[], asyncio.BaseProtocol], str, int], Awaitable[asyncio.BaseTransport]]
 
 
-async def connect(node: "Node", host: str, port: int, on_lost: Callable[[bool], None] | None = None) -> PeerConnection:
-    """A connection to this address, or PeerGone."""
-    connection = PeerConnection(f"node-{node.node_id}", on_lost)
-    try:
-        async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
-            await node.platform.connect(lambda: connection, host, port)
-    except TimeoutError:
-        connection.close()
-        raise PeerGone(f"{host}:{port} does not answer") from None
-    except OSError as error:
-        raise PeerGone(f"{host}:{port}: {error.strerror or error}") from error
-    return connection
+class PeerConnector:
+    """Opens connections to other nodes; `open_connection` is the platform's."""
+
+    def __init__(self, node_id: int, open_connection: Connect) -> None:
+        self._client_id = f"node-{node_id}"
+        self._open = open_connection
+
+    async def connect(self, host: str, port: int, on_lost: Callable[[bool], None] | None = None) -> PeerConnection:
+        """A connection to this address, or PeerGone."""
+        connection = PeerConnection(self._client_id, on_lost)
+        try:
+            async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
+                await self._open(lambda: connection, host, port)
+        except TimeoutError:
+            connection.close()
+            raise PeerGone(f"{host}:{port} does not answer") from None
+        except OSError as error:
+            raise PeerGone(f"{host}:{port}: {error.strerror or error}") from error
+        return connection
 
 
 async def wait_for(connecting: "asyncio.Task[PeerConnection]") -> PeerConnection:
@@ -61,8 +67,10 @@ class _Peer:
 
 
 class Peers:
-    def __init__(self, node: "Node") -> None:
-        self._node = node
+    def __init__(self, cluster: ClusterView, connector: PeerConnector, inter_broker_listener: str) -> None:
+        self._cluster = cluster
+        self._connector = connector
+        self._inter_broker_listener = inter_broker_listener
         self._peers: dict[tuple[int, str], _Peer] = {}
         self._on_lost: list[Callable[[int], None]] = []
 
@@ -83,18 +91,18 @@ class Peers:
         if peer is None or peer.address != address or not peer.usable:
             if peer is not None:
                 _drop(peer)
-            task = asyncio.ensure_future(connect(self._node, *address, lambda _: self._lost(broker_id)))
+            task = asyncio.ensure_future(self._connector.connect(*address, lambda _: self._lost(broker_id)))
             peer = self._peers[key] = _Peer(address, task)
         return await wait_for(peer.connecting)
 
     def address(self, broker_id: int) -> Address:
         """Where the brokers of the cluster reach this one."""
-        broker = self._node.image.brokers.get(broker_id)
+        broker = self._cluster.image.brokers.get(broker_id)
         endpoints = broker.endpoints if broker is not None else ()
         if not endpoints:
             raise PeerGone(f"no broker {broker_id} is registered")
-        name = self._node.inter_broker_listener
-        endpoint = next((found for found in endpoints if found.name == name), endpoints[0])
+        named = (found for found in endpoints if found.name == self._inter_broker_listener)
+        endpoint = next(named, endpoints[0])
         return endpoint.host, endpoint.port
 
     def _lost(self, broker_id: int) -> None:

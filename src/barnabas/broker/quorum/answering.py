@@ -1,10 +1,10 @@
 """A request about the metadata log from another node: to the quorum's machine, and its answer back in Kafka's form.
 
-What comes in is checked here, at the edge, because the machine believes its peers: a member of this cluster names it,
+What comes in is checked here, at the edge, because the machine trusts its peers: a member of this cluster names it,
 an epoch is not near the end of the numbers, and nobody else stands for election in a quorum of one.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from barnabas.broker.api.failures import failure_body
 from barnabas.broker.network.context import RequestContext
@@ -26,10 +26,19 @@ from barnabas.wire.apis import FETCH
 from barnabas.wire.headers import encode_response_frame
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.quorum.driver import QuorumDriver
 
 
-async def answer(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+class QuorumMember(Protocol):
+    """A node of this cluster with its member of the quorum."""
+
+    @property
+    def cluster_id(self) -> str: ...
+    @property
+    def quorum(self) -> "QuorumDriver": ...
+
+
+async def answer(node: QuorumMember, request: Any, context: RequestContext) -> dict[str, Any]:
     return response_body(await _answered(node, request_from(context.api_key, request)))
 
 
@@ -39,7 +48,7 @@ def is_quorum_fetch(request: Any) -> bool:
     return len(topics) == 1 and topics[0].topic_id == METADATA_TOPIC_ID
 
 
-async def serve_fetch(node: "Node", request: Any, version: int, correlation_id: int) -> bytes:
+async def serve_fetch(node: QuorumMember, request: Any, version: int, correlation_id: int) -> bytes:
     try:
         body = response_body(await _answered(node, request_from(FETCH, request)))
     except KafkaError as error:
@@ -47,12 +56,12 @@ async def serve_fetch(node: "Node", request: Any, version: int, correlation_id: 
     return encode_response_frame(FETCH, version, correlation_id, body)
 
 
-async def _answered(node: "Node", message: Request) -> Response:
+async def _answered(node: QuorumMember, message: Request) -> Response:
     _check(node, message)
     return await node.quorum.request(message)
 
 
-def _check(node: "Node", message: Request) -> None:
+def _check(node: QuorumMember, message: Request) -> None:
     epoch = 0
     match message:
         case VoteRequest():
@@ -62,7 +71,7 @@ def _check(node: "Node", message: Request) -> None:
         case FetchRequest() | FetchSnapshotRequest() | UpdateRaftVoterRequest():
             epoch = message.current_leader_epoch
         case _:
-            return  # an administrator's; the machine judges it
+            return  # an administrator's; the machine checks it
     if message.cluster_id != node.cluster_id:
         raise KafkaError(ErrorCode.INCONSISTENT_CLUSTER_ID, f"this is cluster {node.cluster_id}")
     if epoch > QUORUM_EPOCH_MAX:

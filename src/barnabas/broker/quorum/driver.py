@@ -1,21 +1,23 @@
 """Drives this node's member of the quorum: events in, effects carried out in the order core/raft/effects.py asks for.
 
 What must survive a crash (an epoch, a vote) is written and flushed in a thread, and everything of that step and of
-later ones waits behind it. The log is flushed in a thread too, one flush at a time, and the machine hears of it with
-the generation the flush began in. Committed records become the image, which the node publishes; a snapshot of it is
+later ones waits behind it. The log is flushed in a thread too, one flush at a time, and the machine is given the
+generation the flush began in. Committed records become the image, which the node publishes; a snapshot of it is
 taken every so many records.
 
-Whoever leads is told to the controller (`lead`, `follow`), whoever proposes is answered when its records are committed.
-A broken invariant of the quorum stops the node.
+The controller follows changes of the leader (QuorumCallbacks); whoever proposes is answered when its records are
+committed. A broken invariant of the quorum stops the node.
 """
 
 import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from random import Random
+from typing import Any
 
 from barnabas.broker.clock import wall_ms
+from barnabas.broker.quorum.environment import QuorumCallbacks, QuorumIO
 from barnabas.broker.quorum.leader_log import LeaderLog
 from barnabas.broker.quorum.links import Links
 from barnabas.broker.quorum.metadata_log import MetadataLog
@@ -44,43 +46,38 @@ from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.storage.directory import DirectoryError
 from barnabas.storage.disk import FULL, PASSING
 
-if TYPE_CHECKING:
-    from barnabas.broker.node import Node
-
 log = logging.getLogger(__name__)
 
 _RESIGN_SECONDS = 0.5
-_ROOM_SECONDS = 0.5  # between two looks whether a full disk has room again
+_FULL_DISK_RETRY_SECONDS = 0.5  # while the disk is full
 
 
 class QuorumDriver:
-    """`publish(image)`: committed. `changed(role)`: who leads, or what we are, has changed."""
-
     def __init__(
         self,
-        node: "Node",
         config: RaftConfig,
         metadata: MetadataLog,
         initial_voters: VoterSet | None,
-        publish: Callable[[MetadataImage], None],
-        changed: Callable[[RoleChange], None],
+        io: QuorumIO,
+        callbacks: QuorumCallbacks,
+        steady_ms: Callable[[], int],
+        random: Random,
     ) -> None:
-        self._node = node
         self._config = config
         self._log = metadata
-        self._publish = publish
-        self._changed = changed
-        self._thread = node.quorum_thread  # one: two flushes of one log at a time would count on each other
-        self._disk = node.platform.disk
+        self._callbacks = callbacks
+        self._steady_ms = steady_ms
+        self._thread = io.log_thread
+        self._disk, self._disk_space = io.disk, io.disk_space
         self.image, view = metadata.load(initial_voters)  # what is committed
         # An empty disk of a voter that others know by its id alone: it may have been a fuller one (newcomers.py).
         new = view.end_offset == 0 and initial_voters is not None and len(initial_voters) > 1
         state = read_state(self._disk, metadata.folder, new=new)
-        self.raft = RaftNode(config, state, view, node.platform.random(), node.clock.steady_ms())
-        self._links = Links(node, self.step, config.request_timeout_ms + config.fetch_max_wait_ms)
+        self.raft = RaftNode(config, state, view, random, steady_ms())
+        self._links = Links(io.connector, self.step, config.request_timeout_ms + config.fetch_max_wait_ms)
         self._serving = Serving(metadata)
         self._queue: deque[Effects] = deque()
-        self._waiting = False  # for the disk: a vote that is being written, or room
+        self._waiting = False  # for the disk: a vote that is being written, or free space
         self._head_persisted = False  # of the first in the queue
         self._head_written = 0  # how many of its changes are in the log
         self._said_full = False
@@ -88,27 +85,27 @@ class QuorumDriver:
         self._inside = False  # effects of a step are being carried out: what they bring about waits behind them
         self._flushing = False
         self._flush_wanted: Flush | None = None
-        self._snapshots = Snapshotting(node, self, metadata)
-        self.replay = Replay(metadata, self.image, view.end_offset, self._take, self.stop_node)
+        self._snapshots = Snapshotting(self, metadata, io)
+        self.replay = Replay(metadata, self.image, view.end_offset, self._committed_image, self.stop_node)
         self._pending: deque[tuple[int, MetadataImage]] = deque()  # of our own proposals, by their last offset
         self._timer: asyncio.TimerHandle | None = None
         self._waiting_offsets: list[tuple[int, asyncio.Future[None]]] = []
         self.closed = False
 
-    # --- entrances --------------------------------------------------------------------------------------------------
+    # --- events -------------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
         leader_id = self.leader[0]
-        if leader_id >= 0:  # as the state on disk had it; the machine tells only of changes
+        if leader_id >= 0:  # as the state on disk had it; the machine reports only changes
             voter = self.raft.voters.has(self._config.key)
-            self._changed(RoleChange(self.raft.role.name, self.raft.epoch, leader_id, not voter))
+            self._callbacks.role_changed(RoleChange(self.raft.role.name, self.raft.epoch, leader_id, not voter))
         self.step(Tick())
 
     def step(self, event: Event) -> None:
         if self.closed:
             return
         try:
-            effects = self.raft.step(event, self._node.clock.steady_ms())
+            effects = self.raft.step(event, self._steady_ms())
             self._queue.append(effects)
             self._drain()
             self._set_timer()
@@ -136,7 +133,7 @@ class QuorumDriver:
         return token
 
     async def resign(self) -> None:
-        """Give up leading, and wait, briefly, until the voters have been told."""
+        """Give up leading, and wait, briefly, until the voters know."""
         self.step(Resign())
         until = asyncio.get_running_loop().time() + _RESIGN_SECONDS
         while asyncio.get_running_loop().time() < until and not self.closed:
@@ -145,7 +142,7 @@ class QuorumDriver:
                 return
             await asyncio.sleep(0.005)
 
-    # --- what is so -------------------------------------------------------------------------------------------------
+    # --- state ------------------------------------------------------------------------------------------------------
 
     @property
     def leader(self) -> tuple[int, Endpoint | None]:
@@ -175,7 +172,7 @@ class QuorumDriver:
         return self.raft.log.end_offset
 
     def view(self) -> QuorumView:
-        return self.raft.view(self._node.clock.steady_ms())
+        return self.raft.view(self._steady_ms())
 
     async def applied(self, offset: int, timeout_seconds: float) -> bool:
         """Wait until the image holds everything up to this offset."""
@@ -225,7 +222,7 @@ class QuorumDriver:
             self._head_persisted = True
             self._go_on()
         elif isinstance(error, OSError) and error.errno in PASSING:
-            self._wait_for_room(error)
+            self._wait_for_space(error)
         else:
             self.stop_node(error)
 
@@ -237,24 +234,24 @@ class QuorumDriver:
             except OSError as error:
                 if error.errno not in PASSING:
                     raise
-                self._wait_for_room(error)
+                self._wait_for_space(error)
                 return False
             self._head_written += 1
         return True
 
-    def _wait_for_room(self, error: OSError) -> None:
-        self._node.disk_space.failed(error)
+    def _wait_for_space(self, error: OSError) -> None:
+        self._disk_space.failed(error)
         self._waiting = True
-        asyncio.get_running_loop().call_later(self._room_seconds(error.errno in FULL), self._go_on)
+        asyncio.get_running_loop().call_later(self._retry_seconds(error.errno in FULL), self._go_on)
 
-    def _room_seconds(self, full: bool) -> float:
-        """When to try again: at once with what was kept for the metadata log, else when there may be room."""
-        if full and self._node.disk_space.release_reserve():
+    def _retry_seconds(self, full: bool) -> float:
+        """When to try again: at once with the space kept for the metadata log, else when there may be some again."""
+        if full and self._disk_space.release_reserve():
             return 0.0
         if full and not self._said_full:
             self._said_full = True
-            log.error("the metadata log cannot be written: this node waits for room on its disk")
-        return _ROOM_SECONDS
+            log.error("the metadata log cannot be written: this node waits for free space on its disk")
+        return _FULL_DISK_RETRY_SECONDS
 
     def _go_on(self) -> None:
         self._waiting = False
@@ -280,11 +277,11 @@ class QuorumDriver:
             self._leader_log.role_changed(effects.role)
             if effects.role.role != "leader":
                 self._pending.clear()
-            self._changed(effects.role)
+            self._callbacks.role_changed(effects.role)
         for done in effects.done:
-            self._tell_proposer(done)
+            self._answer_proposer(done)
         if effects.snapshot_part is not None:
-            self._snapshots.take_part(effects.snapshot_part)
+            self._snapshots.write_part(effects.snapshot_part)
 
     def _write(self, change: LogChange) -> None:
         match change:
@@ -298,9 +295,9 @@ class QuorumDriver:
             case ResetLog(snapshot_id):
                 self.replay.before_reset(self.image)
                 self._log.reset(snapshot_id)
-                self.image = self._snapshots.take_fetched()
+                self.image = self._snapshots.fetched_image()
 
-    def _tell_proposer(self, done: Done) -> None:
+    def _answer_proposer(self, done: Done) -> None:
         token: Any = done.token
         if token.done():
             return
@@ -317,7 +314,7 @@ class QuorumDriver:
             self._timer = None
         deadline_ms = self.raft.next_deadline_ms()
         if deadline_ms is not None and not self.closed:
-            seconds = max(deadline_ms - self._node.clock.steady_ms(), 0) / 1000 + 0.0005
+            seconds = max(deadline_ms - self._steady_ms(), 0) / 1000 + 0.0005
             self._timer = asyncio.get_running_loop().call_later(seconds, self._tick)
 
     def _tick(self) -> None:
@@ -345,9 +342,9 @@ class QuorumDriver:
         end_offset = done.result()
         if generation == self.raft.log.generation:
             self._log.log.recovery_point = max(self._log.log.recovery_point, end_offset)
-            if end_offset < wanted.end_offset and self._flush_wanted is None:  # no room for what a flush writes
+            if end_offset < wanted.end_offset and self._flush_wanted is None:  # no space for what a flush writes
                 self._flush_wanted = wanted
-                asyncio.get_running_loop().call_later(self._room_seconds(True), self._flush)
+                asyncio.get_running_loop().call_later(self._retry_seconds(True), self._flush)
                 return
         self.step(LogFlushed(end_offset, generation))
         self._flush()
@@ -360,22 +357,22 @@ class QuorumDriver:
             image = self._pending.popleft()[1]
         replayed = self.replay.up_to(high_watermark, image)
         if replayed is not None:
-            self._take(replayed)
+            self._committed_image(replayed)
 
-    def _take(self, image: MetadataImage) -> None:
+    def _committed_image(self, image: MetadataImage) -> None:
         self.image = image
-        self._publish(image)
+        self._callbacks.publish(image)
         for waiting in [each for each in self._waiting_offsets if each[0] <= image.offset]:
             self._waiting_offsets.remove(waiting)
             _answer(waiting[1], None)
-        self._snapshots.look(image)
+        self._snapshots.image_changed(image)
 
     # --- the end ----------------------------------------------------------------------------------------------------
 
     def stop_node(self, error: BaseException) -> None:
         """Nothing may follow from this."""
         self.close()
-        self._node.fail(error)
+        self._callbacks.failed(error)
 
     def close(self) -> None:
         self.closed = True

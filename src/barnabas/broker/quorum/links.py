@@ -1,18 +1,17 @@
 """Carries the quorum's requests to other nodes and their answers back to the machine.
 
 Two connections to each node, because answers come in order: one for fetches, which wait at the leader, and one for all
-that must not wait behind them. They are opened when the machine first speaks to a node. A connection that closes with a
-request on it, or cannot be opened, tells the machine that the process is likely gone: that is how a killed leader is
-missed within milliseconds. One that is only silent fails its requests and nothing more.
+that must not wait behind them. They are opened with the first request to a node. A connection that closes with a
+request on it, or cannot be opened, means that the process is likely gone (ConnectionLost): that is how a killed leader
+is noticed within milliseconds. One that is only silent fails its requests and nothing more.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from barnabas.broker.peers.connection import PeerConnection, PeerGone
-from barnabas.broker.peers.table import connect
+from barnabas.broker.peers.table import PeerConnector
 from barnabas.core.raft import Endpoint
 from barnabas.core.raft.effects import Send
 from barnabas.core.raft.events import ConnectionLost, Event, RequestFailed, ResponseReceived
@@ -23,15 +22,12 @@ from barnabas.model.errors import KafkaError
 from barnabas.wire.codec import decode_response, encode_request
 from barnabas.wire.errors import ProtocolError
 
-if TYPE_CHECKING:
-    from barnabas.broker.node import Node
-
 log = logging.getLogger(__name__)
 
 
 class Links:
-    def __init__(self, node: "Node", step: Callable[[Event], None], timeout_ms: int) -> None:
-        self._node = node
+    def __init__(self, connector: PeerConnector, step: Callable[[Event], None], timeout_ms: int) -> None:
+        self._connector = connector
         self._step = step
         self._timeout_ms = timeout_ms
         self._links: dict[tuple[int, bool], _Link] = {}
@@ -46,10 +42,12 @@ class Links:
         if link is None or (link.endpoint.host, link.endpoint.port) != (sent.endpoint.host, sent.endpoint.port):
             if link is not None:
                 link.close()
-            link = self._links[key] = _Link(self._node, self.tell, sent.node_id, sent.endpoint, self._timeout_ms)
+            link = self._links[key] = _Link(
+                self._connector, self._deliver, sent.node_id, sent.endpoint, self._timeout_ms
+            )
         link.send(sent.message)
 
-    def tell(self, event: Event) -> None:
+    def _deliver(self, event: Event) -> None:
         if not self.closed:
             self._step(event)
 
@@ -61,10 +59,15 @@ class Links:
 
 class _Link:
     def __init__(
-        self, node: "Node", tell: Callable[[Event], None], node_id: int, endpoint: Endpoint, timeout_ms: int
+        self,
+        connector: PeerConnector,
+        deliver: Callable[[Event], None],
+        node_id: int,
+        endpoint: Endpoint,
+        timeout_ms: int,
     ) -> None:
-        self._node = node
-        self._tell = tell
+        self._connector = connector
+        self._deliver = deliver
         self._node_id = node_id
         self.endpoint = endpoint
         self._timeout_ms = timeout_ms
@@ -83,14 +86,14 @@ class _Link:
 
     async def _connect(self) -> None:
         try:
-            connection = await connect(self._node, self.endpoint.host, self.endpoint.port, self._lost)
+            connection = await self._connector.connect(self.endpoint.host, self.endpoint.port, self._lost)
         except PeerGone as error:
             log.debug("node %d at %s:%d: %s", self._node_id, self.endpoint.host, self.endpoint.port, error)
             queue, self._queue = self._queue, []
             for request in queue:
-                self._tell(RequestFailed(self._node_id, request))
+                self._deliver(RequestFailed(self._node_id, request))
             if error.__cause__ is not None:
-                self._tell(ConnectionLost(self._node_id))  # refused: nobody is there
+                self._deliver(ConnectionLost(self._node_id))  # refused: nobody is there
             return
         if self._closed:
             connection.close()
@@ -109,19 +112,19 @@ class _Link:
         if self._closed or done.cancelled():
             return
         if done.exception() is not None:
-            self._tell(RequestFailed(self._node_id, request))
+            self._deliver(RequestFailed(self._node_id, request))
             return
         try:
             message = response_from(api_key, decode_response(api_key, version, done.result()))
         except (ProtocolError, KafkaError, ValueError) as error:
-            log.warning("node %d gave the quorum an answer of no use: %s", self._node_id, error)
-            self._tell(RequestFailed(self._node_id, request))
+            log.warning("node %d answered the quorum with something unreadable: %s", self._node_id, error)
+            self._deliver(RequestFailed(self._node_id, request))
             return
-        self._tell(ResponseReceived(self._node_id, request, message))
+        self._deliver(ResponseReceived(self._node_id, request, message))
 
     def _lost(self, owed: bool) -> None:
         if owed and not self._closed:
-            self._tell(ConnectionLost(self._node_id))
+            self._deliver(ConnectionLost(self._node_id))
 
     def close(self) -> None:
         self._closed = True

@@ -1,7 +1,7 @@
 """Snapshots of the metadata as the driver takes and fetches them (KIP-630).
 
-One is taken every so many records, in threads; then the log lets go of what the snapshot before it holds. One that the
-leader offers is written piece by piece, checked as a whole, and replaces log and image.
+One is taken every so many records, in threads; then the log is trimmed to what the snapshot before it does not hold.
+One that the leader offers is written piece by piece, checked as a whole, and replaces log and image.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.clock import wall_ms
 from barnabas.broker.quorum import metadata_log
+from barnabas.broker.quorum.environment import QuorumIO
 from barnabas.broker.quorum.metadata_log import MetadataLog
 from barnabas.core.cluster.image import MetadataImage
 from barnabas.core.raft import OffsetAndEpoch, VoterSet
@@ -18,15 +19,14 @@ from barnabas.core.raft.events import SnapshotDownloaded, SnapshotFailed, Snapsh
 from barnabas.storage.disk import FULL
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
     from barnabas.broker.quorum.driver import QuorumDriver
 
 log = logging.getLogger(__name__)
 
 
 class Snapshotting:
-    def __init__(self, node: "Node", driver: "QuorumDriver", metadata: MetadataLog) -> None:
-        self._node = node
+    def __init__(self, driver: "QuorumDriver", metadata: MetadataLog, io: QuorumIO) -> None:
+        self._io = io
         self._driver = driver
         self._log = metadata
         self._busy = False
@@ -34,7 +34,7 @@ class Snapshotting:
 
     # --- our own ----------------------------------------------------------------------------------------------------
 
-    def look(self, image: MetadataImage) -> None:
+    def image_changed(self, image: MetadataImage) -> None:
         """The image has moved on: is it time for a snapshot?"""
         since = self._log.snapshot.offset if self._log.snapshot is not None else 0
         if self._busy or image.offset + 1 - since < metadata_log.SNAPSHOT_AFTER_RECORDS:
@@ -47,10 +47,10 @@ class Snapshotting:
 
     async def _write(self, image: MetadataImage, snapshot_id: OffsetAndEpoch, voters: VoterSet) -> None:
         loop, files, before = asyncio.get_running_loop(), self._log.snapshots, self._log.snapshot
-        driver, threads = self._driver, self._node.read_threads
+        driver, threads = self._driver, self._io.read_threads
         await loop.run_in_executor(threads, files.write, image, snapshot_id, voters, wall_ms())
         # Before the log is trimmed: a cut that a crash takes back would leave an old tail behind the new start.
-        await loop.run_in_executor(self._node.quorum_thread, self._log.log.flush)
+        await loop.run_in_executor(self._io.log_thread, self._log.log.flush)
         if driver.closed or (self._log.snapshot is not None and self._log.snapshot.offset >= snapshot_id.offset):
             return  # a newer one came from the leader meanwhile
         self._log.snapshot = snapshot_id
@@ -67,18 +67,18 @@ class Snapshotting:
 
     # --- the leader's -----------------------------------------------------------------------------------------------
 
-    def take_part(self, part: SnapshotPart) -> None:
+    def write_part(self, part: SnapshotPart) -> None:
         loop = asyncio.get_running_loop()
         try:
             self._log.snapshots.part(part.snapshot_id, part.position, part.data)
         except OSError as error:
             log.warning("a snapshot of the metadata cannot be written: %s", error)
             if error.errno in FULL:
-                self._node.disk_space.release_reserve()
+                self._io.disk_space.release_reserve()
             loop.call_soon(self._driver.step, SnapshotFailed(part.snapshot_id))
             return
         if part.last:
-            work = loop.run_in_executor(self._node.read_threads, self._log.snapshots.finish, part.snapshot_id)
+            work = loop.run_in_executor(self._io.read_threads, self._log.snapshots.finish, part.snapshot_id)
             work.add_done_callback(lambda done: self._downloaded(done, part.snapshot_id))
 
     def _downloaded(self, done: "asyncio.Future[Any]", snapshot_id: OffsetAndEpoch) -> None:
@@ -95,7 +95,7 @@ class Snapshotting:
         self._fetched = found.image
         self._driver.step(SnapshotDownloaded(snapshot_id, found.voters))
 
-    def take_fetched(self) -> MetadataImage:
+    def fetched_image(self) -> MetadataImage:
         """The image of the snapshot that the log begins anew with."""
         assert self._fetched is not None
         image, self._fetched = self._fetched, None
