@@ -9,7 +9,7 @@ from random import Random
 from typing import ClassVar
 
 from barnabas.model.errors import ErrorCode
-from barnabas.sim import look
+from barnabas.sim import inspection
 from barnabas.sim.computer import Computer
 from barnabas.sim.faults import FAULTS, OF_CLUSTERS, Fault
 from barnabas.sim.faults.calm_kill import CalmKill
@@ -95,7 +95,7 @@ class ClusterScenario(Scenario):
         choice = random.random()
         chosen: Computer | None = None
         if choice < 0.25:
-            chosen = look.controller(world)
+            chosen = inspection.controller(world)
         elif choice < 0.6 and (image := world.newest_image()) is not None:
             names = sorted(name for name in image.topics if not name.startswith("admin"))
             if names:

@@ -1,8 +1,8 @@
-"""The disk door as a simulated process sees it: storage/disk.py's interface over a `Platter`, with faults on order.
+"""The disk as a simulated process sees it: storage/disk.py's interface over a `Platter`, with faults to be injected.
 
 Faults: no room (ENOSPC after part of a write), reads or writes that fail (EIO), an fsync that fails (StorageFatal, and
-what it was about never reaches the platter), and a crash in the middle of the n-th change from now. The door is shut
-once its process is dead.
+what it was about never reaches the platter), and a crash in the middle of the n-th change from now. A dead
+process is refused everything.
 """
 
 import errno
@@ -81,7 +81,7 @@ class SimDisk(Disk):
     def belongs_to(self, process: Process) -> bool:
         return self._process is process
 
-    # --- doors ------------------------------------------------------------------------------------------------------
+    # --- access -----------------------------------------------------------------------------------------------------
 
     def _alive(self) -> Platter:
         if self._process.dead or self._process.crashed:

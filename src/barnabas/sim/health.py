@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from barnabas.sim import look
+from barnabas.sim import inspection
 from barnabas.sim.network import Way
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Health:
         """May this voter forget all it knows? When it does not lead, and all are well, of one mind, and know it all."""
         if len(self.well) < len(self._world.computers):
             return False
-        states = [look.quorum(other) for other in self._world.computers]
+        states = [inspection.quorum(other) for other in self._world.computers]
         known = [state for state in states if state is not None]
         return (
             len(known) == len(states)

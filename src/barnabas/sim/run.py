@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
-from barnabas.sim import look
+from barnabas.sim import inspection
 from barnabas.sim.bugs.base import note_error
 from barnabas.sim.checkers import CHECKERS, Final, inside, s4_decision_first, s8_work_goes_on, s9_nothing_left
 from barnabas.sim.cluster_scenario import ClusterScenario
@@ -186,7 +186,7 @@ def _look_now_and_then(world: World) -> None:
         nonlocal looks
         looks += 1
         for computer in world.computers:
-            for partition in look.replicas(computer):
+            for partition in inspection.replicas(computer):
                 world.watermarks.look(computer, partition)
                 if not alone:
                     world.leaders.look(computer, partition)

@@ -1,4 +1,4 @@
-"""The disk door: every file operation of storage goes through one `Disk`, so that a simulated disk can stand in for it.
+"""The disk interface: storage does every file operation through one `Disk`, for which the simulator has its own.
 
 An `OpenFile` owns its descriptor and closes it when the last reference is gone. Whoever reads (a `Slice` on its way
 to a socket, a cleaner, a flush) holds the `OpenFile`; deleting or swapping the segment under it, or evicting it from
@@ -115,7 +115,7 @@ class Disk:
         return OpenFile(with_descriptor(lambda: os.open(path, flags, 0o644)))
 
     def no_wait(self) -> "Disk":
-        """A door to the same files that raises `ColdRead` instead of waiting for a read."""
+        """The same files, seen through a disk that raises `ColdRead` instead of waiting for a read."""
         return NO_WAIT
 
     def write_all(self, fd: int, data: bytes | bytearray | memoryview, position: int) -> None:

@@ -1,7 +1,7 @@
 """One segment: `<base offset>.log` with its two indexes. The last one of a log is written to, the others are sealed.
 
 Decides where in the file an offset stands, when an index entry is due, and which bytes can be served unread:
-- bytes this process appended (their CRC was checked at the door) or scanned in recovery are trusted: all from
+- bytes this process appended (their CRC was checked when they arrived) or scanned in recovery are trusted: all from
   `trusted_from`;
 - older bytes are verified once, the first time somebody reads them, and remembered as intervals (`verified`).
 
@@ -186,7 +186,7 @@ class Segment:
     def find(self, offset: int, interval_bytes: int = 4096, disk: Disk | None = None) -> Step | None:
         """The first batch that ends at or after `offset`: (position, size, base offset, last offset).
 
-        `disk`: another door to the same files, such as one that does not wait.
+        `disk`: another view of the same files, such as one that does not wait.
         """
         if not self.size:
             return None

@@ -49,7 +49,7 @@ def sim(
       barnabas sim --bug fsync-skipped --seeds 50
     """
     from barnabas.sim.bugs import BUGS
-    from barnabas.sim.many import run_seeds
+    from barnabas.sim.seeds import run_seeds
     from barnabas.sim.targeted import TARGETED
 
     if scenario == "list":

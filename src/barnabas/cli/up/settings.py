@@ -1,6 +1,6 @@
 """From the options of `up` to the settings of a node: flags by Kafka's names, the rest under them.
 
-Where nothing says otherwise a node listens on 127.0.0.1:9092 only (it has no locks on its door by default), and keeps
+Where nothing says otherwise a node listens on 127.0.0.1:9092 only (it has no access control by default), and keeps
 its records under the user's own data folder, so that they are found again wherever the command is given.
 """
 

@@ -206,7 +206,7 @@ class Producer:
         return Transaction(self, self._transactions, consumer)
 
     def admit(self, records: bool) -> None:
-        """Opens or shuts the door of a transactional producer."""
+        """Lets a transactional producer send, or refuses it."""
         if not self._closed:
             self._produce = self._librdkafka.produce if records else refuse_outside
 

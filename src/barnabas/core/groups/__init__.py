@@ -1,4 +1,4 @@
-"""The group coordinator: classic groups, KIP-848 consumer groups, committed offsets. Its door is shard.py."""
+"""The group coordinator: classic groups, KIP-848 consumer groups, committed offsets. It starts at shard.py."""
 
 from barnabas.core.groups.config import GroupConfig, MigrationPolicy
 from barnabas.core.groups.effects import Effects, Reply, RequestInfo

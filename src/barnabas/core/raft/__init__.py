@@ -1,4 +1,4 @@
-"""The quorum that keeps the metadata log: KRaft as a pure machine (KIP-595, 630, 853, 996). Its door is node.py."""
+"""The quorum that keeps the metadata log: KRaft as a pure machine (KIP-595, 630, 853, 996). It starts at node.py."""
 
 from barnabas.core.raft.config import RaftConfig
 from barnabas.core.raft.effects import Effects, PersistentState

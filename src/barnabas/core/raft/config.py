@@ -39,5 +39,5 @@ class RaftConfig(Struct, frozen=True):
 
     @property
     def check_quorum_timeout_ms(self) -> int:
-        """Longer than a follower's own patience, so that a follower gives up on a leader first (Kafka's factor)."""
+        """Longer than a follower's fetch timeout, so that a follower gives up on a leader first (Kafka's factor)."""
         return self.fetch_timeout_ms * 3 // 2

@@ -2,7 +2,8 @@
 
 Who has our vote in an epoch has it for ever, also across a crash: the vote is in `persist` of the same step as the
 answer. A candidate must have all that we promised to keep: its last epoch and end offset are not behind what we
-flushed. A pre-vote promises nothing and is therefore given more freely, but never by one who still hears its leader.
+flushed. A pre-vote promises nothing and is therefore given more freely, but never by one whose leader still
+answers.
 """
 
 from barnabas.core.raft.effects import Reply
@@ -76,7 +77,7 @@ def poll_prospective(q: Quorum, role: Prospective) -> None:
     if len(role.granted & q.voters.by_id.keys()) >= q.voters.majority:
         return q.become_candidate()
     if is_lost(q, role.rejected) or q.now_ms >= role.election_deadline_ms or not q.may_stand:
-        # Nobody else misses the leader, so it is probably there: back to it, if we had one.
+        # The others still follow the leader, so it is probably up: follow it again, if there was one.
         if role.leader is not None:
             return q.follow(q.epoch, role.leader)
         return q.unattach(q.epoch)
@@ -127,7 +128,7 @@ def ask_for_votes(q: Quorum, role: Prospective | Candidate, *, pre_vote: bool) -
 
 
 def lost_leader(q: Quorum, role: Follower) -> None:
-    """The leader's process is gone, or it says itself that it leads no more: ask the others soon, and be askable."""
+    """The leader's process is gone, or it has resigned: ask for pre-votes soon, and grant them to others."""
     role.has_fetched = False
     soon = q.now_ms + q.rng.randrange(q.config.leader_lost_backoff_ms + 1)
     role.fetch_deadline_ms = min(role.fetch_deadline_ms, soon)

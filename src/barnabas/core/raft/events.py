@@ -21,7 +21,7 @@ class RequestReceived(Struct, frozen=True):
 
 
 class ResponseReceived(Struct, frozen=True):
-    """`request` is the very object that was sent: an answer to anything but an open request is not listened to."""
+    """`request` is the very object that was sent: an answer to anything but an open request is ignored."""
 
     source: int
     request: Request

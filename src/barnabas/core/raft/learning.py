@@ -1,6 +1,6 @@
-"""What every message teaches: that an epoch has begun, and who leads it (KIP-595, "common response handling").
+"""The epoch and the leader that every message carries (KIP-595, "common response handling").
 
-A newer epoch always wins. In our own epoch a leader can only be news to one who knows of none.
+A newer epoch always wins. In our own epoch a leader is taken over only while none is known.
 """
 
 from barnabas.core.raft.messages import NO_LEADER, Request
@@ -11,12 +11,12 @@ from barnabas.model.errors import ErrorCode
 
 
 def learn(q: Quorum, epoch: int, leader_id: int, endpoint: Endpoint | None) -> bool:
-    """True when what was said moved us, or is of an epoch gone by: nothing else in the message counts any more."""
+    """True when the message changed our role or epoch, or is of an older epoch: the rest of it is ignored then."""
     if epoch < q.epoch:
         return True
     leader = None if leader_id in (NO_LEADER, q.local.id) else address_of(q, leader_id, endpoint)
     if epoch > q.epoch:
-        if leader is None:  # or it is we, before we lost our disk: nobody to follow
+        if leader is None:  # or this node itself, before it lost its disk: there is nobody to follow
             q.unattach(epoch)
         else:
             q.follow(epoch, leader)
@@ -24,7 +24,7 @@ def learn(q: Quorum, epoch: int, leader_id: int, endpoint: Endpoint | None) -> b
     if leader is not None:
         if q.state.leader_id not in (None, leader.id):
             raise QuorumBroken(f"epoch {epoch} is led by {q.state.leader_id} and by {leader.id}")
-        # One who asked for pre-votes because the leader is silent learns nothing from others who believe in it.
+        # A prospective asks because its leader does not answer: that others still follow that leader is no news to it.
         news = isinstance(q.role, Unattached | Candidate) or (isinstance(q.role, Prospective) and not q.role.leader)
         if news:
             q.follow(epoch, leader)

@@ -76,7 +76,7 @@ class LogState:
 
     @property
     def flushed_end(self) -> OffsetAndEpoch:
-        """What this replica can promise: the end of what a crash cannot take."""
+        """The end of what is flushed: a crash cannot take it back."""
         offset = self.flushed_offset
         number = bisect_left(self.epochs, offset, key=lambda entry: entry[1])
         return OffsetAndEpoch(offset, self.epochs[number - 1][0] if number else self.start.epoch)
@@ -90,7 +90,7 @@ class LogState:
         return OffsetAndEpoch(end, self.epochs[number - 1][0])
 
     def compare(self, offset: int, epoch: int) -> Valid | Diverging | NeedsSnapshot:
-        """A follower's log ends at `offset` with a record of `epoch`: is it a beginning of ours?"""
+        """A follower's log ends at `offset` with a record of `epoch`: is it a prefix of ours?"""
         start = self.start
         if self.snapshot is not None and (
             offset < start.offset or epoch < start.epoch or (offset == start.offset and epoch != start.epoch)
@@ -107,7 +107,7 @@ class LogState:
             self.history.append((last_offset, voters))
 
     def truncation_point(self, diverging: OffsetAndEpoch) -> int:
-        """Where to cut, when the leader's log has `diverging` where ours went another way."""
+        """Where to cut, when the leader's log diverges from ours at `diverging`."""
         local = self.end_of_epoch(diverging.epoch)
         return min(local.offset, diverging.offset) if local.epoch == diverging.epoch else local.offset
 

@@ -1,8 +1,8 @@
 """A voter with an empty disk: is the cluster new, or did this node lose what it had promised to keep?
 
-Where voters are known by their disks (KIP-853), the question does not arise: an empty disk is a stranger. But voters
-that come from the settings are known by their ids alone until they have told their disks. One that begins with nothing
-therefore votes for nobody and does not stand, until
+Where voters are known by their directories (KIP-853), the question does not arise: a voter with an empty disk is a new
+one. But voters that come from the settings are known by their ids alone until they have reported their directories. One
+that begins with nothing therefore votes for nobody and does not stand, until
 
 - a majority of the voters, itself included, turns out to have no log either: nothing can have been committed; or
 - it has, on disk, all that a leader of the current epoch has committed: what it may have forgotten, it has again.

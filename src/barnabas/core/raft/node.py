@@ -145,7 +145,7 @@ class RaftNode:
                 joining.handle_voter_response(q, message)
 
     def _poll(self) -> None:
-        """Let the role do what is due, until it is settled: a voter that is alone goes all the way to Leader."""
+        """Let the role do what is due, until nothing more is: a voter that is alone goes all the way to Leader."""
         q = self._quorum
         while True:
             role = q.role
@@ -199,5 +199,5 @@ class RaftNode:
         return self._quorum.voters
 
     def view(self, now_ms: int) -> QuorumView:
-        """What DescribeQuorum tells."""
+        """What DescribeQuorum answers."""
         return quorum_view(self._quorum, now_ms)

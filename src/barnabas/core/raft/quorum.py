@@ -40,7 +40,7 @@ class Quorum:
         self.as_new_as_we: set[int] = set()  # voters without a log, as far as we have heard, while we are new
         self.role: Role = self._first_role()
 
-    # --- what is so ---------------------------------------------------------------------------------------------------
+    # --- queries ------------------------------------------------------------------------------------------------------
 
     @property
     def epoch(self) -> int:
@@ -92,7 +92,7 @@ class Quorum:
             case Unattached(election_deadline_ms=deadline) | Candidate(election_deadline_ms=deadline) if (
                 deadline > self.now_ms
             ):
-                pass  # its patience goes on: candidates that come by must not keep it from standing for ever
+                pass  # its deadline stays: Vote requests of others must not postpone its own candidacy for ever
             case _:
                 deadline = self.now_ms + self._patience_ms()
         self._enter(Unattached(deadline, self.now_ms))
@@ -119,7 +119,7 @@ class Quorum:
         self._enter(leader)
 
     def resign(self, preferred: tuple[ReplicaKey, ...]) -> None:
-        """Give up the epoch we lead; the voters hear of it."""
+        """Give up the epoch we lead; the voters are told by EndQuorumEpoch."""
         untold = {voter.id for voter in self.voters.others(self.local)}
         self._enter(Resigned(self.now_ms + self.election_timeout_ms(), preferred, untold))
 
@@ -168,7 +168,7 @@ class Quorum:
         if left.change is not None and left.change.token is not None:
             self.refuse(left.change.request, left.change.token, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
-    # --- small services -----------------------------------------------------------------------------------------------
+    # --- helpers ------------------------------------------------------------------------------------------------------
 
     def election_timeout_ms(self) -> int:
         base = self.config.election_timeout_ms

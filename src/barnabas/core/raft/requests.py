@@ -18,7 +18,7 @@ class Requests:
         self._pause: dict[tuple[int, type[Request]], int] = {}
 
     def clear(self) -> None:
-        """A new role has new questions; answers to the old ones are not listened to."""
+        """A new role sends requests of its own; answers to the old ones are ignored."""
         self._open.clear()
         self._pause.clear()
 

@@ -51,7 +51,7 @@ def handle_end(q: Quorum, request: EndQuorumEpochRequest, token: object) -> None
     if request.leader_epoch == q.epoch:
         match role:
             case Follower():
-                role.has_fetched = False  # it told us itself that it is gone: others may have our pre-vote
+                role.has_fetched = False  # it has resigned: others may have our pre-vote
                 role.fetch_deadline_ms = min(role.fetch_deadline_ms, when_ms)
             case Unattached():
                 role.election_deadline_ms = min(role.election_deadline_ms, when_ms)

@@ -27,7 +27,7 @@ class LeaderAddress(NamedTuple):
 
 
 class Unattached(Struct):
-    """Knows an epoch but no leader it could reach. Votes; asks around; stands for election when its patience ends."""
+    """Knows an epoch but no leader it could reach. Votes; asks for the leader; stands when its timeout passes."""
 
     name: ClassVar[str] = "unattached"
     election_deadline_ms: int
@@ -72,7 +72,7 @@ class Follower(Struct):
 
 
 class Progress(Struct):
-    """How far a replica has come, as its fetches told."""
+    """How far a replica has come, as its fetches said."""
 
     end_offset: int = -1
     last_fetch_ms: int = -1
@@ -116,7 +116,7 @@ class Leader(Struct):
     change: VoterChange | None = None
 
     def progress_of(self, voter: Voter) -> Progress | None:
-        """How far this voter has come. Of one whose directory nobody has told yet, the replica with its id."""
+        """How far this voter has come. For a voter whose directory is not known yet, the replica with its id."""
         if voter.directory_id != ZERO_UUID:
             return self.replicas.get(voter.key)
         found = [progress for key, progress in self.replicas.items() if key.id == voter.id]

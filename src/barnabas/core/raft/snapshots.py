@@ -1,6 +1,6 @@
 """Snapshots (KIP-630): a replica behind the start of the leader's log takes its snapshot instead, piece by piece.
 
-A download lives as long as its leader is followed. When it is whole and on disk, the log is dropped and begins anew
+A download is dropped when another leader is followed. When it is whole and on disk, the log is dropped and begins anew
 where the snapshot ends; all before it is committed, so the high watermark is at least there. A snapshot of our own only
 says where the log may begin.
 """
@@ -61,7 +61,7 @@ def handle_fetch_snapshot_response(
         or not response.position <= end <= response.size
         or (end == response.position < response.size)
     ):
-        role.download = None  # nonsense: begin again with a Fetch
+        role.download = None  # not a valid answer: begin again with a Fetch
         q.requests.pause(source, FetchSnapshotRequest, q.now_ms + q.config.retry_backoff_ms)
         return
     last = end == response.size

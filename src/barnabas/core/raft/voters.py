@@ -1,6 +1,6 @@
 """Who votes: the set of voters, each known by its id and the directory it keeps its log in (KIP-853).
 
-A node that lost its disk comes back with a new directory id, and so as a stranger: the promises (votes, acknowledged
+A node that lost its disk comes back with a new directory id, and so as another voter: the promises (votes, acknowledged
 offsets) that the old disk held cannot be counted for the new one. The set itself is a record in the log. A replica
 obeys the newest one it has, committed or not, and goes back to the one before when that record is truncated away.
 """

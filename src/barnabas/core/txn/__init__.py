@@ -1,4 +1,4 @@
-"""The transaction coordinator: exactly once over many partitions (KIP-98, 360, 890, 939). Its door is shard.py."""
+"""The transaction coordinator: exactly once over many partitions (KIP-98, 360, 890, 939). It starts at shard.py."""
 
 from barnabas.core.txn.config import TxnConfig
 from barnabas.core.txn.effects import Effects, Reply, RequestInfo, SendMarkers

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.node import Node
 from barnabas.broker.partition.partition import HostedPartition
-from barnabas.sim import look
+from barnabas.sim import inspection
 from barnabas.sim.workloads.base import Workload
 from barnabas.sim.workloads.transactions import TransactionalProducer
 
@@ -44,7 +44,7 @@ def held_up_by_damage(world: World, workload: Workload) -> bool:
 def nothing_hangs(world: World) -> Iterator[str]:
     """S6: no transaction is open any more."""
     for computer in world.computers:
-        for partition in look.replicas(computer):
+        for partition in inspection.replicas(computer):
             # Damage may be in the very header that says whose transaction a batch belongs to.
             if partition.last_stable_offset < partition.high_watermark and not world.losses.damaged:
                 if len(world.computers) > 1 and world.may_lose((partition.id.topic, partition.id.partition), 0):

@@ -8,7 +8,7 @@ quorum's epoch is on its disk and may not.
 from typing import TYPE_CHECKING
 
 from barnabas.core.cluster.image import NO_LEADER, MetadataImage
-from barnabas.sim import look
+from barnabas.sim import inspection
 
 if TYPE_CHECKING:
     from barnabas.broker.partition.partition import HostedPartition
@@ -58,7 +58,7 @@ class Leaders:
                 )
 
     def look_at_quorum(self, computer: "Computer") -> None:
-        state = look.quorum(computer)
+        state = inspection.quorum(computer)
         if state is None:
             return
         epoch, leads = state.epoch, state.leader == computer.number

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.partition.partition import HostedPartition
 from barnabas.core.cluster.image import MetadataImage, PartitionImage, TopicImage
-from barnabas.sim import look
+from barnabas.sim import inspection
 
 if TYPE_CHECKING:
     from barnabas.sim.computer import Computer
@@ -53,7 +53,7 @@ class CommittedEverywhere:
         """This process ends now. After a clean stop its logs are closed, and nothing is known of them."""
         for key in [key for key in self._ends if key[0] == computer.number]:
             del self._ends[key]
-        for replica in look.replicas(computer):
+        for replica in inspection.replicas(computer):
             self._ends[(computer.number, replica.topic_id, replica.id.partition)] = replica.log.log_end_offset
 
     def _look_at(self, known: MetadataImage, topic: TopicImage, index: int, image: PartitionImage) -> None:

@@ -9,7 +9,7 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from barnabas.broker.partition.partition import HostedPartition
-from barnabas.sim import look
+from barnabas.sim import inspection
 from barnabas.sim.history import Partition
 from barnabas.sim.platter import File, Folder
 from barnabas.wire.batch import HEADER_BYTES, read_header
@@ -35,7 +35,7 @@ class SameBytes:
         if again:
             self._read_to.clear()
         for computer in self._world.computers:
-            for partition in look.replicas(computer):
+            for partition in inspection.replicas(computer):
                 if not partition.id.topic.startswith("__"):
                     self._read(computer, partition)
 

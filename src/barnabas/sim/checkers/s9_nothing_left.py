@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from barnabas.sim import look
+from barnabas.sim import inspection
 from barnabas.sim.disk import SimDisk
 from barnabas.storage.files import FILES
 
@@ -52,7 +52,7 @@ def _node(world: World, computer: Computer) -> Iterator[str]:
     for name, count in tasks.items():
         if count > _TASKS_MAX:
             yield f"S9 {computer.name}: {count} tasks of {name} run"
-    for partition in look.replicas(computer):
+    for partition in inspection.replicas(computer):
         followers = 0 if alone else 2 * len(world.computers)  # each may have fetches parked here
         if len(partition.waiters) > followers or partition._acks:
             yield f"S9 {partition.id}: {len(partition.waiters)} fetches and {len(partition._acks)} acks wait"

@@ -10,7 +10,7 @@ that is up and has not caught up: whoever made it leader or in sync then would l
 import asyncio
 from typing import TYPE_CHECKING
 
-from barnabas.sim import look
+from barnabas.sim import inspection
 from barnabas.sim.faults.base import Fault
 from barnabas.sim.faults.between_nodes import Split, between
 from barnabas.wire.apis import ENVELOPE
@@ -108,7 +108,7 @@ class LateLeader(Split, OfReplicas):
 
     async def strike(self) -> None:
         chosen = self.chosen()
-        if chosen is None or chosen[2] is look.controller(self.world):
+        if chosen is None or chosen[2] is inspection.controller(self.world):
             await asyncio.sleep(0.5)
             return
         name, index, leader, _ = chosen
@@ -136,7 +136,7 @@ class DelayedProposal(LateLeader):
     def chosen(self) -> "tuple[str, int, Computer, Computer] | None":
         for _ in range(10):
             chosen = super().chosen()
-            if chosen is not None and chosen[2] is not look.controller(self.world):
+            if chosen is not None and chosen[2] is not inspection.controller(self.world):
                 return chosen
         return None
 
