@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from barnabas.broker.upkeep.partition_turns import AT_ONCE
+
 from .cluster import Cluster, ask, run, until
 
 LIST_OFFSETS, CREATE_TOPICS, DELETE_TOPICS, DELETE_RECORDS, OFFSET_FOR_LEADER_EPOCH = 2, 19, 20, 21, 23
@@ -205,5 +207,34 @@ def test_what_is_decided_during_a_long_decision_builds_on_it(tmp_path: Path) -> 
         answers = await asyncio.gather(*[ask(node, CREATE_TOPICS, 7, body) for _ in range(3)])
         assert sorted(answer.topics[0].error_code for answer in answers) == [0, 36, 36]
         assert len(node.image.topics["u"].partitions) == COUNT
+
+    with_partitions(tmp_path, story)
+
+
+def test_many_small_topics_are_deleted_in_turns(tmp_path: Path) -> None:
+    """One request, 2,400 partitions: no more of them are let go at once than of one large topic."""
+    names = [f"small-{number}" for number in range(60)]
+
+    async def story(cluster: Cluster, watch: LoopWatch) -> None:
+        node = cluster.nodes[1]
+        topics = [{"name": name, "num_partitions": 40, "replication_factor": 1, "configs": []} for name in names]
+        answer = await ask(node, CREATE_TOPICS, 7, {"topics": topics, "timeout_ms": 10_000, "validate_only": False})
+        assert {topic.error_code for topic in answer.topics} == {0}
+        await node.partitions.settled()
+        partitions = [partition for partition in node.partitions if partition.id.topic in names]
+        assert len(partitions) == 2_400
+        deleted_at_once: list[int] = []
+        follow = node.partitions.follow
+
+        def followed(*args: Any, **kwargs: Any) -> None:
+            follow(*args, **kwargs)
+            deleted_at_once.append(sum(partition.deleted for partition in partitions))
+            assert all(node.partitions.hosted(*partition.id) is None for partition in partitions)
+
+        node.partitions.follow = followed  # type: ignore[method-assign]
+        await ask(node, DELETE_TOPICS, 5, {"topic_names": names, "timeout_ms": 10_000})
+        assert 0 < deleted_at_once[0] <= AT_ONCE
+        await until(lambda: all(partition.deleted for partition in partitions))
+        assert not set(names) & set(node.partitions._hosted)
 
     with_partitions(tmp_path, story)

@@ -115,6 +115,12 @@ class PartitionFolders:
         self._remove(partition)
         self.checkpoints.forget(partition)
 
+    def forget(self, partition: TopicPartition) -> None:
+        """This node's replica is deleted: its folder waits to be removed."""
+        if partition in self.existing:
+            self.to_remove[partition] = None
+        self.checkpoints.forget(partition)
+
     def _remove(self, partition: TopicPartition) -> None:
         """In any thread."""
         self._threads.submit(self.remove_trees, [self.doom(partition)])

@@ -212,26 +212,26 @@ class PartitionTable:
         self._following.waiting.pop(name, None)
         self._configs.pop(name, None)
         hosted = self._hosted.get(name, {})
-        if len(hosted) <= room or name in self._on_leadership:
+        count = len(hosted)
+        if count <= room or name in self._on_leadership:
             for index in list(hosted):
                 self._remove(name, index)
-            return max(room - len(hosted), 0)
-        self._leaving.later(name, list(hosted.values()))
-        for partition in hosted.values():
-            self._forget(partition.id)
-        del self._hosted[name]
+            room = max(room - count, 0)
+        else:
+            self._leaving.later(name, list(hosted.values()))
+        self._hosted.pop(name, None)
         self._led.pop(name, None)
         return room
 
     def _forget(self, partition: TopicPartition) -> None:
-        if partition in self._folders.existing:
-            if not self._folders.to_remove:
-                asyncio.get_running_loop().call_soon(self._remove_folders)
-            self._folders.to_remove[partition] = None
+        if not self._folders.to_remove and partition in self._folders.existing:
+            asyncio.get_running_loop().call_soon(self._remove_folders)
+        self._folders.forget(partition)
         self.unusable.pop(partition, None)
-        self.checkpoints.forget(partition)
 
     def _let_go(self, partition: HostedPartition) -> None:
+        """One of a deleted topic, which is no longer found."""
+        self._forget(partition.id)
         partition.delete()
         self._replica_host.moved(partition)
 
@@ -293,7 +293,9 @@ class PartitionTable:
     def close(self) -> None:
         """All that the logs hold is on disk when this returns; whoever calls it may say that the stop was clean."""
         self._following.waiting.clear()
-        self._leaving.close()
+        for deleted in self._leaving.take():
+            deleted.delete()
+            self._folders.forget(deleted.id)
         for partition in list(self._folders.to_remove):  # the next start removes what has that name
             self._folders.doom(partition)
         opened = list(self.open_ones())

@@ -116,10 +116,11 @@ class LeavingTurns:
         for partition in self._waiting.pop(topic, ()):
             self._let_go(partition)
 
-    def close(self) -> None:
-        for topic in list(self._waiting):
-            for partition in self._waiting.pop(topic):
-                partition.delete()
+    def take(self) -> list[HostedPartition]:
+        """All that still wait, for whoever lets them go itself."""
+        waiting = [partition for partitions in self._waiting.values() for partition in partitions]
+        self._waiting.clear()
+        return waiting
 
     def _some(self) -> None:
         room = AT_ONCE
