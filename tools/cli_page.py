@@ -20,8 +20,9 @@ HEAD = """# The command line
 Made by `tools/cli_page.py` from the commands themselves; a test compares this page with them.
 
 Every command takes `--help`. Commands that speak to a cluster take `--bootstrap` (`-b`), or the environment variable
-`BARNABAS_BOOTSTRAP`, and else try 127.0.0.1:9092. What lists takes `--json`. Into a pipe nothing is coloured, cut or
-drawn: only the output goes to stdout, and notes for people go to stderr. `NO_COLOR` is honoured.
+`BARNABAS_BOOTSTRAP`, and else try 127.0.0.1:9092. Commands that list, show or change something take `--json` (or
+`-o json`). Into a pipe nothing is coloured, cut or drawn: only the output goes to stdout, and notes for people go to
+stderr. `NO_COLOR` is honoured.
 
 Exit codes: 0 done, 1 failed (one line on stderr says why and what to do), 2 used wrongly, 130 stopped by Ctrl-C.
 `BARNABAS_TRACE=1` shows where an error came from.

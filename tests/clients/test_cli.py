@@ -52,6 +52,24 @@ def listed(run: Run, *words: str) -> Any:
     return json.loads(run(*words, "--json").stdout)
 
 
+def test_changes_are_told_as_json(run: Run) -> None:
+    name = f"cli-{uuid.uuid4().hex[:8]}"
+    assert listed(run, "topic", "create", name, "--partitions", "2") == {"topic": name, "created": True}
+    assert listed(run, "topic", "create", name, "--if-missing") == {"topic": name, "created": False}
+    assert listed(run, "topic", "alter", name, "--set", "retention.ms=1000")["retention.ms"]["value"] == "1000"
+    assert listed(run, "topic", "grow", name, "3") == {"topic": name, "before": 2, "partitions": 3}
+    assert listed(run, "config", "set", "topic", name, "retention.ms=2000")["retention.ms"]["value"] == "2000"
+    back = listed(run, "config", "delete", "topic", name, "retention.ms")["retention.ms"]
+    assert back["source"] == "default"
+    run("produce", name, "--partition", "0", stdin="a\nb\n")
+    deleted = listed(run, "topic", "delete-records", name, "--before", "end", "--partition", "0", "--yes")
+    assert deleted == [{"topic": name, "partition": 0, "start_offset": 2}]
+    run("consume", name, "--group", name)
+    assert listed(run, "group", "delete", name, "--yes") == {"group": name, "deleted": True}
+    assert listed(run, "topic", "delete", name, "--yes") == {"topic": name, "deleted": True}
+    run("topic", "delete", name, "--yes", "--json", code=1)
+
+
 def test_the_life_of_a_topic(run: Run, topic: str) -> None:
     assert topic in {each["name"] for each in listed(run, "topic", "list")}
     assert topic in run("topic", "list").stdout

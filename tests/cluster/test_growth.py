@@ -38,6 +38,8 @@ def test_a_node_is_added_used_and_another_drained(cluster: BarnabasCluster) -> N
     assert [each["id"] for each in status["brokers"]] == [1, 2, 3, 4]
     dry = barnabas("cluster", "balance", "--dry-run", *at)
     assert "partition" in dry
+    planned = json.loads(barnabas("cluster", "balance", "--dry-run", "--json", *at))
+    assert planned["dry_run"] and any(move["topic"] == topic and 4 in move["new_replicas"] for move in planned["moves"])
     assert all(4 not in cluster.partition(topic, index)["replica_nodes"] for index in range(6)), (
         "a dry run moves nothing"
     )
@@ -46,7 +48,8 @@ def test_a_node_is_added_used_and_another_drained(cluster: BarnabasCluster) -> N
     assert sum(4 in each for each in replicas) == 3, replicas
     assert "nothing to move" in barnabas("cluster", "balance", *at)
     writer.await_more(200)
-    barnabas("cluster", "drain", "3", "--yes", *at)
+    drained = json.loads(barnabas("cluster", "drain", "3", "--yes", "-o", "json", *at))
+    assert (drained["node"], drained["new_voter"], drained["leaves"]) == (3, 4, True)
     assert all(3 not in cluster.partition(topic, index)["replica_nodes"] for index in range(6))
     cluster.nodes[3].stop()
     cluster._forget(3)

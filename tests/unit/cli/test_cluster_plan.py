@@ -45,6 +45,14 @@ def test_small_partitions_move_before_large_ones() -> None:
     assert sorted(move.partition.index for move in moves) == [1, 3]
 
 
+def test_partitions_of_nearly_the_same_size_do_not_change_places() -> None:
+    """Two of 120 and 134 MB against one of 131: a swap would move 265 MB to even out 3."""
+    partitions = parts((1,), (3,), (2,))
+    sizes = {("t", 0, 1): 120 << 20, ("t", 1, 3): 134 << 20, ("t", 2, 2): 131 << 20}
+    moves = plan([broker(1), broker(2), broker(3)], partitions, sizes, frozenset({3}))
+    assert [move.partition.index for move in moves] == [1]
+
+
 def test_draining_a_node_that_nobody_can_replace_says_so() -> None:
     with pytest.raises(NoRoom, match="3 replicas and only 2 nodes"):
         plan([broker(1), broker(2), broker(3)], parts((1, 2, 3)), {}, frozenset({3}))

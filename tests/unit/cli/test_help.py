@@ -54,6 +54,19 @@ def test_the_tree_is_the_promised_one() -> None:
     }  # fmt: skip
 
 
+# They run until they are stopped, write files that a program reads, or end with the exit code that says everything.
+WITHOUT_JSON = {"up", "demo", "sim", "pipeline new", "pipeline run", "pipeline stop"}
+
+
+def test_every_command_that_a_script_may_read_has_json() -> None:
+    without = {
+        path.removeprefix("barnabas ")
+        for path, context in COMMANDS.items()
+        if not any("--json" in parameter.opts for parameter in context.command.params)
+    }
+    assert without == WITHOUT_JSON
+
+
 def examples(path: str) -> list[str]:
     help_text = COMMANDS[path].command.help or ""
     _, found, lines = help_text.partition("Example:\n")

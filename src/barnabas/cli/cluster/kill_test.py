@@ -78,8 +78,8 @@ def kill_test(
         confirm("Kill the process of a node, with kill -9?", yes)
         everywhere = ",".join(f"{node.host}:{node.port}" for node in nodes)
         topic = f"kill-test-{os.getpid()}"
-        copies = min(3, len(nodes))
-        cluster.create_topic(topic, 1, copies, {"min.insync.replicas": min(2, copies)})
+        replicas = min(3, len(nodes))
+        cluster.create_topic(topic, 1, replicas, {"min.insync.replicas": min(2, replicas)})
         ports = {node.id: node.port for node in nodes}
     outcome = _run(everywhere, topic, ports, rate)
     with admin(everywhere) as cluster:

@@ -36,21 +36,29 @@ def carry_out(cluster: Cluster, moves: Sequence[Move], at_once: int) -> None:
                     move = waiting.pop(0)
                     _reassign(cluster, move.partition, move.replicas)
                     running[move.partition.topic, move.partition.index] = move
-                still = _under_way(cluster)
-                for key in [key for key in running if key not in still]:
-                    bar.finished(running.pop(key))
+                _collect(cluster, running, bar)
                 bar.arrived(cluster, running.values())
                 if running:
                     time.sleep(_LOOK_SECONDS)
         except KeyboardInterrupt:
-            for move in running.values():
-                _reassign(cluster, move.partition, None)
+            # On new connections: on the old ones the answer to the interrupted request may still arrive.
+            with Cluster(cluster.bootstrap) as again:
+                _collect(again, running, bar)  # what has ended since the last look is not taken back
+                for move in running.values():
+                    _reassign(again, move.partition, None)
             left = len(waiting) + len(running)
             raise Failure(
                 f"stopped: {bar.done} of {len(moves)} moves are done, {left} taken back or not begun",
                 "Run it again to go on.",
             ) from None
     prefer(cluster, [move.partition for move in moves])
+
+
+def _collect(cluster: Cluster, running: dict[tuple[str, int], Move], bar: _Bar) -> None:
+    """Takes the moves that have ended out of `running`."""
+    still = _under_way(cluster)
+    for key in [key for key in running if key not in still]:
+        bar.finished(running.pop(key))
 
 
 def _reassign(cluster: Cluster, partition: Partition, replicas: Sequence[int] | None) -> None:

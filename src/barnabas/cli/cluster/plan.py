@@ -22,6 +22,7 @@ _ROUNDS_MAX = 10  # of levelling; a move for one reason may make another possibl
 _BYTES_SPREAD = 0.1  # of the mean: nodes that differ by less are even
 _BYTES_SPREAD_MIN = 64 << 20
 _SWAPS_MAX = 1_000
+_SWAP_GAIN_MIN = 0.1  # of the larger partition: a swap that moves 1 GB to even out 10 MB is not worth it
 Key = tuple[str, int]
 Racks = Mapping[int, str | None]
 
@@ -177,7 +178,8 @@ class _Placement:
                 continue
             for small in smaller.get(large[0], ()):
                 difference = self._weight[large] - self._weight[small]
-                if 0 < difference < gap and (best is None or abs(gap / 2 - difference) < best[0]):
+                worth = difference >= max(1, _SWAP_GAIN_MIN * self._weight[large])
+                if worth and difference < gap and (best is None or abs(gap / 2 - difference) < best[0]):
                     best = (abs(gap / 2 - difference), large, small)
         return None if best is None else best[1:]
 

@@ -10,8 +10,8 @@ import typer
 
 from barnabas.cli.common import human
 from barnabas.cli.common.failure import Failure, warn
-from barnabas.cli.common.options import Yes, confirm
-from barnabas.cli.common.screen import say
+from barnabas.cli.common.options import AsJson, Yes, confirm
+from barnabas.cli.common.screen import outcome
 
 if TYPE_CHECKING:
     from barnabas.broker.quorum.recovery import Held
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def recover(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The data folder, or a copy of it.")],
     yes: Yes = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make a cluster out of one node's folder, when the others are lost.
 
@@ -42,7 +43,8 @@ def recover(
         raise Failure(str(error), error.way_out) from None
     try:
         if not found.others:
-            say(f"node {found.node_id} is a cluster of its own: nothing to recover, start it")
+            told = f"node {found.node_id} is a cluster of its own: nothing to recover, start it"
+            outcome(as_json, {"node": found.node_id, "recovered": False}, told)
             return
         warn(loss(found.node_id, found.others, found.held()))
         confirm(f"Make node {found.node_id} the only voter?", yes)
@@ -51,8 +53,11 @@ def recover(
         raise Failure(str(error), error.way_out) from None
     finally:
         found.close()
-    say(f"node {found.node_id} is the only voter now, of the new cluster {cluster_id}")
-    say("start it, then new nodes with empty folders; a cluster.id in its settings has to go")
+    told = (
+        f"node {found.node_id} is the only voter now, of the new cluster {cluster_id}\n"
+        "start it, then new nodes with empty folders; a cluster.id in its settings has to go"
+    )
+    outcome(as_json, {"node": found.node_id, "recovered": True, "cluster_id": cluster_id}, told)
 
 
 def loss(node: int, others: list[int], held: Held) -> str:

@@ -19,7 +19,7 @@ Bootstrap = Annotated[
         help="The node to speak to, or several with commas.",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of a table.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Topic = Annotated[str, typer.Argument(metavar="TOPIC", help="The topic's name.")]
 

@@ -94,6 +94,14 @@ def facts(pairs: Iterable[tuple[str, str]]) -> None:
         say(f"{paint(name.ljust(width), 'dim')}  {quoted(value)}")
 
 
+def outcome(as_json: bool, result: Any, text: str) -> None:
+    """What a command did: a JSON document for programs, or one line for people."""
+    if as_json:
+        emit_json(result)
+    else:
+        say(text)
+
+
 def emit_json(value: Any) -> None:
     """One JSON document; dataclasses and named tuples as they are."""
     import msgspec

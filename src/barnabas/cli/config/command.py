@@ -93,7 +93,9 @@ def get(
 
 
 @app.command("set")
-def set_settings(kind: Kind, name: Name, changes: Changes, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
+def set_settings(
+    kind: Kind, name: Name, changes: Changes, as_json: AsJson = False, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP
+) -> None:
     """Set one or more settings.
 
     \b
@@ -101,40 +103,46 @@ def set_settings(kind: Kind, name: Name, changes: Changes, bootstrap: Bootstrap 
       barnabas config set topic views retention.ms=3600000 max.message.bytes=2097152
       barnabas config set node all log.retention.ms=259200000
     """
-    _change(kind, name, bootstrap, "set", pairs(changes, "set"))
+    _change(kind, name, bootstrap, as_json, "set", pairs(changes, "set"))
 
 
 @app.command("delete")
-def delete(kind: Kind, name: Name, settings: Settings, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
+def delete(
+    kind: Kind, name: Name, settings: Settings, as_json: AsJson = False, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP
+) -> None:
     """Give settings their default back.
 
     \b
     Example:
       barnabas config delete topic views retention.ms
     """
-    _change(kind, name, bootstrap, "delete", dict.fromkeys(settings, ""))
+    _change(kind, name, bootstrap, as_json, "delete", dict.fromkeys(settings, ""))
 
 
 @app.command("append")
-def append(kind: Kind, name: Name, changes: Changes, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
+def append(
+    kind: Kind, name: Name, changes: Changes, as_json: AsJson = False, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP
+) -> None:
     """Add a value to a setting that is a list.
 
     \b
     Example:
       barnabas config append topic members cleanup.policy=compact
     """
-    _change(kind, name, bootstrap, "append", pairs(changes, "append"))
+    _change(kind, name, bootstrap, as_json, "append", pairs(changes, "append"))
 
 
 @app.command("subtract")
-def subtract(kind: Kind, name: Name, changes: Changes, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
+def subtract(
+    kind: Kind, name: Name, changes: Changes, as_json: AsJson = False, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP
+) -> None:
     """Take a value out of a setting that is a list.
 
     \b
     Example:
       barnabas config subtract topic members cleanup.policy=delete
     """
-    _change(kind, name, bootstrap, "subtract", pairs(changes, "subtract"))
+    _change(kind, name, bootstrap, as_json, "subtract", pairs(changes, "subtract"))
 
 
 def show(settings: Mapping[str, ConfigValue]) -> None:
@@ -167,7 +175,7 @@ def _settings(kind: str, name: str, bootstrap: str) -> dict[str, ConfigValue]:
         return cluster.configs(wire_kind, name)
 
 
-def _change(kind: str, name: str, bootstrap: str, how: str, changes: dict[str, str]) -> None:
+def _change(kind: str, name: str, bootstrap: str, as_json: bool, how: str, changes: dict[str, str]) -> None:
     wire_kind = _wire_kind(kind, name)
     if wire_kind == "broker" and name == _ALL_NODES:
         from barnabas.cli.config import all_nodes
@@ -175,7 +183,7 @@ def _change(kind: str, name: str, bootstrap: str, how: str, changes: dict[str, s
         known = all_nodes.known(bootstrap)
         _refuse_unknown(changes, known)
         all_nodes.change(bootstrap, how, changes)
-        _tell(kind, name, changes, all_nodes.read(bootstrap))
+        _tell(kind, name, as_json, changes, all_nodes.read(bootstrap))
         return
     with admin(bootstrap) as cluster:
         if wire_kind == "topic":
@@ -187,10 +195,14 @@ def _change(kind: str, name: str, bootstrap: str, how: str, changes: dict[str, s
         else:
             cluster.alter_configs(wire_kind, name, **cast("dict[str, dict[str, str]]", {how: changes}))  # type: ignore[arg-type]
         now = cluster.configs(wire_kind, name)
-    _tell(kind, name, changes, now)
+    _tell(kind, name, as_json, changes, now)
 
 
-def _tell(kind: str, name: str, changes: Mapping[str, str], now: Mapping[str, ConfigValue]) -> None:
+def _tell(kind: str, name: str, as_json: bool, changes: Mapping[str, str], now: Mapping[str, ConfigValue]) -> None:
+    """The changed settings as they are now; null where one is set no longer."""
+    if as_json:
+        emit_json({setting: now.get(setting) for setting in changes})
+        return
     for setting in changes:
         if setting not in now:
             say(f"{kind} {name}: {setting} is no longer set")

@@ -14,7 +14,7 @@ from barnabas.cli.common import human, moments
 from barnabas.cli.common.failure import Failure, usage
 from barnabas.cli.common.link import admin, no_topic
 from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, Yes, confirm
-from barnabas.cli.common.screen import Column, emit_json, facts, note, paint, say, table
+from barnabas.cli.common.screen import Column, emit_json, facts, note, outcome, paint, say, table
 
 if TYPE_CHECKING:
     from barnabas.client.admin.admin import Admin
@@ -202,7 +202,7 @@ def _place(text: str) -> moments.Position:
 
 
 @app.command("delete")
-def delete(group: Group, yes: Yes = False, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
+def delete(group: Group, yes: Yes = False, as_json: AsJson = False, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
     """Delete a group and its committed offsets. Its members must be stopped.
 
     \b
@@ -216,7 +216,7 @@ def delete(group: Group, yes: Yes = False, bootstrap: Bootstrap = DEFAULT_BOOTST
             cluster.delete_group(group)
         except _not_empty():
             raise Failure(f"group {group!r} has live members", "Stop them first, then delete it.") from None
-    say(f"deleted group {group}")
+    outcome(as_json, {"group": group, "deleted": True}, f"deleted group {group}")
 
 
 def _not_empty() -> type[Exception]:

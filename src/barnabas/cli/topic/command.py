@@ -12,7 +12,7 @@ from barnabas.cli.common import human, moments
 from barnabas.cli.common.failure import Failure, usage
 from barnabas.cli.common.link import admin, no_topic
 from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, Topic, Yes, confirm, pairs
-from barnabas.cli.common.screen import Column, emit_json, facts, paint, say, table
+from barnabas.cli.common.screen import Column, emit_json, facts, outcome, paint, say, table
 
 if TYPE_CHECKING:
     from barnabas.client.admin.admin import Admin
@@ -37,6 +37,7 @@ def create(
     ] = None,
     sets: Sets = None,
     if_missing: Annotated[bool, typer.Option("--if-missing", help="Be content when it exists already.")] = False,
+    as_json: AsJson = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """Create a topic.
@@ -57,9 +58,9 @@ def create(
         except TopicExists:
             if not if_missing:
                 raise Failure(f"topic {topic!r} exists already", f"See it: barnabas topic describe {topic}") from None
-            say(f"topic {topic} exists already")
+            outcome(as_json, {"topic": topic, "created": False}, f"topic {topic} exists already")
             return
-    say(f"created topic {topic}")
+    outcome(as_json, {"topic": topic, "created": True}, f"created topic {topic}")
 
 
 @app.command("list")
@@ -159,6 +160,7 @@ def alter(
     delete: Annotated[
         list[str] | None, typer.Option("--delete", "-d", metavar="NAME", help="Back to the default; may be repeated.")
     ] = None,
+    as_json: AsJson = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """Change a topic's settings, at once and without a restart.
@@ -182,6 +184,10 @@ def alter(
 
                 raise unknown(name, known)
         cluster.alter_configs("topic", topic, set=changes, delete=back)
+        now = cluster.configs("topic", topic) if as_json else {}
+    if as_json:
+        emit_json({name: now[name] for name in (*changes, *back)})
+        return
     for name, value in changes.items():
         say(f"{topic}: {name} is now {value}")
     for name in back:
@@ -192,6 +198,7 @@ def alter(
 def grow(
     topic: Topic,
     partitions: Annotated[int, typer.Argument(metavar="PARTITIONS", min=1, help="How many it shall have in all.")],
+    as_json: AsJson = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """Give a topic more partitions.
@@ -208,11 +215,14 @@ def grow(
         if partitions <= before:
             raise Failure(f"{topic} has {human.plural(before, 'partition')} already", "It can only grow.")
         cluster.grow_topic(topic, partitions)
-    say(f"{topic} grew from {before} to {human.plural(partitions, 'partition')}")
+    told = f"{topic} grew from {before} to {human.plural(partitions, 'partition')}"
+    outcome(as_json, {"topic": topic, "before": before, "partitions": partitions}, told)
 
 
 @app.command("delete")
-def delete_topic(topic: Topic, yes: Yes = False, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
+def delete_topic(
+    topic: Topic, yes: Yes = False, as_json: AsJson = False, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP
+) -> None:
     """Delete a topic and all its records, for good.
 
     \b
@@ -223,7 +233,7 @@ def delete_topic(topic: Topic, yes: Yes = False, bootstrap: Bootstrap = DEFAULT_
         _existing(cluster, topic)
         confirm(f"Delete topic {topic} and all its records?", yes)
         cluster.delete_topic(topic)
-    say(f"deleted topic {topic}")
+    outcome(as_json, {"topic": topic, "deleted": True}, f"deleted topic {topic}")
 
 
 @app.command("delete-records")
@@ -234,6 +244,7 @@ def delete_records(
         list[int] | None, typer.Option("--partition", min=0, metavar="N", help="Only this one; may be repeated.")
     ] = None,
     yes: Yes = False,
+    as_json: AsJson = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """Delete the oldest records of a topic, for good.
@@ -274,8 +285,8 @@ def delete_records(
             left = cluster.delete_records(topic, bound)
         else:
             left = cluster.delete_records(topic, dict.fromkeys(chosen, bound))
-    for index, offset in sorted(left.items()):
-        say(f"{topic}-{index} begins at {offset}")
+    begins = [{"topic": topic, "partition": index, "start_offset": offset} for index, offset in sorted(left.items())]
+    outcome(as_json, begins, "\n".join(f"{topic}-{index} begins at {offset}" for index, offset in sorted(left.items())))
 
 
 def _existing(cluster: Admin, topic: str) -> int:

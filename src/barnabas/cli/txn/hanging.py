@@ -9,7 +9,7 @@ import typer
 from barnabas.cli.common import human, moments
 from barnabas.cli.common.failure import usage
 from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, Yes, confirm
-from barnabas.cli.common.screen import emit_json, say
+from barnabas.cli.common.screen import emit_json, outcome, say
 
 if TYPE_CHECKING:
     from barnabas.cli.common.wire_client import Cluster
@@ -84,6 +84,7 @@ def abort(
         int | None, typer.Option("--start-offset", metavar="OFFSET", help="Its first offset in that partition.")
     ] = None,
     yes: Yes = False,
+    as_json: AsJson = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """Abort an open transaction, by its id or by its place.
@@ -107,13 +108,15 @@ def abort(
             question = f"Abort the transaction of {transactional_id} in {where}, open for {age(found.age_seconds)}?"
             confirm(f"{question} Its program is fenced.", yes)
             txn_abort.abort_by_id(cluster, found)
-        say(f"aborted the transaction of {transactional_id}")
+        result: dict[str, object] = {"transactional_id": transactional_id, "aborted": True}
+        outcome(as_json, result, f"aborted the transaction of {transactional_id}")
     elif transactional_id is None and topic is not None and partition is not None and start_offset is not None:
         with open_cluster(bootstrap) as cluster:
             writer = txn_abort.hanging_writer(cluster, TopicPartition(topic, partition), start_offset)
             confirm(f"Abort what producer {writer.producer_id} left open in {topic}-{partition}?", yes)
             txn_abort.abort_by_place(cluster, writer)
-        say(f"aborted the transaction at offset {start_offset:,} of {topic}-{partition}")
+        result = {"topic": topic, "partition": partition, "start_offset": start_offset, "aborted": True}
+        outcome(as_json, result, f"aborted the transaction at offset {start_offset:,} of {topic}-{partition}")
     else:
         raise usage(
             "give a transactional id, or all of --topic, --partition and --start-offset",

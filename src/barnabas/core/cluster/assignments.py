@@ -16,13 +16,13 @@ from barnabas.model.limits import PARTITIONS_PER_NODE_MAX
 from barnabas.model.settings import ConfigSource, Settings
 
 FACTOR = "default.replication.factor"
-_COPIES = 3  # two nodes may be lost; more copies cost more than they are worth to most
+_REPLICAS_MAX = 3  # two nodes may be lost; more replicas cost more than they are worth to most
 
 
 def default_factor(image: MetadataImage, settings: Settings) -> int:
     if settings.source(FACTOR) is not ConfigSource.DEFAULT:
         return settings.int(FACTOR)
-    return max(1, min(_COPIES, max(len(image.brokers), expected_brokers(settings))))
+    return max(1, min(_REPLICAS_MAX, max(len(image.brokers), expected_brokers(settings))))
 
 
 def expected_brokers(settings: Settings) -> int:
