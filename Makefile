@@ -5,8 +5,9 @@ BIN := $(VENV)/bin
 SECONDS ?=
 STAMP := $(VENV)/.stamp
 DEV_STAMP := $(VENV)/.dev-stamp
+FILL = code=$$?; $(BIN)/python tools/figures_page.py; exit $$code  # what was measured goes into docs, also when a test failed
 
-.PHONY: run test kafka-tests unit check format bench fuzz sim bugs chaos chaos-spark docs requirements clean help
+.PHONY: run test kafka-tests unit check format bench figures fuzz sim sim-figures bugs chaos chaos-spark docs requirements clean help
 
 help:  ## what the words do
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 16
@@ -41,25 +42,33 @@ bench: $(DEV_STAMP)  ## side by side with Apache Kafka; writes docs/performance.
 sim: $(DEV_STAMP)  ## the simulated world: SEED=7 replays one seed, SEEDS=1000 runs many
 	@$(BIN)/barnabas sim $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),100) --workers $(or $(WORKERS),2)) $(ARGS)
 
+sim-figures: $(DEV_STAMP)  ## many seeds of three nodes (SEEDS=1000), and what came out for docs/reliability.md
+	@$(BIN)/python tools/sim_figures.py $(or $(FIRST),1) $(or $(SEEDS),1000) $(or $(WORKERS),2); $(FILL)
+
 bugs: $(DEV_STAMP)  ## mistakes planted in the node's code: the simulated world finds each
-	@$(BIN)/pytest -n 2 tests/sim/test_planted_bugs.py $(ARGS)
+	@$(BIN)/pytest -n 2 tests/sim/test_planted_bugs.py --figures bugs $(ARGS); $(FILL)
 
 fuzz: $(DEV_STAMP)  ## ten million mutated inputs for the decoders
 	@BARNABAS_FUZZ=$${BARNABAS_FUZZ:-10000000} $(BIN)/pytest tests/fuzz --timeout 0
 
 chaos: $(DEV_STAMP)  ## real clusters: nodes killed and paused again and again, networks cut, disks lost and full, files spoilt
 	@tools/setup_tests.sh
-	@BARNABAS_CHAOS=1 $(BIN)/pytest tests/cluster --timeout 1800 $(ARGS)
+	@BARNABAS_CHAOS=1 $(BIN)/pytest tests/cluster --timeout 1800 --figures chaos $(ARGS); $(FILL)
 
 chaos-spark: $(DEV_STAMP)  ## drivers, Python workers, executors and nodes killed while pipelines run (ARGS="-k sink")
 	@tools/setup_tests.sh
-	@$(BIN)/pytest tests/spark -m long --timeout 1800 --durations 10 $(ARGS)
+	@$(BIN)/pytest tests/spark -m long --timeout 1800 --durations 10 --figures chaos-spark $(ARGS); $(FILL)
+
+figures: $(DEV_STAMP)  ## the tests that measure what docs/reliability.md shows, and their figures into the page (the long ones record themselves)
+	@tools/setup_tests.sh
+	@$(BIN)/pytest tests/crash tests/transactions/test_copy.py tests/limits/test_hostile.py tests/differential --figures proofs $(ARGS); $(FILL)
 
 docs: $(DEV_STAMP)  ## regenerate the pages that are made from tables, and the types that are made from the schemas
 	$(BIN)/python tools/message_types.py
 	$(BIN)/python tools/settings_page.py
 	$(BIN)/python tools/cli_page.py
 	$(BIN)/python tools/compatibility_page.py
+	$(BIN)/python tools/figures_page.py
 
 requirements: $(DEV_STAMP)  ## pin and hash anew what pyproject.toml asks for
 	$(BIN)/pip install -q uv

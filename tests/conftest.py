@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests.support import figures
 from tests.support.java import JavaTools
 from tests.support.servers import BarnabasNode, KafkaNode
 from tests.support.wire import WireClient, await_group_coordinator
@@ -29,6 +30,8 @@ settings.load_profile("any machine")
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+figure = figures.figure
+
 # What a node needs for tests to be quick: groups form at once, and members of the new protocol beat three times a
 # second, not every five.
 FAST_GROUPS = {
@@ -38,6 +41,14 @@ FAST_GROUPS = {
     "group.consumer.heartbeat.interval.ms": "300",
     "group.consumer.min.session.timeout.ms": "1000",
 }
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    figures.add_option(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    figures.configure(config)
 
 
 @pytest.hookimpl(wrapper=True)

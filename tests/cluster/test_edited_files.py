@@ -12,13 +12,16 @@ from tests.cluster.company import TOPIC, Company
 from tests.cluster.edits import EDITS
 from tests.cluster.whole import await_whole, check_whole
 from tests.support.cluster import CHAOS, BarnabasCluster
+from tests.support.figures import Figure
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.skipif(not CHAOS, reason="a long one: make chaos")]
 
 
 @pytest.mark.parametrize("ended", ["killed", "stopped"])
 @pytest.mark.parametrize("name", EDITS)
-def test_of_the_leader(make_cluster: Callable[..., BarnabasCluster], tmp_path: Path, name: str, ended: str) -> None:
+def test_of_the_leader(
+    make_cluster: Callable[..., BarnabasCluster], tmp_path: Path, name: str, ended: str, figure: Figure
+) -> None:
     cluster = make_cluster(log_verify_interval_ms="1000")
     company = Company(cluster, tmp_path, per_second=1000, java=False, internal_segment_bytes="20000")
     try:
@@ -37,4 +40,5 @@ def test_of_the_leader(make_cluster: Callable[..., BarnabasCluster], tmp_path: P
         whole = check_whole(cluster)
     finally:
         company.end()
+    figure("edited-files", acknowledged=company.acknowledged)
     print(f"\n{name}, {ended}: {told}; {whole}")

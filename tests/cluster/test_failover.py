@@ -11,6 +11,7 @@ import pytest
 from tests.cluster.load import TimedWriter
 from tests.crash.load import Reader, check_books, read_all
 from tests.support.cluster import CHAOS, BarnabasCluster
+from tests.support.figures import Figure
 
 pytestmark = pytest.mark.timeout(900 if CHAOS else 120)
 PARTITIONS = 3
@@ -18,7 +19,9 @@ KILLS = 20 if CHAOS else 3
 IDEMPOTENT = {"enable.idempotence": True, "message.timeout.ms": 120_000, "linger.ms": 0}
 
 
-def test_the_leader_is_killed_under_load(cluster: BarnabasCluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_leader_is_killed_under_load(
+    cluster: BarnabasCluster, figure: Figure, capsys: pytest.CaptureFixture[str]
+) -> None:
     cluster.create("orders", PARTITIONS, min_insync_replicas="2")
     writer = TimedWriter(cluster.bootstrap, "orders", PARTITIONS, 1000, **IDEMPOTENT)
     reader = Reader(cluster.bootstrap, "orders", "readers")
@@ -40,9 +43,12 @@ def test_the_leader_is_killed_under_load(cluster: BarnabasCluster, capsys: pytes
     reader.finish()
     by_place = {(p, o): v for p, records in found.items() for o, v in records}
     assert all(by_place[p, o] == v for p, records in reader.seen.items() for o, v in records)
+    median = statistics.median(gaps)
+    if CHAOS:
+        figure("failover", kills=KILLS, acknowledged=len(writer.acked), median_s=median, worst_s=max(gaps))
     with capsys.disabled():
         print(f"\n{KILLS} leaders killed: {len(writer.acked)} acknowledged, 0 lost, 0 twice; ", end="")
-        print(f"writing again p50 {statistics.median(gaps):.2f} s, worst {max(gaps):.2f} s")
+        print(f"writing again p50 {median:.2f} s, worst {max(gaps):.2f} s")
     assert max(gaps) <= 5, gaps
 
 

@@ -14,6 +14,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from tests.cluster.company import Company
 from tests.cluster.whole import await_whole, check_replicas
 from tests.support.cluster import CHAOS, BarnabasCluster
+from tests.support.figures import Figure
 from tests.support.members import until
 
 pytestmark = pytest.mark.timeout(300)
@@ -46,7 +47,9 @@ def _fill(disk: Path) -> Path:
 
 
 @pytest.mark.skipif(not CHAOS, reason="a long one: make chaos")
-def test_a_full_disk(small_disk: Path, make_cluster: Callable[..., BarnabasCluster], tmp_path: Path) -> None:
+def test_a_full_disk(
+    small_disk: Path, make_cluster: Callable[..., BarnabasCluster], tmp_path: Path, figure: Figure
+) -> None:
     cluster = make_cluster()
     company = Company(cluster, tmp_path)
     try:
@@ -67,6 +70,7 @@ def test_a_full_disk(small_disk: Path, make_cluster: Callable[..., BarnabasClust
     finally:
         company.end()
     stayed = "stayed up" if alive else "had stopped"
+    figure("full-disk", acknowledged=company.acknowledged)
     print(f"\na full disk, twice: {told}; {compared >> 10} KiB of replicas identical; the node {stayed}")
 
 

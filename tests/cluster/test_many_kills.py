@@ -12,12 +12,13 @@ import pytest
 from tests.cluster.company import TOPIC, Company
 from tests.cluster.whole import Footprint, await_whole, check_whole
 from tests.support.cluster import CHAOS, BarnabasCluster
+from tests.support.figures import Figure
 
 pytestmark = [pytest.mark.timeout(900), pytest.mark.skipif(not CHAOS, reason="a long one: make chaos")]
 KILLS = 20
 
 
-def test_leaders_of_five_nodes(make_cluster: Callable[..., BarnabasCluster], tmp_path: Path) -> None:
+def test_leaders_of_five_nodes(make_cluster: Callable[..., BarnabasCluster], tmp_path: Path, figure: Figure) -> None:
     cluster = make_cluster(5)
     company = Company(cluster, tmp_path)
     gaps = []
@@ -37,5 +38,6 @@ def test_leaders_of_five_nodes(make_cluster: Callable[..., BarnabasCluster], tmp
         whole, kept = check_whole(cluster), before.check()
     finally:
         company.end()
+    figure("many-kills", acknowledged=company.acknowledged, median_s=statistics.median(gaps), worst_s=max(gaps))
     print(f"\n{KILLS} leaders of five nodes killed: {told}; {whole}; {kept}; ", end="")
     print(f"writing again p50 {statistics.median(gaps):.2f} s, worst {max(gaps):.2f} s")

@@ -19,13 +19,16 @@ from tests.cluster.network_faults import NETWORK_FAULTS
 from tests.cluster.node_faults import BEYOND_EVERY_TIMEOUT_SECONDS, NODE_FAULTS
 from tests.cluster.whole import Footprint, await_whole, check_whole
 from tests.support.cluster import CHAOS, BarnabasCluster
+from tests.support.figures import Figure
 
 pytestmark = [pytest.mark.timeout(1200), pytest.mark.skipif(not CHAOS, reason="a long one: make chaos")]
 SEED = int(os.environ.get("BARNABAS_SEED", "5"))
 
 
 @pytest.mark.parametrize("count", [3, 5])
-def test_one_fault_after_the_other(make_cluster: Callable[..., BarnabasCluster], tmp_path: Path, count: int) -> None:
+def test_one_fault_after_the_other(
+    make_cluster: Callable[..., BarnabasCluster], tmp_path: Path, count: int, figure: Figure
+) -> None:
     rng = random.Random(SEED)
     cluster = make_cluster(count, linked=True, log_verify_interval_ms="1000")
     company = Company(cluster, tmp_path, internal_segment_bytes="200000")
@@ -43,6 +46,7 @@ def test_one_fault_after_the_other(make_cluster: Callable[..., BarnabasCluster],
         whole, kept = check_whole(cluster), before.check()
     finally:
         company.end()
+    figure(f"matrix-{count}", acknowledged=company.acknowledged, faults=len(faults))
     print(f"{count} nodes, {len(faults)} faults, seed {SEED}: {told}; {whole}; {kept}")
 
 

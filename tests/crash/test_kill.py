@@ -13,7 +13,8 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.crash.load import Reader, Writer, check_books, read_all
+from tests.crash.load import Reader, Writer, check_books, place_and_value, read_all
+from tests.support.figures import Figure
 from tests.support.members import QUIET, until, write
 from tests.support.servers import BarnabasNode
 from tests.support.wire import LIST_OFFSETS, WireClient, batch
@@ -47,7 +48,7 @@ def committed(node: BarnabasNode, group: str, topic: str) -> dict[int, int]:
     return {p.partition: p.offset for p in found}
 
 
-def test_kill_under_load(node: BarnabasNode, capsys: pytest.CaptureFixture[str]) -> None:
+def test_kill_under_load(node: BarnabasNode, figure: Figure, capsys: pytest.CaptureFixture[str]) -> None:
     create(node, "idempotent", "plain", segment_bytes=str(1 << 20))
     rng = random.Random(20)
     idempotent = Writer(
@@ -82,10 +83,12 @@ def test_kill_under_load(node: BarnabasNode, capsys: pytest.CaptureFixture[str])
     assert all(by_place[p, o] == v for p, records in reader.seen.items() for o, v in records), (
         "a reader saw what is not there"
     )
+    acknowledged, median = len(idempotent.acked) + len(plain.acked), sorted(starts)[len(starts) // 2]
+    figure("kills", kills=KILLS, acknowledged=acknowledged, start_median_s=median, start_worst_s=max(starts))
     with capsys.disabled():
         print(
-            f"\n{KILLS} kills: {len(idempotent.acked) + len(plain.acked)} acknowledged records, 0 lost, 0 twice; "
-            f"start p50 {sorted(starts)[len(starts) // 2]:.2f} s, worst {max(starts):.2f} s"
+            f"\n{KILLS} kills: {acknowledged} acknowledged records, 0 lost, 0 twice; "
+            f"start p50 {median:.2f} s, worst {max(starts):.2f} s"
         )
 
 
@@ -148,11 +151,12 @@ def test_a_bad_batch_in_the_middle_is_never_served(node: BarnabasNode) -> None:
         {**QUIET, "bootstrap.servers": node.bootstrap, "group.id": "x", "enable.auto.commit": False, "check.crcs": True}
     )
     consumer.assign([TopicPartition("flipped", 0, 0)])
-    good, deadline = [], time.monotonic() + 5
+    good: list[tuple[int, bytes]] = []
+    deadline = time.monotonic() + 5
     while time.monotonic() < deadline and len(good) < 100:
         message = consumer.poll(0.2)
         if message is not None and not message.error():
-            good.append((message.offset(), message.value()))
+            good.append(place_and_value(message)[1:])
     consumer.close()
     assert all(value == b"%d" % (offset * 3) for offset, value in good), "damaged bytes were served"
     assert len(good) < 100, "the damaged record was served"

@@ -11,6 +11,7 @@ from tests.differential.differences import DELIBERATE
 from tests.differential.engine import Difference, Pair, Tally
 from tests.differential.registry import SCENARIOS, SERVED, Scenario
 from tests.support import kio_codec
+from tests.support.figures import Figure
 from tests.support.servers import KafkaNode
 from tests.support.wire import API_VERSIONS, PRODUCE, WireClient
 
@@ -65,16 +66,23 @@ def own_server_is_kafka() -> bool:
 
 
 def test_every_api_and_version_was_compared(
-    request: pytest.FixtureRequest, tally: Tally, capsys: pytest.CaptureFixture[str]
+    request: pytest.FixtureRequest, tally: Tally, figure: Figure, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Last: the tally. Only meaningful after all scenarios, so a run of a few of them leaves it out."""
-    ran = sum(1 for item in request.session.items if item.function is test_answers_are_the_same)  # type: ignore[attr-defined]
+    ran = len([item for item in request.session.items if getattr(item, "function", None) is test_answers_are_the_same])
     if ran < len(SCENARIOS):
         pytest.skip("not all scenarios were asked for")
     missing = [
         (kio_codec.name(key), v) for key, versions in SERVED.items() for v in versions if (key, v) not in tally.compared
     ]
     unmet = [f"{known.question} {known.path}" for number, known in enumerate(DELIBERATE) if number not in tally.used]
+    figure(
+        "differential",
+        compared=sum(tally.compared.values()),
+        apis=len({key for key, _ in tally.compared}),
+        versions=len(tally.compared),
+        rules=len(tally.used),
+    )
     with capsys.disabled():
         print(f"\ndifferential: {tally.summary()}")
         for (words, question), count in sorted(tally.in_words.items()):

@@ -13,6 +13,7 @@ import time
 
 import pytest
 
+from tests.support.figures import Figure
 from tests.support.members import until
 from tests.support.paths import ROOT
 from tests.support.servers import BarnabasNode
@@ -75,7 +76,7 @@ def ninety_nine(times: list[float]) -> float:
     return times[int(len(times) * 0.99)] * 1000
 
 
-def test_hostile_frames(node: BarnabasNode, capsys: pytest.CaptureFixture[str]) -> None:
+def test_hostile_frames(node: BarnabasNode, figure: Figure, capsys: pytest.CaptureFixture[str]) -> None:
     good = GoodClient(node.bootstrap)
     create_topic(good.client, "good")
     await_group_coordinator(good.client)  # fifty partitions, made once, not by hostile frames
@@ -103,6 +104,14 @@ def test_hostile_frames(node: BarnabasNode, capsys: pytest.CaptureFixture[str]) 
     after = good.take()
     # Other work on the machine disturbs one half, or the time before or after; what the frames do shows in both halves.
     p99 = [max(ninety_nine(quiet), ninety_nine(after)), min(map(ninety_nine, halves))]
+    figure(
+        "hostile",
+        frames=sum(outcomes.values()),
+        memory_before_mib=memory[0] / MIB,
+        memory_after_mib=memory[1] / MIB,
+        p99_alone_ms=p99[0],
+        p99_beside_ms=p99[1],
+    )
     with capsys.disabled():
         print(
             f"\n{sum(outcomes.values())} hostile frames in {time.monotonic() - began:.0f} s: {outcomes}; "

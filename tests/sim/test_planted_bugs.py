@@ -16,6 +16,7 @@ from barnabas.broker.coordinator.transactions import TxnDriver
 from barnabas.sim.bugs import BUGS
 from barnabas.sim.bugs.base import BrokenBug, Bug
 from barnabas.sim.run import ITSELF_FAILED, run_seed
+from tests.support.figures import Figure
 
 FOUND_BY: dict[str, int] = {
     "ack-before-flush": 22,
@@ -89,12 +90,13 @@ ALWAYS = frozenset(
         for name, seed in sorted(FOUND_BY.items())
     ],
 )
-def test_a_planted_bug_is_found(name: str, seed: int) -> None:
+def test_a_planted_bug_is_found(name: str, seed: int, figure: Figure) -> None:
     bug = BUGS[name]
     others = IN_SCENARIO if bug.scenario else OTHERS[bug.nodes]
     for tried in (seed, *others):
         verdict = run_seed(tried, bug.planted, bug.nodes, bug.scenario)
         if any(not problem.startswith(ITSELF_FAILED) for problem in verdict.problems):
+            figure("planted-bugs", planted=len(BUGS))
             return
     raise AssertionError(f"{name} is no longer found by seed {seed}, nor by {others}")
 

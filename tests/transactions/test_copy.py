@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import TopicPartition
 
+from tests.support.figures import Figure
 from tests.support.members import until, write
 from tests.support.paths import ROOT
 from tests.support.servers import BarnabasNode
@@ -64,7 +65,9 @@ def node(tmp_path: Path) -> Iterator[BarnabasNode]:
         server.kill()
 
 
-def test_copy_under_fire(node: BarnabasNode, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_copy_under_fire(
+    node: BarnabasNode, tmp_path: Path, figure: Figure, capsys: pytest.CaptureFixture[str]
+) -> None:
     make_topic(node.bootstrap, "source", PARTITIONS)
     make_topic(node.bootstrap, "target", PARTITIONS, segment_bytes=str(1 << 20))
     rng = random.Random(RECORDS)
@@ -104,6 +107,7 @@ def test_copy_under_fire(node: BarnabasNode, tmp_path: Path, capsys: pytest.Capt
     assert len(dropped) > len(on_purpose), "no kill found a transaction open"
     assert not [value for value in final.values() if value.endswith(b";abort")]
     check_nothing_hangs(node)
+    figure("copy", records=RECORDS, on_purpose=len(on_purpose), by_kills=len(dropped) - len(on_purpose))
     with capsys.disabled():
         print(
             f"\ncopied {RECORDS} records in {took:.0f} s; the node killed {KILLS} times, the client {KILLS} times "

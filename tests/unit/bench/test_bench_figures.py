@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from bench.measures import Better, Measure, Verdict
 from bench.stats import geometric_mean, latency_summary, medians, percentile, ratio, spread
 
@@ -24,7 +25,7 @@ def test_latencies_are_sorted_first() -> None:
 
 
 def test_medians_leave_words_and_missing_values_out() -> None:
-    runs = [{"a": 1, "thread": "io 0.9"}, {"a": 9, "b": 5.0}, {"a": 2}]
+    runs: list[dict[str, float | str]] = [{"a": 1, "thread": "io 0.9"}, {"a": 9, "b": 5.0}, {"a": 2}]
     assert medians(runs) == {"a": 2, "b": 5.0}
     assert medians([]) == {}
 

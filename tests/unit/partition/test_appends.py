@@ -6,8 +6,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.unit.broker.small_disk import SmallDisk
-from tests.unit.partition.stage import NEVER, NOW, Stage
 
 from barnabas.broker.api.produce_appends import Appends, Refused
 from barnabas.broker.partition.config import TakesLong
@@ -18,6 +16,8 @@ from barnabas.wire.compression import Codec
 from barnabas.wire.produce import ProduceRequest
 from barnabas.wire.record_validation import prepare, run
 from barnabas.wire.records import Record, build_batch, iter_records
+from tests.unit.broker.small_disk import SmallDisk
+from tests.unit.partition.stage import NEVER, NOW, Stage
 
 FAR = 2**62
 

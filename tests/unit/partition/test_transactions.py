@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.partition.stage import COMPACTED, NOW, SMALL, Stage
 
 from barnabas.core.partition.producers import Marker, Producers
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.storage.aborted import ENTRY
 from barnabas.storage.disk import Disk
 from barnabas.wire.batch import TRANSACTIONAL_BIT, BatchHeader
+from tests.unit.partition.stage import COMPACTED, NOW, SMALL, Stage
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -1,0 +1,115 @@
+"""Figures of a test run, kept for the documentation: `pytest --figures NAME` writes docs/figures/NAME.json.
+
+A test that measures something calls the fixture `figure("kills", acknowledged=1200)`, which goes to
+docs/figures/kills.json with the values of the other tests that use the same name. The run itself (date, minutes,
+passed, failed, skipped) goes to docs/figures/NAME.json, but only when it was a whole one: `-k`, `-x`, `--last-failed`
+and single tests leave it as it was. tools/figures_page.py puts both into the pages. Without the option nothing is
+written.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FIGURES = ROOT / "docs" / "figures"
+_PROPERTY = "figure:"
+
+Figure = Callable[..., None]
+
+
+def add_option(parser: pytest.Parser) -> None:
+    parser.addoption("--figures", metavar="NAME", help="record this run, and what its tests measure, in docs/figures")
+
+
+def configure(config: pytest.Config) -> None:
+    name = config.getoption("--figures", default=None)
+    if name is not None and not hasattr(
+        config, "workerinput"
+    ):  # xdist's workers send their reports to its main process
+        config.pluginmanager.register(Recorder(name, _whole(config)), "figures")
+
+
+@pytest.fixture
+def figure(request: pytest.FixtureRequest) -> Figure:
+    """`figure("kills", acknowledged=1200, worst_s=0.5)`: what this test measured, for the pages that show it."""
+
+    def record(name: str, **values: float) -> None:
+        request.node.user_properties.append((_PROPERTY + name, values))
+
+    return record
+
+
+class Recorder:
+    def __init__(self, name: str, whole: bool, folder: Path = FIGURES) -> None:
+        self._name, self._whole, self._folder = name, whole, folder
+        self._begun = time.monotonic()
+        self._load = f"{os.getloadavg()[0]:.0f}"  # of the machine before the run: others work on it as well
+        self._outcomes: dict[str, str] = {}
+        self._measured: dict[str, dict[str, Any]] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        counts = report.when == "call" or report.outcome != "passed"
+        if counts and self._outcomes.get(report.nodeid) != "failed":  # a failed teardown does not undo a failed test
+            self._outcomes[report.nodeid] = report.outcome
+        if report.when == "call" and report.outcome == "passed":
+            for key, values in report.user_properties:
+                if key.startswith(_PROPERTY):
+                    self._measured.setdefault(key.removeprefix(_PROPERTY), {})[report.nodeid] = values
+
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        ended = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+        whole = self._whole and ended
+        for name, tests in self._measured.items():
+            self._write(name, {"when": _today(), "tests": tests if whole else self._kept(name) | tests})
+        if whole:
+            self._write(self._name, self._run())
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        whole = f"docs/figures/{self._name}.json" if self._whole else "not a whole run, not recorded as one"
+        terminalreporter.write_line(f"figures: {whole}; measured: {', '.join(sorted(self._measured)) or 'nothing'}")
+
+    def _run(self) -> dict[str, Any]:
+        outcomes = list(self._outcomes.values())
+        return {
+            "when": _today(),
+            "commit": _commit(),
+            "cores": os.cpu_count(),
+            "load": self._load,
+            "minutes": round((time.monotonic() - self._begun) / 60, 1),
+            "passed": outcomes.count("passed"),
+            "failed": sorted(name for name, outcome in self._outcomes.items() if outcome == "failed"),
+            "skipped": outcomes.count("skipped"),
+        }
+
+    def _kept(self, name: str) -> dict[str, Any]:
+        path = self._folder / f"{name}.json"
+        return dict(json.loads(path.read_text())["tests"]) if path.exists() else {}
+
+    def _write(self, name: str, values: dict[str, Any]) -> None:
+        self._folder.mkdir(exist_ok=True)
+        (self._folder / f"{name}.json").write_text(json.dumps(values, indent=1, sort_keys=True) + "\n")
+
+
+def _whole(config: pytest.Config) -> bool:
+    """Whether nothing was left out; a mark may be: it belongs to what the run is."""
+    option, last_failed = config.option, config.getoption("lf", default=False)
+    return not (option.keyword or last_failed or option.maxfail or any("::" in argument for argument in config.args))
+
+
+def _today() -> str:
+    return datetime.date.today().isoformat()
+
+
+def _commit() -> str:
+    done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.strip()
