@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 
 from confluent_kafka import Consumer, KafkaException, Producer
-from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, NewTopic
 
 WORDS = ("view", "click", "search", "profile", "company", "job", "share", "like", "follow", "feed", "invite")
 

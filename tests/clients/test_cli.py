@@ -276,7 +276,7 @@ def test_a_reader_that_leaves_early_is_no_failure(run: Run, topic: str, bootstra
 
 def test_following_until_ctrl_c(run: Run, topic: str, bootstrap: str) -> None:
     run("produce", topic, stdin="old\n")
-    words = [EXECUTABLE, "consume", topic, "--follow", "--from", "beginning", "-b", bootstrap]
+    words: list[str | Path] = [EXECUTABLE, "consume", topic, "--follow", "--from", "beginning", "-b", bootstrap]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as follower:
         assert follower.stdout is not None and follower.stderr is not None
         assert follower.stdout.readline() == "old\n"
@@ -288,7 +288,7 @@ def test_following_until_ctrl_c(run: Run, topic: str, bootstrap: str) -> None:
 
 
 def test_a_slow_pipe_is_sent_as_it_comes(run: Run, topic: str, bootstrap: str) -> None:
-    words = [EXECUTABLE, "produce", topic, "-b", bootstrap]
+    words: list[str | Path] = [EXECUTABLE, "produce", topic, "-b", bootstrap]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as producer:
         assert producer.stdin is not None
         producer.stdin.write("first\n")

@@ -28,7 +28,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
     running: list[subprocess.Popen[str]] = []
 
     def up(*words: str, data: str = "data", through: Sequence[str] = ()) -> subprocess.Popen[str]:
-        command = [*through, EXECUTABLE, "up", "--data", str(tmp_path / data), *words]
+        command: list[str | Path] = [*through, EXECUTABLE, "up", "--data", str(tmp_path / data), *words]
         environment = {name: value for name, value in os.environ.items() if not name.startswith("BARNABAS_")}
         child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
         running.append(child)
@@ -196,7 +196,7 @@ def test_settings_reach_the_node_and_a_wrong_name_in_a_file_is_a_warning(start: 
     file.write_text("num.partition=5\n")
     node = start("--port", "0", "--quiet", "--set", "num.partitions=4", "--config", str(file))
     bootstrap = address(node)
-    words = [EXECUTABLE, "config", "get", "node", "1", "num.partitions", "-b", bootstrap]
+    words: list[str | Path] = [EXECUTABLE, "config", "get", "node", "1", "num.partitions", "-b", bootstrap]
     assert subprocess.run(words, check=True, capture_output=True, text=True).stdout == "4\n"
     node.terminate()
     _, err = node.communicate(timeout=WAIT_S)
@@ -217,7 +217,7 @@ def test_the_demo_ends_by_itself_and_takes_another_port_when_its_own_is_taken(tm
         owner.listen()
         port = owner.getsockname()[1]
         environment = {**os.environ, "TMPDIR": str(tmp_path)}
-        words = [EXECUTABLE, "demo", "--seconds", "5", "--port", str(port)]
+        words: list[str | Path] = [EXECUTABLE, "demo", "--seconds", "5", "--port", str(port)]
         done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=WAIT_S)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""

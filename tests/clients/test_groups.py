@@ -23,7 +23,8 @@ def join(bootstrap: str) -> Iterator[Callable[..., Member]]:
     members: list[Member] = []
 
     def make(*arguments: Any, **more: Any) -> Member:
-        member = Member(bootstrap, *arguments, name=f"m{len(members)}", **more)
+        more["name"] = f"m{len(members)}"
+        member = Member(bootstrap, *arguments, **more)
         members.append(member)
         return member
 

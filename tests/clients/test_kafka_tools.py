@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ Create = Callable[..., str]
 def run(java: JavaTools, bootstrap: str) -> Callable[..., str]:
     """`run(TOOL, arguments...)` at our bootstrap; what the tool printed."""
 
-    def call(tool: str, *arguments: str, code: int = 0, **more: str) -> str:
+    def call(tool: str, *arguments: str, code: int = 0, **more: Any) -> str:
         result = java.run(tool, "--bootstrap-server", bootstrap, *arguments, check=False, **more)
         assert result.code == code, f"{tool} {arguments}\n{result}"
         return result.out + ("" if code == 0 else result.err)

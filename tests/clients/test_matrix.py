@@ -5,6 +5,8 @@ One topic a codec with a partition for each writer; every reader reads all of it
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
@@ -36,7 +38,7 @@ def written(tools: Tools, admin: AdminClient) -> dict[str, tuple[str, dict[str, 
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("codec", CODECS)
-def test_batches_arrive_in_the_codec_that_was_asked_for(written: dict, wire: WireClient, codec: str) -> None:
+def test_batches_arrive_in_the_codec_that_was_asked_for(written: dict[str, Any], wire: WireClient, codec: str) -> None:
     """Without this the matrix could pass with nothing compressed at all."""
     topic, by_writer = written[codec]
     for partition, writer in enumerate(by_writer):
@@ -51,7 +53,7 @@ def test_batches_arrive_in_the_codec_that_was_asked_for(written: dict, wire: Wir
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("reader", NAMES)
-def test_what_all_wrote_this_one_reads(written: dict, tools: Tools, reader: str, codec: str) -> None:
+def test_what_all_wrote_this_one_reads(written: dict[str, Any], tools: Tools, reader: str, codec: str) -> None:
     topic, by_writer = written[codec]
     found = READERS[reader](tools, topic)
     for partition, (writer, expected) in enumerate(by_writer.items()):

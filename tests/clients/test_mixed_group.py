@@ -90,7 +90,7 @@ class PythonMember:
 
 def test_three_makers_in_one_group(bootstrap: str, create: Create, topic: str, group: str) -> None:
     create(topic, 6)
-    members = [
+    members: list[Member | PythonMember] = [
         Member(bootstrap, group, [topic], "range"),
         PythonMember(bootstrap, group, topic, "kafka-python"),
         PythonMember(bootstrap, group, topic, "aiokafka"),

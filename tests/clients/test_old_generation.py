@@ -34,7 +34,7 @@ class OldProducer(RawProducer):
         return int(answer[0]["results_by_partition"][0]["partition_error_code"])
 
     def batch(self, sequence: int, value: bytes) -> bytes:
-        ids = {"producer_id": self.producer_id, "producer_epoch": self.epoch, "base_sequence": sequence}
+        ids: dict[str, Any] = {"producer_id": self.producer_id, "producer_epoch": self.epoch, "base_sequence": sequence}
         return batch([value], attributes=TRANSACTIONAL, **ids)
 
     def send(self, topic: str, records: bytes) -> int:
@@ -63,7 +63,8 @@ def producer(wire: WireClient, topic: str) -> OldProducer:
     await_coordinators(wire)
     create_topic(wire, topic, 1)
     await_topic(wire, topic)
-    made = OldProducer(wire, topic).init()
+    made = OldProducer(wire, topic)
+    made.init()
     made.add(topic)
     assert made.send(topic, made.batch(0, b"first")) == 0
     return made

@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
@@ -111,7 +112,7 @@ def test_an_idle_long_poll_takes_its_time(bootstrap: str, create: Create, topic:
     import json
 
     create(topic)
-    stats: list[dict] = []
+    stats: list[dict[str, Any]] = []
     consumer = Consumer(
         {
             **QUIET,
@@ -204,7 +205,8 @@ def test_a_consumer_does_not_create_topics_unless_asked(bootstrap: str, topic: s
     code = None
     while code is None and time.monotonic() < deadline:
         message = consumer.poll(0.5)
-        code = message.error().code() if message is not None and message.error() else None
+        error = message.error() if message is not None else None
+        code = error.code() if error is not None else None
     assert code == KafkaError.UNKNOWN_TOPIC_OR_PART
     assert topic not in consumer.list_topics(timeout=10).topics
     consumer.close()
@@ -234,7 +236,8 @@ def test_the_topic_chooses_the_codec(bootstrap: str, tools: Tools, create: Creat
     create(topic, 1, compression_type=codec)
     values = [f"value {i} ".encode() * 20 for i in range(100)]
     write(bootstrap, topic, values, **{"linger.ms": 100})
-    write(bootstrap, topic, values, **{"linger.ms": 100, "compression.codec": "lz4"})
+    settings: dict[str, Any] = {"linger.ms": 100, "compression.codec": "lz4"}
+    write(bootstrap, topic, values, **settings)
     assert [r.value for r in read_confluent(tools, topic)] == values * 2
     assert [r.value for r in read_java(tools, topic)] == values * 2
     with WireClient(bootstrap) as wire:
@@ -268,7 +271,8 @@ def test_offsets_out_of_range_are_told(bootstrap: str, create: Create, topic: st
     message = strict.poll(10)
     assert message is not None
     assert message.error() is not None
-    assert message.error().code() == KafkaError._AUTO_OFFSET_RESET
+    error = message.error()
+    assert error is not None and error.code() == KafkaError._AUTO_OFFSET_RESET
     strict.close()
     relaxed = Consumer(
         {**QUIET, "bootstrap.servers": bootstrap, "group.id": "relaxed", "auto.offset.reset": "earliest"}

@@ -136,7 +136,7 @@ def test_async_consumer_is_cancelled_while_the_cluster_is_slow(node: Any) -> Non
         producer.send_many("t", (b"%d" % number for number in range(10))).result(WAIT_S)
 
     async def story() -> list[int]:
-        seen = []
+        seen: list[int] = []
         async with AsyncConsumer("t", bootstrap=node.bootstrap, group="g") as consumer:
             node.delay("Fetch", 50)
             while len(seen) < 10:

@@ -153,16 +153,18 @@ def test_a_full_queue_makes_send_wait(bootstrap: str, topic: str) -> None:
 
 def test_callbacks_are_told(bootstrap: str, topic: str) -> None:
     told: list[Any] = []
-    with Producer(bootstrap, on_delivery=lambda error, record: told.append((error, record.offset))) as producer:
+    with Producer(
+        bootstrap, on_delivery=lambda error, record: told.append((error, record and record.offset))
+    ) as producer:
         producer.send(topic, b"a")
-        producer.send(topic, b"b", on_delivery=lambda error, record: told.append(("own", record.offset)))
+        producer.send(topic, b"b", on_delivery=lambda error, record: told.append(("own", record and record.offset)))
         producer.flush()
     assert told == [(None, 0), ("own", 1)]
 
 
 def test_what_a_callback_raises_reaches_the_program(bootstrap: str, topic: str) -> None:
     producer = Producer(bootstrap)
-    producer.send(topic, b"a", on_delivery=lambda error, record: {}["missing"])
+    producer.send(topic, b"a", on_delivery=lambda error, record: dict[str, None]()["missing"])
     with pytest.raises(KeyError, match="missing"):
         producer.flush()
     producer.close()
@@ -493,7 +495,7 @@ def test_members_share_and_groups_each_get_all(bootstrap: str, admin: Admin, top
             assert sorted(one.assignment() + two.assignment()) == [TopicPartition(topic, part) for part in range(4)]
             for partition in range(4):
                 fill(bootstrap, topic, 5, partition)
-            got = Counter()
+            got: Counter[tuple[str, int]] = Counter()
             while sum(got.values()) < 20 and time.monotonic() < deadline:
                 for name, consumer in (("one", one), ("two", two)):
                     if (message := consumer.poll(0.1)) is not None:
@@ -764,7 +766,8 @@ def test_groups_lag_in_records_and_seconds(bootstrap: str, admin: Admin, topic: 
     (plan,) = admin.reset_group(group, topic, "latest", dry_run=True)
     assert (plan.before, plan.after) == (2, 5)
     assert admin.describe_group(group).lag_records == 3
-    for target, offset in [("earliest", 0), (4, 4), ("-1", 3), ("+1", 4), (timedelta(seconds=3_450), 3), (99, 5)]:
+    targets: list[tuple[Any, int]] = [("earliest", 0), (4, 4), ("-1", 3), ("+1", 4), (99, 5)]
+    for target, offset in [*targets, (timedelta(seconds=3_450), 3), (99, 5)]:
         assert admin.reset_group(group, topic, target)[0].after == offset
     done = admin.describe_group(group)
     assert (done.lag_records, done.lag_seconds) == (0, 0.0)

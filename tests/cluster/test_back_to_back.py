@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
@@ -33,7 +34,15 @@ def test_a_copy_in_small_transactions_by_javas_client(calm: BarnabasCluster, jav
 
 def test_a_copy_in_small_transactions_by_franz_go(calm: BarnabasCluster) -> None:
     source, target, sent = prepared(calm, "go")
-    words = [go_program("copyloop"), calm.bootstrap, source, target, "go-copy-loop", str(len(sent)), str(SIZE)]
+    words: list[str | Path] = [
+        go_program("copyloop"),
+        calm.bootstrap,
+        source,
+        target,
+        "go-copy-loop",
+        str(len(sent)),
+        str(SIZE),
+    ]
     ended = subprocess.run(words, capture_output=True, text=True, timeout=120)
     assert ended.returncode == 0, ended.stderr
     assert json.loads(ended.stdout)["transactions"] >= TRANSACTIONS

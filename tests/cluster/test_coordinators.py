@@ -73,9 +73,9 @@ def test_transactions_outlive_what_carries_them(cluster: BarnabasCluster, who: s
     while len(ends) < 2 and time.monotonic() < deadline:
         for message in reader.consume(500, 0.5):
             if message.error():
-                ends.add(message.partition())
+                ends.add(message.partition() or 0)
             else:
-                seen.append(int(message.value()))
+                seen.append(int(message.value() or b""))
     reader.close()
     assert sorted(seen) == expected
 

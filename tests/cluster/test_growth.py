@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import time
+from typing import Any, cast
 
 import pytest
 
@@ -66,7 +67,7 @@ def test_partitions_are_added_while_clients_run(calm: BarnabasCluster) -> None:
 
     topic = calm.create("growing", 2, 3)
     writer = TimedWriter(calm.bootstrap, topic, 2, 300, **{"enable.idempotence": True})
-    member = Member(calm.bootstrap, "growers", [topic], **{"topic.metadata.refresh.interval.ms": 500})
+    member = Member(calm.bootstrap, "growers", [topic], **cast(Any, {"topic.metadata.refresh.interval.ms": 500}))
     writer.await_more(100)
     barnabas("topic", "grow", topic, "4", "-b", calm.bootstrap)
     until(lambda: len(member.assigned) == 4, "the group owns the new partitions", 30)

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer
@@ -255,7 +256,7 @@ def lines_of(image: MetadataImage) -> list[str]:
     for topic in image.topics.values():
         lines.append(f"topic {topic.name} {uuid_text(topic.id)}")
         for index, p in enumerate(topic.partitions):
-            places = [p.replicas, p.isr, ids(p.directories), p.adding_replicas, p.removing_replicas]
+            places: list[Any] = [p.replicas, p.isr, ids(p.directories), p.adding_replicas, p.removing_replicas]
             places += [p.elr, p.last_known_elr]
             shown = [each if isinstance(each, str) else numbers(each) for each in places]
             epochs = f"{p.leader} {p.leader_epoch} {p.partition_epoch}"

@@ -139,7 +139,7 @@ def test_one_folder_of_three_becomes_a_cluster(cluster: BarnabasCluster) -> None
     assert cluster.leader(single, mine) == 1
     assert [cluster.leader(single, index) for index in range(3) if index != mine] == [-1, -1]
     assert status(bootstrap)["voters"] == [1]
-    new_id = status(bootstrap)["cluster_id"]
+    new_id = str(status(bootstrap)["cluster_id"])
     assert new_id not in before and f"of the new cluster {new_id}" in told
     write(bootstrap, topic, 0, 10)
 

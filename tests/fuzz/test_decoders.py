@@ -8,6 +8,7 @@ import os
 import random
 import tracemalloc
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -30,25 +31,23 @@ from tests.fuzz.inputs import random_batch, request_seeds, spoil
 TOTAL = int(os.environ.get("BARNABAS_FUZZ", "200000"))
 SEED = int(os.environ.get("BARNABAS_SEED", "1"))
 MAX_OPENED_BYTES = 1 << 20
+Target = tuple[Callable[[bytes], Any], bytes]
 
 
-def requests(rng: random.Random) -> list[tuple[Callable[[bytes], Any], bytes]]:
-    return [
-        (lambda data, key=key, version=version: codec.decode_request(key, version, data), body)
-        for key, version, body in request_seeds(rng, each=8)
-    ]
+def requests(rng: random.Random) -> list[Target]:
+    return [(partial(codec.decode_request, key, version), body) for key, version, body in request_seeds(rng, each=8)]
 
 
-def produces(rng: random.Random) -> list[tuple[Callable[[bytes], Any], bytes]]:
-    return [
-        (lambda data, version=version: parse_produce(memoryview(data), 0, version), body)
-        for key, version, body in request_seeds(rng, each=8)
-        if key == PRODUCE
-    ]
+def produces(rng: random.Random) -> list[Target]:
+    return [(partial(_produce, version), body) for key, version, body in request_seeds(rng, each=8) if key == PRODUCE]
 
 
-def headers(rng: random.Random) -> list[tuple[Callable[[bytes], Any], bytes]]:
-    found = []
+def _produce(version: int, data: bytes) -> Any:
+    return parse_produce(memoryview(data), 0, version)
+
+
+def headers(rng: random.Random) -> list[Target]:
+    found: list[Target] = []
     for key, version, _ in request_seeds(rng, each=1):
         found.append(
             (read_request_header, request_header(key, version, rng.randrange(1 << 31), "client-ä") + b"\x00" * 9)
@@ -56,7 +55,7 @@ def headers(rng: random.Random) -> list[tuple[Callable[[bytes], Any], bytes]]:
     return found
 
 
-def frames(rng: random.Random) -> list[tuple[Callable[[bytes], Any], bytes]]:
+def frames(rng: random.Random) -> list[Target]:
     def cut(data: bytes) -> None:
         behind = frame_end(bytearray(data), 0, len(data), 1 << 16)
         assert behind == 0 or 12 <= behind <= (1 << 16) + 4
@@ -68,10 +67,10 @@ def frames(rng: random.Random) -> list[tuple[Callable[[bytes], Any], bytes]]:
 
     frames = [len(body).to_bytes(4) + body for _, _, body in request_seeds(rng, each=1)]
     runs = [b"".join(rng.choices(frames, k=rng.randrange(1, 5))) for _ in range(50)]
-    return [(cut, frame) for frame in frames] + [(receive, run) for run in runs]
+    return [*((cut, frame) for frame in frames), *((receive, run) for run in runs)]
 
 
-def batches(rng: random.Random) -> list[tuple[Callable[[bytes], Any], bytes]]:
+def batches(rng: random.Random) -> list[Target]:
     def look(data: bytes) -> None:
         for position, header in iter_batches(data):
             assert position + header.size <= len(data)
@@ -80,7 +79,7 @@ def batches(rng: random.Random) -> list[tuple[Callable[[bytes], Any], bytes]]:
     return [(look, bytes(random_batch(rng))) for _ in range(50)] + [(read_header, bytes(random_batch(rng)))]
 
 
-def records(rng: random.Random) -> list[tuple[Callable[[bytes], Any], bytes]]:
+def records(rng: random.Random) -> list[Target]:
     def look(data: bytes) -> None:
         assert all(type(record.offset) is int for record in iter_records(data))
 
@@ -97,8 +96,8 @@ def records(rng: random.Random) -> list[tuple[Callable[[bytes], Any], bytes]]:
     )
 
 
-def compressed(rng: random.Random) -> list[tuple[Callable[[bytes], Any], bytes]]:
-    found = []
+def compressed(rng: random.Random) -> list[Target]:
+    found: list[Target] = []
     for number in Codec:
         for _ in range(40):
             plain = rng.choice((rng.randbytes(rng.randrange(900)), b"abcdefgh" * rng.randrange(900), b""))

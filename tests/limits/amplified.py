@@ -88,7 +88,7 @@ class Values:
             return self.plain(field, distinct)
         if path:
             return self.struct(field.fields, path, items, depth)
-        body = {}
+        body: dict[str, Any] = {}
         for inner in field.fields:
             if inner.tag is not None:
                 continue

@@ -10,6 +10,7 @@ import struct
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import cramjam
 import pytest
@@ -52,7 +53,7 @@ def closed_by(client: WireClient, seconds: float = 10) -> bool:
 
 def answers(node: BarnabasNode) -> bool:
     with WireClient(node.bootstrap, 10) as client:
-        return client.call(API_VERSIONS, 0, {})["error_code"] == 0
+        return int(client.call(API_VERSIONS, 0, {})["error_code"]) == 0
 
 
 def padded(client: WireClient, size: int) -> bytes:
@@ -278,16 +279,19 @@ ZEROS = bytes(200 * MIB)
 @pytest.mark.parametrize("opened_because", ["compacted", "packed again"])
 def test_decompression_bombs(node: BarnabasNode, codec: str, opened_because: str) -> None:
     """Where a batch must be opened (keys on a compacted topic, another codec): refused, and the memory is not spent."""
-    number, payload = {
+    bombs: dict[str, tuple[int, Callable[[], bytes]]] = {
         "gzip": (1, lambda: bytes(cramjam.gzip.compress(ZEROS, level=9))),
         "snappy": (2, lambda: xerial(ZEROS[: 150 * MIB])),
         "snappy that lies": (2, lambda: liar(2**32 - 1)),
         "lz4": (3, lambda: lz4(ZEROS)),
         "zstd": (4, lambda: bytes(cramjam.zstd.compress(ZEROS, level=9))),
         "zstd of gigabytes": (4, lambda: bytes(cramjam.zstd.compress(ZEROS, level=1)) * 20),
-    }[codec]
+    }
+    number, payload = bombs[codec]
     name = f"bombed-{codec.replace(' ', '-')}-{opened_because.replace(' ', '-')}"
-    config = {"cleanup_policy": "compact"} if opened_because == "compacted" else {"compression_type": "gzip"}
+    config: dict[str, Any] = (
+        {"cleanup_policy": "compact"} if opened_because == "compacted" else {"compression_type": "gzip"}
+    )
     if opened_because == "packed again" and number == 1:
         config = {"compression_type": "zstd"}
     with WireClient(node.bootstrap, 60) as client:

@@ -129,8 +129,8 @@ def test_the_test_had_what_it_is_about(played: Played) -> None:
 
 def test_a_batch_over_the_log_agrees(played: Played) -> None:
     context = played.stage.context(options=OPTIONS)
-    frames = (context.batch(name) for name in (SEARCHES, VIEWS, JOBS))
-    rows = [row.asDict() for row in recommend(*frames, RULES).collect()]  # type: ignore[call-arg]
+    searches, views, jobs = (context.batch(name) for name in (SEARCHES, VIEWS, JOBS))
+    rows = [row.asDict() for row in recommend(searches, views, jobs, RULES).collect()]
     assert {pair: {name: each[name] for name in SHOWN} for pair, each in _by_pair(rows).items()} == played.want
 
 
@@ -193,7 +193,7 @@ def test_later_agrees_leaves_digests_and_a_reload_changes_its_range_and_nothing_
     assert outcome.numbers["digests"] == len(told) > 5
 
     def inside(row: dict[str, Any]) -> bool:
-        return begin_ms <= row["time"].timestamp() * 1000 < end_ms
+        return bool(begin_ms <= row["time"].timestamp() * 1000 < end_ms)
 
     after = played.table()
     assert {p: r for p, r in after.items() if not inside(r)} == {p: r for p, r in before.items() if not inside(r)}

@@ -113,7 +113,7 @@ class Scene:
         self.drivers: list[DriverProcess] = []
 
     def driver(self, *more: str, master: str = "local[2]") -> DriverProcess:
-        words = ("pipeline", "run", "activity", "-b", self.node.bootstrap, "--data", str(self.home))
+        words: tuple[str, ...] = ("pipeline", "run", "activity", "-b", self.node.bootstrap, "--data", str(self.home))
         words += ("--master", master, "--conf", "spark.driver.memory=900m", *QUICK_START, *more)
         log = self.folder / f"driver-{len(self.drivers)}.log"
         self.drivers.append(DriverProcess("barnabas.cli.main", *words, log=log))

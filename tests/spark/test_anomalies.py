@@ -17,7 +17,7 @@ BEGIN = 1_790_000_000_000
 
 def test_streamed_recomputed_and_plain_python_agree(
     quick_spark: Any, node: RunningNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     stage = Stage(PIPELINE, quick_spark, node.bootstrap, tmp_path)
     records = list(islice(generator.generate(5, BEGIN, 40), 6000))
     rule = Rule(threshold=4.0)

@@ -90,7 +90,7 @@ def echoes(node: RunningNode) -> Iterator[Callable[[str], dict[str, float]]]:
             while not stop.is_set():
                 for message in reader.consume(100, 0.05):
                     if not message.error():
-                        came.setdefault(message.value().decode(), time.perf_counter())
+                        came.setdefault((message.value() or b"").decode(), time.perf_counter())
             reader.close()
 
         threads.append(threading.Thread(target=run))

@@ -40,7 +40,7 @@ PLACE = ("partition", "offset", "unix_millis(timestamp) AS sent")
 
 def test_each_record_is_in_the_table_once_though_the_driver_dies_at_the_worst_moments(
     quick_spark: Any, node: RunningNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     stage = Stage(PIPELINE, quick_spark, node.bootstrap, tmp_path, partitions=2)
     records = list(islice(generator.generate(3, BEGIN, 100), 1200))
     table = table_of(stage.context())
@@ -76,7 +76,9 @@ def test_each_record_is_in_the_table_once_though_the_driver_dies_at_the_worst_mo
     assert on_disk == {each.path for each in table.files()}
 
 
-def test_a_second_topic_in_the_same_folder_has_its_own_checkpoint(quick_spark: Any, node: RunningNode, tmp_path: Path):
+def test_a_second_topic_in_the_same_folder_has_its_own_checkpoint(
+    quick_spark: Any, node: RunningNode, tmp_path: Path
+) -> None:
     """Offsets of the first would be taken for its own, and the query would say that data was lost."""
     first, second = (Stage(PIPELINE, quick_spark, node.bootstrap, tmp_path, partitions=1) for _ in range(2))
     records = list(islice(generator.generate(3, BEGIN, 100), 40))
@@ -89,7 +91,7 @@ def test_a_second_topic_in_the_same_folder_has_its_own_checkpoint(quick_spark: A
         assert sum(table_of(stage.context()).taken_in(stage.topics[generator.TOPIC]).values()) == count
 
 
-def test_a_range_loaded_again_changes_and_nothing_else(quick_spark: Any, node: RunningNode, tmp_path: Path):
+def test_a_range_loaded_again_changes_and_nothing_else(quick_spark: Any, node: RunningNode, tmp_path: Path) -> None:
     stage = Stage(PIPELINE, quick_spark, node.bootstrap, tmp_path, partitions=2)
     records = list(islice(generator.generate(4, BEGIN, 100), 900))
     table = table_of(stage.context())

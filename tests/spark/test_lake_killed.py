@@ -50,7 +50,7 @@ def held(table: Table) -> dict[answer.Place, tuple[int, Any]]:
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-def test_everything_is_killed_and_the_table_is_that_of_an_undisturbed_run(tmp_path: Path):
+def test_everything_is_killed_and_the_table_is_that_of_an_undisturbed_run(tmp_path: Path) -> None:
     chance = random.Random(5)
     node = BarnabasNode(tmp_path / "node")
     node.start()

@@ -18,7 +18,7 @@ BEGIN = 1_790_000_040_000  # a whole minute
 DISORDER = Disorder(network_ms=30, late=0.05, late_ms=28_000, too_late=0.005, too_late_ms=50_000, twice=0.02)
 
 
-def test_streamed_recomputed_and_plain_python_agree(quick_spark: Any, node: RunningNode, tmp_path: Path):
+def test_streamed_recomputed_and_plain_python_agree(quick_spark: Any, node: RunningNode, tmp_path: Path) -> None:
     stage = Stage(PIPELINE, quick_spark, node.bootstrap, tmp_path)
     records = list(islice(generator.generate(5, BEGIN, 18, DISORDER), 3000))
     bars, quoted = answer.bars(records), answer.quoted(records)
@@ -47,8 +47,10 @@ def test_streamed_recomputed_and_plain_python_agree(quick_spark: Any, node: Runn
 
 
 def bar_of(value: dict[str, Any]) -> Bar:
-    prices = (Decimal(str(value[name])) for name in ("open", "high", "low", "close"))
-    return Bar(value["symbol"], millis(value["bar"]), *prices, value["volume"], value["trades"], value["vwap"])
+    first, high, low, last = (Decimal(str(value[name])) for name in ("open", "high", "low", "close"))
+    return Bar(
+        value["symbol"], millis(value["bar"]), first, high, low, last, value["volume"], value["trades"], value["vwap"]
+    )
 
 
 def quoted_of(value: dict[str, Any]) -> Quoted:

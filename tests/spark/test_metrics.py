@@ -19,7 +19,7 @@ DISORDER = Disorder(late=0.05, late_ms=9_000, too_late=0.01, too_late_ms=15_000,
 
 def test_streamed_recomputed_and_plain_python_agree(
     quick_spark: Any, node: RunningNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     stage = Stage(PIPELINE, quick_spark, node.bootstrap, tmp_path)
     records = list(islice(generator.generate(7, BEGIN, 100, DISORDER), 4000))
     want = answer.windows(records)
@@ -44,7 +44,7 @@ def test_streamed_recomputed_and_plain_python_agree(
 
 
 @pytest.mark.long
-def test_a_batch_that_spark_does_again_is_told_once(quick_spark: Any, node: RunningNode, tmp_path: Path):
+def test_a_batch_that_spark_does_again_is_told_once(quick_spark: Any, node: RunningNode, tmp_path: Path) -> None:
     """The driver died when the batch was written and Spark had not noted it: at its start it does the batch again."""
     stage = Stage(PIPELINE, quick_spark, node.bootstrap, tmp_path)
     stage.write(islice(generator.generate(7, BEGIN, 100, DISORDER), 2000))

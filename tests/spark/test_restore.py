@@ -25,7 +25,9 @@ def changes(stage: Stage) -> list[Change]:
     ]
 
 
-def test_a_lost_state_comes_back_whole_and_damage_is_noticed(quick_spark: Any, node: RunningNode, tmp_path: Path):
+def test_a_lost_state_comes_back_whole_and_damage_is_noticed(
+    quick_spark: Any, node: RunningNode, tmp_path: Path
+) -> None:
     stage = Stage(PIPELINE, quick_spark, node.bootstrap, tmp_path)
     records = list(islice(generator.generate(3, BEGIN, 200), 3000))
     stage.write(records)

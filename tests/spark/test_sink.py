@@ -26,7 +26,7 @@ Topic = Callable[..., str]
 
 def read(spark: Any, *topics: str) -> list[Any]:
     frame = spark.read.format("barnabas").option("subscribe", ",".join(topics)).option("includeHeaders", True).load()
-    return frame.orderBy("topic", "partition", "offset").collect()
+    return list(frame.orderBy("topic", "partition", "offset").collect())
 
 
 def write(frame: Any, **options: Any) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from confluent_kafka.admin import (  # type: ignore[attr-defined]
+from confluent_kafka.admin import (
     AdminClient,
     ScramCredentialInfo,
     ScramMechanism,
@@ -50,6 +50,7 @@ def rows(batch: int) -> Iterator[pa.RecordBatch]:
 def test_each_row_once(options: SinkOptions) -> None:
     for batch in range(3):
         told = write_rows(options, Identity("q", "run1", batch), rows(batch))
+        assert told.prepared is not None
         assert _settlement(options, "q").commit("run1", batch, [told.prepared])
     tasks._kept = None  # another driver, another worker: the last micro-batch again, then one that is given up
     repeated = write_rows(options, Identity("q", "run2", 2), rows(2))
@@ -58,6 +59,7 @@ def test_each_row_once(options: SinkOptions) -> None:
     write_rows(options, Identity("q", "run2", 3), rows(3))
     tasks._kept = None
     told = write_rows(options, Identity("q", "run3", 3), rows(3))
+    assert told.prepared is not None
     assert _settlement(options, "q").commit("run3", 3, [told.prepared])
     with pytest.raises(PipelineError, match="taken over by a newer driver"):
         _settlement(options, "q").commit("run1", 4, [])
@@ -116,6 +118,7 @@ def test_through_tls_with_a_password(guarded: dict[str, str]) -> None:
     plain = guarded.pop("plain")
     options = parse_options(guarded, streaming=True)
     told = write_rows(options, Identity("secure", "run", 0), rows(0))
+    assert told.prepared is not None
     assert _settlement(options, "secure").commit("run", 0, [told.prepared])
     assert open_transactions_at(plain) == []
     time.sleep(0.5)

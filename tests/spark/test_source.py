@@ -29,7 +29,8 @@ def mixed(node: RunningNode, admin: Admin) -> str:
     """Every codec, keys and values that are null or empty, headers, long and short records, over three partitions."""
     name = "mixed"
     admin.create_topic(name, partitions=3)
-    for at, codec in enumerate(CODECS):
+    codecs: list[Any] = list(CODECS)
+    for at, codec in enumerate(codecs):
         with Producer(node.bootstrap, compression=codec, linger_ms=20) as producer:
             for number in range(300):
                 key = None if number % 7 == 0 else f"k{number}" if number % 5 else ""

@@ -44,7 +44,7 @@ class Links:
         self._loop.close()
 
     async def _listen(self) -> None:
-        for wire in product(self.doors, repeat=2):
+        for wire in product(self.doors, self.doors):
             self._gates[wire] = asyncio.Event()
             self._gates[wire].set()
         self._servers = [

@@ -60,7 +60,7 @@ def measure(file: Path) -> None:
             out.write(f"{milliseconds} {(collected[0] - before) // 1_000_000} {_name(callback)}\n")
 
     gc.callbacks.append(collecting)
-    events.Handle._run = measured  # type: ignore[method-assign]
+    events.Handle._run = measured  # type: ignore[method-assign, assignment]
 
 
 def main() -> None:

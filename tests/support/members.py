@@ -82,7 +82,7 @@ class Member:
 
     def _run(self) -> None:
         while not self._stop.is_set():
-            message = self.consumer.poll(0.1)
+            message: Any = self.consumer.poll(0.1)
             if message is None:
                 continue
             if message.error():
@@ -131,7 +131,7 @@ def write(bootstrap: str, topic: str, values: Sequence[bytes], partitions: int |
         {**QUIET, "bootstrap.servers": bootstrap, "linger.ms": 5, "message.timeout.ms": 20000, **settings}
     )
     for index, value in enumerate(values):
-        where = {} if partitions is None else {"partition": index % partitions}
+        where: dict[str, Any] = {} if partitions is None else {"partition": index % partitions}
         producer.produce(topic, value, on_delivery=lambda error, _: failed.append(error) if error else None, **where)
         producer.poll(0)
     assert producer.flush(30) == 0

@@ -107,10 +107,11 @@ def read_confluent(tools: Tools, topic: str) -> list[Rec]:
     )
     found = consumer.list_topics(topic, timeout=10).topics[topic]
     consumer.assign([TopicPartition(topic, p, OFFSET_BEGINNING) for p in found.partitions])
-    out, at_end, deadline = [], 0, time.monotonic() + 30
+    out: list[Rec] = []
+    at_end, deadline = 0, time.monotonic() + 30
     while at_end < len(found.partitions):
         assert time.monotonic() < deadline, f"{len(out)} records, {at_end} partitions at their end"
-        message = consumer.poll(1)
+        message: Any = consumer.poll(1)
         if message is None:
             continue
         if message.error():
@@ -154,7 +155,8 @@ def read_kafka_python(tools: Tools, topic: str) -> list[Rec]:
     consumer = KafkaConsumer(bootstrap_servers=tools.bootstrap, enable_auto_commit=False, auto_offset_reset="earliest")
     partitions = [TopicPartition(topic, p) for p in sorted(consumer.partitions_for_topic(topic) or ())]
     consumer.assign(partitions)
-    ends, out, deadline = consumer.end_offsets(partitions), [], time.monotonic() + 30
+    out: list[Rec] = []
+    ends, deadline = consumer.end_offsets(partitions), time.monotonic() + 30
     while any(consumer.position(p) < ends[p] for p in partitions):
         assert time.monotonic() < deadline, f"{len(out)} records"
         for messages in consumer.poll(timeout_ms=500).values():
@@ -195,7 +197,8 @@ def read_aiokafka(tools: Tools, topic: str) -> list[Rec]:
         await consumer.start()
         try:
             partitions = [TopicPartition(topic, p) for p in consumer.partitions_for_topic(topic)]
-            ends, out, deadline = await consumer.end_offsets(partitions), [], time.monotonic() + 30
+            out: list[Rec] = []
+            ends, deadline = await consumer.end_offsets(partitions), time.monotonic() + 30
             while sum(ends.values()) > len(out):
                 assert time.monotonic() < deadline, f"{len(out)} of {sum(ends.values())} records"
                 for messages in (await consumer.getmany(timeout_ms=500)).values():
@@ -307,13 +310,14 @@ READERS: dict[str, Callable[[Tools, str], list[Rec]]] = {
 def corpus(partition: int, writer: str) -> list[Rec]:
     """Records with every shape a client can write: null, empty, binary and large; headers repeated, empty and
     null. The newest is the last."""
+    headers: tuple[tuple[str, bytes | None], ...]
     if writer == "kcat":
         headers = (("source", b"kcat"), ("trace", b"77"))
         return [
             Rec(partition, f"key-{i}".encode(), (f"line {i} of kcat " * (i + 1)).encode(), headers) for i in range(40)
         ]
     now = int(time.time() * 1000) - 3_600_000
-    headers: tuple[tuple[str, bytes | None], ...] = (("source", writer.encode()), ("empty", b""))
+    headers = (("source", writer.encode()), ("empty", b""))
     shapes: list[tuple[bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]] = [
         (b"key", b"value", ()),
         (None, b"no key", headers),

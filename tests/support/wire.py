@@ -243,7 +243,7 @@ def fetch_body(
     min_bytes: int = 0,
     **more: Any,
 ) -> dict[str, Any]:
-    top = {
+    top: dict[str, Any] = {
         name: more.pop(name)
         for name in ("max_bytes", "isolation_level", "session_id", "session_epoch", "rack_id")
         if name in more

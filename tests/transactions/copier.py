@@ -105,4 +105,5 @@ class Copier:
 
 
 if __name__ == "__main__":
-    Copier(*sys.argv[1:5], int(sys.argv[5])).run()
+    bootstrap, source, target, name, seed = sys.argv[1:6]
+    Copier(bootstrap, source, target, name, int(seed)).run()

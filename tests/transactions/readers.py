@@ -40,6 +40,7 @@ def records(
     deadline = time.monotonic() + timeout_seconds
     while len(at_end) < partitions:
         assert time.monotonic() < deadline, f"{topic} does not read to its end"
+        message: Any
         for message in reader.consume(1000, 0.2):
             if not message.error():
                 found[message.partition(), message.offset()] = message.value()
@@ -65,6 +66,7 @@ class Beside:
     def _run(self) -> None:
         last: dict[int, int] = {}
         while not self._stop.is_set():
+            message: Any
             for message in self._reader.consume(500, 0.05):
                 if message.error():
                     continue

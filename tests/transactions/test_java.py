@@ -10,6 +10,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -144,7 +145,7 @@ def test_streams_counts_words_exactly_once(bootstrap: str, create: Create, topic
 def keyed(bootstrap: str, topic: str) -> dict[str, list[int]]:
     from confluent_kafka import OFFSET_BEGINNING, TopicPartition
 
-    reader = consumer(bootstrap, **{"enable.partition.eof": True})
+    reader = consumer(bootstrap, **cast(Any, {"enable.partition.eof": True}))
     reader.assign([TopicPartition(topic, p, OFFSET_BEGINNING) for p in range(2)])
     found: dict[str, list[int]] = defaultdict(list)
     left = 2
@@ -153,7 +154,7 @@ def keyed(bootstrap: str, topic: str) -> dict[str, list[int]]:
             if message.error():
                 left -= 1
             else:
-                found[message.key().decode()].append(int.from_bytes(message.value(), "big"))
+                found[(message.key() or b"").decode()].append(int.from_bytes(message.value() or b"", "big"))
     reader.close()
     return found
 

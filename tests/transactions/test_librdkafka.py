@@ -104,7 +104,8 @@ def committed(bootstrap: str, group: str, topic: str, partitions: int) -> list[i
 
 
 def reader_of(bootstrap: str, group: str, topic: str) -> Consumer:
-    made = consumer(bootstrap, **{"group.id": group, "auto.offset.reset": "earliest", "session.timeout.ms": 6000})
+    settings: dict[str, Any] = {"group.id": group, "auto.offset.reset": "earliest", "session.timeout.ms": 6000}
+    made = consumer(bootstrap, **settings)
     made.subscribe([topic])
     return made
 
@@ -114,15 +115,18 @@ def test_consume_transform_produce(bootstrap: str, create: Create, topic: str, g
     """Offsets move with what was made of them, or neither does; by members of either protocol."""
     source, target = create(f"in-{topic}", 2), create(f"out-{topic}", 2)
     write(bootstrap, source, [b"%d" % i for i in range(200)], 2)
-    settings = {"group.protocol": "consumer"} if protocol == "consumer" else {"session.timeout.ms": 6000}
-    reader = consumer(bootstrap, **{"group.id": group, "auto.offset.reset": "earliest", **settings})
+    settings: dict[str, Any] = (
+        {"group.protocol": "consumer"} if protocol == "consumer" else {"session.timeout.ms": 6000}
+    )
+    settings |= {"group.id": group, "auto.offset.reset": "earliest"}
+    reader = consumer(bootstrap, **settings)
     reader.subscribe([source])
     writer = producer(bootstrap, topic)
     rounds = done = 0
     deadline = time.monotonic() + 60
     while done < 200:
         assert time.monotonic() < deadline, done
-        batch = [m for m in reader.consume(40, 0.3) if not m.error()]
+        batch: list[Any] = [m for m in reader.consume(40, 0.3) if not m.error()]
         if not batch:
             continue
         writer.begin_transaction()

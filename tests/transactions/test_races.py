@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -131,7 +132,7 @@ def test_offsets_on_their_way_when_their_transaction_ends(
             producer.write(ident, b"first")
         keep_busy(node, platter)
         part = {"partition_index": 0, "committed_offset": 5, "committed_metadata": ""}
-        body = {**who, "group_id": "g", "topics": [{"name": "t", "partitions": [part]}]}
+        body = {"group_id": "g", "topics": [{"name": "t", "partitions": [part]}]}
         sent = one.send(TXN_OFFSET_COMMIT, version, body)
         time.sleep(0.1)
         ended = two.send(END_TXN, 4 if version < 5 else 5, {**who, "committed": True})
@@ -166,12 +167,12 @@ def test_a_marker_written_while_the_groups_are_loading(monkeypatch: pytest.Monke
         producer = RawProducer(client, "racing").init()
         who = {"transactional_id": "racing", "producer_id": producer.producer_id, "producer_epoch": producer.epoch}
         part = {"partition_index": 0, "committed_offset": 99, "committed_metadata": ""}
-        body = {**who, "group_id": "g", "topics": [{"name": "t", "partitions": [part]}]}
-        assert client.call(TXN_OFFSET_COMMIT, 5, body)["topics"][0]["partitions"][0]["error_code"] == 0
+        body = {"group_id": "g", "topics": [{"name": "t", "partitions": [part]}]}
+        assert client.call(TXN_OFFSET_COMMIT, 5, {**who, **body})["topics"][0]["partitions"][0]["error_code"] == 0
     node.stop()
     go_on = threading.Event()
 
-    async def slowly(self: driver.Coordinators, index: int, hosted: driver.CoordinatorShard) -> None:
+    async def slowly(self: Any, index: int, hosted: Any) -> None:
         for _ in self._replay(hosted):
             while self.topic == "__consumer_offsets" and not go_on.is_set():
                 await asyncio.sleep(0.01)

@@ -26,7 +26,8 @@ def filled(pair: Pair, base: str, partitions: int = 1, **configs: str) -> str:
     name = pair.topic(pair.fresh(base), partitions, **configs)
     for number in range(3):
         data = batch([f"{number}.{i}".encode() * 10 for i in range(3)], timestamp=NOW + 1000 * number)
-        pair.each(lambda s, data=data: s.client.call(PRODUCE, 8, produce_body(name, data)))
+        body = produce_body(name, data)
+        pair.each(lambda s: s.client.call(PRODUCE, 8, body))  # noqa: B023
     return name
 
 
@@ -135,8 +136,8 @@ def list_offsets(pair: Pair, v: int) -> None:
     name = filled(pair, "listed", 2)
 
     def ask(question: str, timestamp: int, topic: str = name, partition: int = 0, **more: Any) -> None:
-        top = {key: more.pop(key) for key in ("replica_id", "isolation_level") if key in more}
-        item = {"partition_index": partition, "timestamp": timestamp, **more}
+        top: dict[str, Any] = {key: more.pop(key) for key in ("replica_id", "isolation_level") if key in more}
+        item: dict[str, Any] = {"partition_index": partition, "timestamp": timestamp, **more}
         body = {"replica_id": -1, "topics": [{"name": topic, "partitions": [item]}], "timeout_ms": 10000, **top}
         pair.call(LIST_OFFSETS, v, body, question)
 

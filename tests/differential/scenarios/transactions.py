@@ -17,7 +17,7 @@ from tests.support.wire import (
     LIST_TRANSACTIONS,
 )
 
-NOBODY = {"producer_id": 987_654_321, "producer_epoch": 0}
+NOBODY: dict[str, Any] = {"producer_id": 987_654_321, "producer_epoch": 0}
 MAX_TIMEOUT_MS = 900_000
 BUMPS_SINCE = 5  # EndTxn: each ending raises the epoch (KIP-890)
 

@@ -160,11 +160,11 @@ def test_the_cached_answer_follows_the_image_and_the_address() -> None:
     node = FakeNode()
     node.stage.create("a")
     wanted = {"topics": names("a"), "allow_auto_topic_creation": False}
-    first = metadata.handle(*_call(node, wanted))  # type: ignore[arg-type]
-    assert metadata.handle(*_call(node, wanted)) is first  # type: ignore[arg-type]
+    first = metadata.handle(*_call(node, wanted))
+    assert metadata.handle(*_call(node, wanted)) is first
     assert ask(node, metadata, 12, wanted, port=9999).brokers[0].port == 9999
     node.stage.create("b")
-    assert metadata.handle(*_call(node, wanted)) is not first  # type: ignore[arg-type]
+    assert metadata.handle(*_call(node, wanted)) is not first
     assert topics(ask(node, metadata, 12, {"topics": None})) == [("a", 0, 1), ("b", 0, 1)]
 
 
@@ -187,14 +187,14 @@ def test_a_partition_without_a_leader_says_so() -> None:
 
 def test_the_address_a_client_is_told() -> None:
     context = RequestContext(3, 12, 1, "c", "10.0.0.9", "::ffff:10.0.0.7", PORT)
-    assert advertised(FakeNode(), 1, context) == ("10.0.0.7", PORT)  # type: ignore[arg-type]
+    assert advertised(FakeNode(), 1, context) == ("10.0.0.7", PORT)
     told = FakeNode(advertised_listeners="PLAINTEXT://public.example.org:19092")
-    assert advertised(told, 1, context) == ("public.example.org", 19092)  # type: ignore[arg-type]
-    assert advertised(FakeNode(2), 2, context) == ("host2", 9092)  # type: ignore[arg-type]
-    assert advertised(FakeNode(), 9, context) == ("", -1)  # type: ignore[arg-type]
+    assert advertised(told, 1, context) == ("public.example.org", 19092)
+    assert advertised(FakeNode(2), 2, context) == ("host2", 9092)
+    assert advertised(FakeNode(), 9, context) == ("", -1)
     named = FakeNode()
     named.endpoints = (Endpoint("PLAINTEXT", "PLAINTEXT", "localhost", PORT),)
-    assert advertised(named, 1, context) == ("localhost", PORT)  # type: ignore[arg-type]
+    assert advertised(named, 1, context) == ("localhost", PORT)
 
 
 def test_a_throttle_and_a_listeners_setting_are_shown() -> None:

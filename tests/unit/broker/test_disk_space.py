@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,7 +54,13 @@ async def _create_on(node: Node, name: str) -> None:
 
 async def _read(node: Node, name: str) -> tuple[int, int, bytes]:
     asked = {"partition": 0, "current_leader_epoch": -1, "fetch_offset": 0, "partition_max_bytes": 1_000}
-    fetch = {"replica_id": -1, "max_wait_ms": 0, "min_bytes": 1, "max_bytes": 1_000, "isolation_level": 0}
+    fetch: dict[str, Any] = {
+        "replica_id": -1,
+        "max_wait_ms": 0,
+        "min_bytes": 1,
+        "max_bytes": 1_000,
+        "isolation_level": 0,
+    }
     fetch |= {"session_id": 0, "session_epoch": -1, "forgotten_topics_data": [], "rack_id": ""}
     fetch["topics"] = [{"topic": name, "partitions": [asked]}]
     found = (await ask(node, FETCH, 11, fetch)).responses[0].partitions[0]

@@ -85,7 +85,7 @@ def test_a_small_request_that_opens_to_two_million_records(node: RunningNode) ->
 
 
 @pytest.mark.parametrize("config", [{}, {"message_timestamp_before_max_ms": "1000000"}, {"compression_type": "gzip"}])
-def test_a_batch_of_many_records_that_is_taken(node: RunningNode, config: dict[str, str]) -> None:
+def test_a_batch_of_many_records_that_is_taken(node: RunningNode, config: dict[str, Any]) -> None:
     """300,000 records under a header that lies about their time: each is looked at, and the header is corrected."""
     topic = "many-" + "-".join(config)
     count, now = 300_000, int(time.time() * 1000)
@@ -112,7 +112,8 @@ def test_every_record_is_refused_and_a_few_are_named(node: RunningNode, reason: 
     data = batch(payload=payload, count=count, last_offset_delta=count - 1, **fields)
     topic = "refused-" + reason.replace(" ", "-").replace(",", "")
     with WireClient(node.bootstrap) as client:
-        create_topic(client, topic, **({"cleanup_policy": "compact"} if reason == "no key" else {}))
+        config: dict[str, Any] = {"cleanup_policy": "compact"} if reason == "no key" else {}
+        create_topic(client, topic, **config)
         with nobody_waits(node):
             found = one(client.call(PRODUCE, 8, produce_body(topic, data)))
         assert found["error_code"] == (ErrorCode.INVALID_RECORD if reason == "no key" else ErrorCode.INVALID_TIMESTAMP)
@@ -160,7 +161,7 @@ def test_order_holds_behind_a_batch_that_takes_long(node: RunningNode) -> None:
         create_topic(client, "ordered", cleanup_policy="compact")
         count = 50_000
         large = many(count, lambda i: record(i, b"v", b"k"))
-        ids = {"producer_id": 77_000, "producer_epoch": 0}
+        ids: dict[str, Any] = {"producer_id": 77_000, "producer_epoch": 0}
         batches = [batch(payload=large, count=count, last_offset_delta=count - 1, base_sequence=0, **ids)]
         batches += [batch([b"v"], keys=[b"k"], base_sequence=count + i, **ids) for i in range(4)]
         sent = [client.frame(PRODUCE, 8, produce_body("ordered", data)) for data in batches]
@@ -188,7 +189,7 @@ def test_log_append_time_survives_a_sequence_gap(node: RunningNode) -> None:
     with INVALID_TIMESTAMP, which clients do not try again)."""
     with WireClient(node.bootstrap) as client:
         create_topic(client, "stamped", message_timestamp_type="LogAppendTime")
-        ids = {"producer_id": 78_000, "producer_epoch": 0}
+        ids: dict[str, Any] = {"producer_id": 78_000, "producer_epoch": 0}
 
         def code(sequence: int) -> int:
             answer = client.call(PRODUCE, 8, produce_body("stamped", batch(base_sequence=sequence, **ids)))

@@ -8,6 +8,7 @@ from barnabas.testing import RunningNode, running_node
 
 
 def known_producers(node: RunningNode) -> int:
+    assert node._node is not None
     partition = node._node.partitions.get("events", 0)
     return len(partition.producers) if partition is not None else 0
 
@@ -24,4 +25,5 @@ def test_idle_producers_go_without_waiting_for_retention() -> None:
             assert time.monotonic() < appended + 20
             time.sleep(0.02)
         assert time.monotonic() - appended > 1, "it was kept for as long as the setting says"
+        assert node._node is not None
         assert node._node.replication.producer_total.count == 0

@@ -33,7 +33,7 @@ def read(node: RunningNode, count: int, seconds: float = 10) -> list[bytes]:
     found: list[bytes] = []
     end = time.monotonic() + seconds
     while len(found) < count and time.monotonic() < end:
-        found += [m.value() for m in consumer.consume(count - len(found), 0.2) if m.error() is None]
+        found += [m.value() or b"" for m in consumer.consume(count - len(found), 0.2) if m.error() is None]
     consumer.close()
     return found
 
@@ -127,7 +127,7 @@ def test_a_flushed_topic_acknowledges_after_the_fsync_and_shares_it() -> None:
             assert hosted.high_watermark <= hosted.log.log_end_offset
             return flush()
 
-        hosted.log = _Wrapped(hosted.log, slow_flush)  # type: ignore[assignment]
+        hosted.log = _Wrapped(hosted.log, slow_flush)
         producers = [Producer({"bootstrap.servers": node.bootstrap, "linger.ms": 0}) for _ in range(10)]
         for producer in producers:
             producer.list_topics("t", timeout=10)
@@ -239,7 +239,7 @@ def test_time_is_moved_and_old_records_go(barnabas_node: RunningNode) -> None:
     admin = AdminClient({"bootstrap.servers": barnabas_node.bootstrap, "log_level": 0})
     end = time.monotonic() + 20
     while time.monotonic() < end:
-        earliest = admin.list_offsets({TopicPartition("t", 0): OffsetSpec.earliest()})
+        earliest = admin.list_offsets({TopicPartition("t", 0): OffsetSpec.earliest()})  # type: ignore[no-untyped-call]
         if next(iter(earliest.values())).result().offset > 0:
             break
         time.sleep(0.05)

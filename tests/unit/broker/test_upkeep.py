@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer, TopicPartition
@@ -31,7 +32,7 @@ def read_all(node: RunningNode, topic: str, end: int) -> list[tuple[int, bytes, 
     found: list[tuple[int, bytes, bytes | None]] = []
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
-        message = consumer.poll(1)
+        message: Any = consumer.poll(1)
         if message is None:
             continue
         if message.error():
@@ -61,7 +62,9 @@ def test_compaction_keeps_the_newest_of_each_key(value_bytes: int) -> None:
             min_cleanable_dirty_ratio="0.01",
             internal_segment_bytes=str(100 * value_bytes),
         )
-        records = [(f"key-{i % 10}", f"{i}-".encode() + b"x" * value_bytes) for i in range(1000)]
+        records: list[tuple[str, bytes | None]] = [
+            (f"key-{i % 10}", f"{i}-".encode() + b"x" * value_bytes) for i in range(1000)
+        ]
         records += [("key-3", None)]
         fill(node, "state", records)
         log = node._node.partitions.get("state", 0).log  # type: ignore[union-attr]
@@ -176,7 +179,7 @@ def test_an_open_transaction_does_not_hold_up_retention() -> None:
         hanging.flush(10)
         for _ in range(10):
             fill(node, "t", [("k", b"x" * 1000) for _ in range(20)])
-        partition = node._node.partitions.get("t", 0)
+        partition = node._node.partitions.get("t", 0)  # type: ignore[union-attr]
         assert partition is not None
         until(lambda: partition.log.size_bytes < 40_000)  # one segment of 20 kB stays: nothing more expires
         assert partition.log.log_start_offset > 100
@@ -188,7 +191,7 @@ def test_an_open_transaction_does_not_hold_up_retention() -> None:
         start = partition.log.log_start_offset
         assert {offset for offset, _, _ in read_all(node, "t", 1000)} == set(range(start, 201))
         node.restart()
-        again = node._node.partitions.get("t", 0)
+        again = node._node.partitions.get("t", 0)  # type: ignore[union-attr]
         assert again is not None
         assert again.last_stable_offset == again.log.log_end_offset == 202
         assert {offset for offset, _, _ in read_all(node, "t", 1000)} <= set(range(start, 201))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -115,7 +116,7 @@ def test_ten_thousand_partitions_are_planned_in_seconds() -> None:
 @st.composite
 def clusters(draw: st.DrawFn) -> tuple[list[Broker], list[Partition]]:
     count = draw(st.integers(2, 6))
-    racks = draw(st.sampled_from(([None], ["a", "b"], ["a", "b", "c"])))
+    racks: list[Any] = draw(st.sampled_from(([None], ["a", "b"], ["a", "b", "c"])))
     brokers = [broker(i + 1, racks[i % len(racks)]) for i in range(count)]
     factor = draw(st.integers(1, count - 1))
     chosen = st.permutations(range(1, count + 1)).map(lambda ids: tuple(ids[:factor]))

@@ -21,11 +21,11 @@ class FakeError:
     def retriable(self) -> bool:
         return False
 
-    def str(self) -> str:
-        return "Broker: No"
-
     def name(self) -> str:
         return "NO"
+
+    def str(self) -> str:
+        return "Broker: No"
 
 
 class Event(FakeMessage):

@@ -45,7 +45,7 @@ def test_what_is_committed_is_not_offered_again() -> None:
     assert buffer.progress(finished_only=False) == {A: 12}
     buffer.forget_progress(keep_in_hand=False)
     assert buffer.progress(finished_only=False) == {}
-    assert buffer.take().offset() == 12
+    assert (taken := buffer.take()) is not None and taken.offset() == 12
 
 
 def test_a_partition_that_left_is_forgotten() -> None:
@@ -55,7 +55,7 @@ def test_a_partition_that_left_is_forgotten() -> None:
     buffer.take()
     buffer.drop({A})
     assert buffer.progress(finished_only=False) == {B: 2}
-    assert buffer.take().partition() == 1
+    assert (taken := buffer.take()) is not None and taken.partition() == 1
     assert buffer.take() is None
 
 
@@ -81,7 +81,7 @@ def test_against_a_model(actions: list[object]) -> None:
             raw = buffer.take()
             if waiting:
                 partition, offset = waiting.pop(0)
-                assert (raw.partition(), raw.offset()) == (partition, offset)
+                assert raw is not None and (raw.partition(), raw.offset()) == (partition, offset)
                 handed[partition] = offset + 1
             else:
                 assert raw is None

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -63,7 +63,7 @@ def test_a_bootstrap_that_is_none_is_refused_at_once(client: Callable[..., objec
 def test_an_option_under_librdkafkas_name_is_refused(setting: str, option: str) -> None:
     """librdkafka alone would know of it: the group was joined, and nothing was ever committed."""
     with pytest.raises(BadSetting, match=rf"is called {option} here: Consumer\({option}=\.\.\.\)"):
-        Consumer("orders", connect_timeout=None, **{setting: "x"})
+        Consumer("orders", connect_timeout=None, **cast(Any, {setting: "x"}))
     with pytest.raises(BadSetting, match=f"is called {option} here"):
         Consumer("orders", connect_timeout=None, config={setting.replace("_", "."): "x"})
 

@@ -8,12 +8,12 @@ import pytest
 from confluent_kafka import KafkaError
 
 from barnabas.client.errors import BarnabasError, DeliveryFailed, TimedOut
-from barnabas.client.producer.delivery import Deliveries, Delivery, RecordMetadata, explain
+from barnabas.client.producer.delivery import Deliveries, Delivery, Postman, RecordMetadata, explain
 from barnabas.model.errors import ErrorCode
 from tests.unit.client.fakes import FakeMessage
 
 
-class FakePostman:
+class FakePostman(Postman):
     def __init__(self) -> None:
         self.answers: list[Any] = []
         self.lost: list[Delivery | Deliveries] = []
@@ -25,7 +25,7 @@ class FakePostman:
     def undelivered(self, failure: Delivery | Deliveries) -> None:
         self.lost.append(failure)
 
-    def explain(self, topic: str, partition: int, error: KafkaError) -> BarnabasError:
+    def explain(self, topic: str, partition: int | None, error: KafkaError) -> BarnabasError:
         return explain(topic, partition, error, "connection refused")
 
 

@@ -30,7 +30,8 @@ class GroupHandle(FakeHandle):
 
     def committed(self, asked: list[Place], timeout: float) -> list[Place]:
         return [
-            Place(each.topic, each.partition, self.recorded.get((each.topic, each.partition), -1001)) for each in asked
+            Place(each.topic, each.partition, self.recorded.get(TopicPartition(each.topic, each.partition), -1001))
+            for each in asked
         ]
 
 

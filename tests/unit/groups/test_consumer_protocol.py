@@ -1,5 +1,7 @@
 """KIP-848 groups: one partition, one owner, whatever the members do."""
 
+from typing import Any
+
 from barnabas.core.groups import GroupConfig
 from tests.unit.groups.stage import Bench, ConsumerClient, FakeTopics, commit, fetch, settle
 
@@ -7,7 +9,7 @@ UNKNOWN_MEMBER, NOT_FOUND, FENCED_EPOCH, STALE, UNRELEASED = 25, 69, 110, 113, 1
 ALPHA = {("alpha", number) for number in range(4)}
 
 
-def described(bench: Bench) -> object:
+def described(bench: Bench) -> Any:
     (group,) = bench.call("consumer_describe", {"group_ids": ["g"]}).groups
     return group
 

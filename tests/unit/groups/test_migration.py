@@ -79,7 +79,8 @@ def rounds(bench: Bench, guests: list[Guest], clients: list[ConsumerClient], cou
 
 
 def alone(guests: list[Guest], clients: list[ConsumerClient]) -> None:
-    held = [pair for member in [*guests, *clients] for pair in member.names]
+    members: list[Guest | ConsumerClient] = [*guests, *clients]
+    held = [pair for member in members for pair in member.names]
     assert len(held) == len(set(held)), "two members hold one partition"
 
 

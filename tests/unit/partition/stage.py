@@ -134,7 +134,8 @@ class Stage:
 
     def seen(self, start: int = 0, *, max_bytes: int = 1 << 20) -> dict[int, bytes]:
         """offset -> value at read_committed: the server's slices and lists, the client's filter."""
-        partition, found = self.partition, {}
+        partition = self.partition
+        found: dict[int, bytes] = {}
         bound = partition.last_stable_offset
         offset = max(start, partition.log.log_start_offset)
         while offset < bound:

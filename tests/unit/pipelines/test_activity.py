@@ -46,26 +46,26 @@ def job(name: str, at_ms: int, company: str = "Kitelab", sent_ms: int = 0) -> Re
 # --- the data ----------------------------------------------------------------------------------------------------
 
 
-def test_the_same_seed_gives_the_same_stream_and_another_another():
+def test_the_same_seed_gives_the_same_stream_and_another_another() -> None:
     first, again, other = (list(islice(Activity(seed).live(BEGIN, 50), 500)) for seed in (3, 3, 4))
     assert first == again != other
 
 
-def test_the_stream_keeps_its_rate_from_the_first_second():
+def test_the_stream_keeps_its_rate_from_the_first_second() -> None:
     records = list(islice(Activity(5, disorder=TIDY).live(BEGIN, 100), 3000))
     assert records[0].time_ms >= BEGIN
     assert 27_000 < records[-1].time_ms - BEGIN < 33_000
     assert 800 < sum(record.time_ms < BEGIN + 10_000 for record in records) < 1200
 
 
-def test_every_event_has_an_id_and_ids_come_twice_only_when_sent_twice():
+def test_every_event_has_an_id_and_ids_come_twice_only_when_sent_twice() -> None:
     records = list(islice(Activity(6).live(BEGIN, 200), 6_000))
     copies = Counter(record.value["id"] for record in records)
     assert 8 < sum(count == 2 for count in copies.values()) < 300
     assert max(copies.values()) == 2
 
 
-def test_some_come_late_and_neighbours_change_places():
+def test_some_come_late_and_neighbours_change_places() -> None:
     records = list(islice(Activity(6).live(BEGIN, 200), 6_000))
     late = [record.time_ms - millis(record.value["time"]) for record in records]
     assert 0.005 < sum(each > 1_000 for each in late) / len(late) < 0.03
@@ -75,7 +75,7 @@ def test_some_come_late_and_neighbours_change_places():
     assert sent == sorted(sent)
 
 
-def test_a_view_follows_its_search():
+def test_a_view_follows_its_search() -> None:
     records = list(islice(Activity(6, disorder=TIDY).live(BEGIN, 50), 5_000))
     searches = {r.value["id"]: r.value for r in records if r.topic == SEARCHES}
     followed = [r.value for r in records if r.topic == VIEWS and r.value["search"] in searches]
@@ -85,7 +85,7 @@ def test_a_view_follows_its_search():
         assert origin["member"] == each["member"] and millis(origin["time"]) < millis(each["time"])
 
 
-def test_history_has_the_shape_of_a_day():
+def test_history_has_the_shape_of_a_day() -> None:
     midnight = 1_790_035_200_000 - 1_790_035_200_000 % 86_400_000
     records = list(Activity(8, disorder=TIDY).history(midnight, midnight + 86_400_000, 10_000))
     assert 8_000 < len(records) < 12_000
@@ -94,7 +94,7 @@ def test_history_has_the_shape_of_a_day():
     assert hour_shape(midnight + 11 * 3_600_000) > hour_shape(midnight + 2 * 3_600_000)
 
 
-def test_a_member_is_the_same_for_whoever_asks():
+def test_a_member_is_the_same_for_whoever_asks() -> None:
     one, two = Town(9), Town(9)
     assert [one.member(n) for n in range(50)] == [two.member(n) for n in range(50)]
     assert len({one.member(n).email for n in range(500)}) == 500
@@ -107,14 +107,14 @@ def pairs(*records: Record) -> set[tuple[str, str]]:
     return set(answer.recommendations(records, RULES))
 
 
-def test_a_search_meets_the_jobs_of_its_field_and_city_and_a_view_those_of_its_company():
+def test_a_search_meets_the_jobs_of_its_field_and_city_and_a_view_those_of_its_company() -> None:
     jobs = [job("j1", BEGIN), job("j2", BEGIN, company="Oakmill")]
     assert pairs(*jobs, search("s", 1, BEGIN + 1)) == {("s", "j1"), ("s", "j2")}
     assert pairs(*jobs, search("s", 1, BEGIN + 1, city="Cork")) == set()
     assert pairs(*jobs, view("v", 1, BEGIN + 1)) == {("v", "j1")}
 
 
-def test_the_window_and_the_time_after_have_exact_ends():
+def test_the_window_and_the_time_after_have_exact_ends() -> None:
     when = BEGIN + RULES.window_ms
     assert pairs(job("j", BEGIN), search("s", 1, when)) == {("s", "j")}
     assert pairs(job("j", BEGIN), search("s", 1, when + 1)) == set()
@@ -122,7 +122,7 @@ def test_the_window_and_the_time_after_have_exact_ends():
     assert pairs(job("j", BEGIN + RULES.after_ms + 1), search("s", 1, BEGIN)) == set()
 
 
-def test_whoever_is_too_late_does_not_count_and_a_copy_counts_once():
+def test_whoever_is_too_late_does_not_count_and_a_copy_counts_once() -> None:
     late = BEGIN + RULES.late_ms
     assert pairs(job("j", BEGIN), search("s", 1, BEGIN, sent_ms=late)) == {("s", "j")}
     assert pairs(job("j", BEGIN), search("s", 1, BEGIN, sent_ms=late + 1)) == set()
@@ -131,7 +131,7 @@ def test_whoever_is_too_late_does_not_count_and_a_copy_counts_once():
     assert len(answer.recommendations(twice, RULES)) == 1
 
 
-def test_a_fresh_job_is_worth_more_and_a_search_more_than_a_view():
+def test_a_fresh_job_is_worth_more_and_a_search_more_than_a_view() -> None:
     found = answer.recommendations(
         [
             job("old", BEGIN),
@@ -148,7 +148,7 @@ def test_a_fresh_job_is_worth_more_and_a_search_more_than_a_view():
 # --- insights, by hand --------------------------------------------------------------------------------------------
 
 
-def test_insights_of_a_small_day():
+def test_insights_of_a_small_day() -> None:
     records = [
         job("j1", BEGIN),
         search("s1", 1, BEGIN + 1000), view("v1", 1, BEGIN + 6000, of="s1"), view("v2", 1, BEGIN + 9000, of="s1"),
@@ -168,7 +168,7 @@ def test_insights_of_a_small_day():
     assert [(tip.job, tip.members) for tip in found.tips] == [("j1", 1)]
 
 
-def test_a_pause_as_long_as_the_gap_does_not_end_a_session():
+def test_a_pause_as_long_as_the_gap_does_not_end_a_session() -> None:
     gap = 30 * MINUTE
     records = [search("a", 1, BEGIN), search("b", 1, BEGIN + gap), search("c", 1, BEGIN + 2 * gap + 1)]
     assert answer.insights(records, BEGIN, BEGIN + 86_400_000, RULES, gap).sessions.count == 2
@@ -183,31 +183,31 @@ def some_insights() -> Insights:
     return answer.insights(records, BEGIN, BEGIN + 86_400_000, Rules(), 30 * MINUTE)
 
 
-def test_the_page_asks_nobody_for_anything():
+def test_the_page_asks_nobody_for_anything() -> None:
     page = report.page(some_insights(), BEGIN)
     assert not re.search(r"(?:src|href|url|@import|https?:|<script|<link)", page)
     assert page.count("<svg") == 8
     assert page.count("<svg") == page.count("</svg>") and page.count("<section") == page.count("</section>")
 
 
-def test_what_comes_from_data_cannot_become_html():
+def test_what_comes_from_data_cannot_become_html() -> None:
     name = "<script>alert(1)</script>"
     records = [job("j", BEGIN, company=name), view("v", 1, BEGIN + 1, company=name), search("s", 1, BEGIN, field=name)]
     page = report.page(answer.insights(records, BEGIN, BEGIN + 1000, RULES, MINUTE), BEGIN)
     assert name not in page and "&lt;script&gt;" in page
 
 
-def test_a_day_without_anything_still_makes_a_page():
+def test_a_day_without_anything_still_makes_a_page() -> None:
     page = report.page(answer.insights([], BEGIN, BEGIN + 86_400_000, RULES, MINUTE), BEGIN)
     assert "Nothing happened" in page and "NaN" not in page
 
 
 @pytest.mark.parametrize(("most", "top"), [(0, 1), (7, 8), (10, 10), (13, 16), (1210, 1600), (99_000, 100_000)])
-def test_an_axis_ends_at_a_round_number(most: float, top: float):
+def test_an_axis_ends_at_a_round_number(most: float, top: float) -> None:
     assert nice_top(most) == top
 
 
-def test_a_curve_stays_between_its_points():
+def test_a_curve_stays_between_its_points() -> None:
     numbers = [float(n) for n in re.findall(r"-?\d+\.\d", smooth([(0, 0), (10, 50), (20, 50), (30, 10)]))]
     assert min(numbers[1::2]) >= 0 and max(numbers[1::2]) <= 50
 
@@ -217,7 +217,7 @@ def test_a_curve_stays_between_its_points():
 DIGEST = digest.to_render(7, "Ada Berg", "ada@members.example", "Kitelab", [("cooper", "Porto", BEGIN)])
 
 
-def test_a_digest_is_a_message_any_mail_program_reads():
+def test_a_digest_is_a_message_any_mail_program_reads() -> None:
     message: Any = message_from_bytes(digest.render(DIGEST, "2026-09-21", BEGIN), policy=default)
     assert message["Subject"] == "Kitelab posted a job"
     assert message["To"].addresses[0].addr_spec == "ada@members.example"
@@ -226,7 +226,7 @@ def test_a_digest_is_a_message_any_mail_program_reads():
     assert "<b>Cooper</b>" in message.get_body(("html",)).get_content()
 
 
-def test_a_name_cannot_add_headers_or_html():
+def test_a_name_cannot_add_headers_or_html() -> None:
     evil = digest.to_render(7, "A <b>B</b>", "a@b.example", "<i>Co</i>", [("<script>", "Porto", BEGIN)])
     message: Any = message_from_bytes(digest.render(evil, "2026-09-21", BEGIN), policy=default)
     html = message.get_body(("html",)).get_content()
@@ -263,7 +263,7 @@ def mail() -> Iterator[tuple[str, list[bytes]]]:
         server.shutdown()
 
 
-def test_digests_are_sent_once_and_a_second_run_sends_nothing(tmp_path: Path, mail: tuple[str, list[bytes]]):
+def test_digests_are_sent_once_and_a_second_run_sends_nothing(tmp_path: Path, mail: tuple[str, list[bytes]]) -> None:
     server, taken = mail
     message = digest.render(DIGEST, "2026-09-21", BEGIN)
     assert digest.leave(tmp_path, [("a.eml", message)]) == 1
@@ -274,7 +274,7 @@ def test_digests_are_sent_once_and_a_second_run_sends_nothing(tmp_path: Path, ma
     assert digest.send(tmp_path, server) == 0 and len(taken) == 1
 
 
-def test_one_address_that_is_refused_does_not_stop_the_others(tmp_path: Path, mail: tuple[str, list[bytes]]):
+def test_one_address_that_is_refused_does_not_stop_the_others(tmp_path: Path, mail: tuple[str, list[bytes]]) -> None:
     server, taken = mail
     nobody = digest.to_render(8, "No Body", "nobody@members.example", "Kitelab", [("cooper", "Porto", BEGIN)])
     digest.leave(tmp_path, [("a.eml", digest.render(nobody, "d", BEGIN)), ("b.eml", digest.render(DIGEST, "d", BEGIN))])
@@ -282,7 +282,7 @@ def test_one_address_that_is_refused_does_not_stop_the_others(tmp_path: Path, ma
     assert [file.name for file in tmp_path.glob("*.eml")] == ["a.eml"]
 
 
-def test_no_mail_server_is_one_line_and_nothing_is_lost(tmp_path: Path):
+def test_no_mail_server_is_one_line_and_nothing_is_lost(tmp_path: Path) -> None:
     digest.leave(tmp_path, [("a.eml", digest.render(DIGEST, "d", BEGIN))])
     with pytest.raises(PipelineError, match="does not take the digests") as told:
         digest.send(tmp_path, "127.0.0.1:1")
@@ -292,7 +292,7 @@ def test_no_mail_server_is_one_line_and_nothing_is_lost(tmp_path: Path):
         digest.send(tmp_path, "host:port")
 
 
-def test_few_steps_are_drawn_as_bars_and_a_fill_ends_at_its_curve():
+def test_few_steps_are_drawn_as_bars_and_a_fill_ends_at_its_curve() -> None:
     """A curve through one hour of data would show values that nobody counted."""
     ticks = [str(hour) for hour in range(24)]
     one_hour = [0.0] * 23 + [5.0]

@@ -21,7 +21,7 @@ def calm(count: int, begin_ms: int = BEGIN) -> list[tuple[int, int, int]]:
     return [(begin_ms + number * 1000, number, 995 + number % 11) for number in range(count)]
 
 
-def test_a_jump_is_an_alert_and_sway_is_not():
+def test_a_jump_is_an_alert_and_sway_is_not() -> None:
     memory = Memory()
     assert watched(memory, "s", calm(120), RULE) == []
     [alert] = watched(memory, "s", [(BEGIN + 120_000, 120, 1100)], RULE)
@@ -29,7 +29,7 @@ def test_a_jump_is_an_alert_and_sway_is_not():
     assert 0.999 < alert.mean < 1.001 and alert.score > 20
 
 
-def test_a_reading_told_twice_is_one_alert():
+def test_a_reading_told_twice_is_one_alert() -> None:
     memory = Memory()
     watched(memory, "s", calm(120), RULE)
     odd = (BEGIN + 120_000, 120, 1100)
@@ -37,11 +37,11 @@ def test_a_reading_told_twice_is_one_alert():
     assert watched(memory, "s", [odd], RULE) == []
 
 
-def test_too_little_is_known_at_first():
+def test_too_little_is_known_at_first() -> None:
     assert watched(Memory(), "s", [*calm(LEAST_READINGS - 1), (BEGIN + 60_000, 99, 9999)], RULE) == []
 
 
-def test_what_comes_in_another_order_and_in_other_batches_gives_the_same_alerts():
+def test_what_comes_in_another_order_and_in_other_batches_gives_the_same_alerts() -> None:
     records = list(islice(generator.generate(5, BEGIN, 40), 8000))
     want = answer.alerts(records, RULE)
     assert len(want) > 20
@@ -66,7 +66,7 @@ def test_what_comes_in_another_order_and_in_other_batches_gives_the_same_alerts(
     assert sorted(got) == want
 
 
-def test_what_is_remembered_does_not_grow():
+def test_what_is_remembered_does_not_grow() -> None:
     memory = Memory()
     sizes = []
     for hour in range(3):
@@ -76,7 +76,7 @@ def test_what_is_remembered_does_not_grow():
     assert min(memory.buckets) >= memory.newest_ms - KEEP_MS
 
 
-def test_the_processor_keeps_its_memory_in_spark_state():
+def test_the_processor_keeps_its_memory_in_spark_state() -> None:
     pytest.importorskip("pyspark")
     from pyspark.sql import Row
     from pyspark.sql.streaming.tws_tester import TwsTester
@@ -92,10 +92,11 @@ def test_the_processor_keeps_its_memory_in_spark_state():
     [alert] = tester.test("a", rows([(BEGIN + 120_000, 120, 1100)]))
     assert (alert["sensor"], alert["seq"], alert["value"]) == ("a", 120, 1.1)
     assert tester.test("a", rows([(BEGIN + 120_000, 120, 1100)])) == []
-    assert Memory.of(tester.peekValueState("memory", "b")[0]).newest_ms == BEGIN + 119_000
+    kept = tester.peekValueState("memory", "b")
+    assert kept is not None and Memory.of(kept[0]).newest_ms == BEGIN + 119_000
 
 
-def test_the_back_test_counts_by_hand():
+def test_the_back_test_counts_by_hand() -> None:
     records = list(islice(generator.generate(5, BEGIN, 40), 12_000))
     quiet, loud = answer.back_test(records, [3.0, 10.0], Rule())
     assert quiet.incidents == loud.incidents == len(answer.incidents(records)) > 3
@@ -104,7 +105,7 @@ def test_the_back_test_counts_by_hand():
     assert answer.alerts(records, Rule(threshold=10.0)).__len__() == loud.alerts
 
 
-def test_the_best_threshold_is_the_quietest_of_the_best():
+def test_the_best_threshold_is_the_quietest_of_the_best() -> None:
     tried = [
         answer.Tried(at, alerts, good, 4, seen) for at, alerts, good, seen in ((3, 9, 6, 4), (5, 4, 4, 4), (6, 4, 4, 4))
     ]
@@ -114,12 +115,12 @@ def test_the_best_threshold_is_the_quietest_of_the_best():
 
 
 @pytest.mark.parametrize("text", ["", "x", "3,,4", "0", "-1", "inf"])
-def test_thresholds_that_are_none_are_refused_in_one_line(text: str):
+def test_thresholds_that_are_none_are_refused_in_one_line(text: str) -> None:
     with pytest.raises(PipelineError, match="must be numbers above 0"):
         later.thresholds_of(text)
 
 
-def test_a_back_test_without_incidents_or_alerts_says_that_it_says_nothing():
+def test_a_back_test_without_incidents_or_alerts_says_that_it_says_nothing() -> None:
     without = [answer.Tried(threshold, 0, 0, 0, 0) for threshold in (3.0, 5.0)]
     assert "precision and recall say nothing" in later.lines(without, 5.0)[-1]
     assert "0.000" not in later.report(without, 5.0, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,8 @@ class _Ivy:
     """Has some versions; like the real one it retrieves nothing when a wish is not met."""
 
     def __init__(self, has: dict[str, str]) -> None:
-        self.has, self.asked = has, []
+        self.has = has
+        self.asked: list[Any] = []
 
     def __call__(self, java: Path, ivy: Path, work: Path, wanted: dict[str, str]) -> str:
         self.asked.append(dict(wanted))

@@ -25,7 +25,7 @@ from barnabas.pipelines.framework.topics import missing
 # --- folders and locks ----------------------------------------------------------------------------------------------
 
 
-def test_a_second_run_of_the_same_part_is_refused_and_the_other_part_is_not(tmp_path: Path):
+def test_a_second_run_of_the_same_part_is_refused_and_the_other_part_is_not(tmp_path: Path) -> None:
     house = RunDirectory(tmp_path, "orders")
     with house.occupied("now"):
         with pytest.raises(PipelineError, match=r"runs already.*barnabas pipeline stop orders"), house.occupied("now"):
@@ -36,7 +36,7 @@ def test_a_second_run_of_the_same_part_is_refused_and_the_other_part_is_not(tmp_
         pass
 
 
-def test_what_a_run_tells_is_there_as_long_as_it_runs(tmp_path: Path):
+def test_what_a_run_tells_is_there_as_long_as_it_runs(tmp_path: Path) -> None:
     house = RunDirectory(tmp_path, "orders")
     assert house.state("now") is None and houses(tmp_path) == []
     with house.occupied("now"):
@@ -46,7 +46,7 @@ def test_what_a_run_tells_is_there_as_long_as_it_runs(tmp_path: Path):
     assert [each.pipeline for each in houses(tmp_path)] == ["orders"]
 
 
-def test_a_killed_run_leaves_no_trace_in_the_status(tmp_path: Path):
+def test_a_killed_run_leaves_no_trace_in_the_status(tmp_path: Path) -> None:
     code = f"""
 import os, sys, signal
 from pathlib import Path
@@ -67,7 +67,7 @@ with house.occupied("now"):
         assert house.stop("now") is False
 
 
-def test_stop_ends_the_process_and_waits_for_it(tmp_path: Path):
+def test_stop_ends_the_process_and_waits_for_it(tmp_path: Path) -> None:
     code = f"""
 import os, time
 from pathlib import Path
@@ -84,7 +84,7 @@ with house.occupied("now"):
         assert process.wait(5) == -15
 
 
-def test_progress_belongs_to_one_cluster(tmp_path: Path):
+def test_progress_belongs_to_one_cluster(tmp_path: Path) -> None:
     house = RunDirectory(tmp_path, "orders")
     with house.occupied("now"):
         house.belongs_to("one", fresh=False)
@@ -99,7 +99,7 @@ def test_progress_belongs_to_one_cluster(tmp_path: Path):
 # --- which pipelines ------------------------------------------------------------------------------------------------
 
 
-def test_the_six_are_there_with_all_that_makes_a_pipeline():
+def test_the_six_are_there_with_all_that_makes_a_pipeline() -> None:
     found = {each.name: each for each in registry.built_in()}
     assert tuple(found) == registry.BUILT_IN
     for each in found.values():
@@ -107,7 +107,7 @@ def test_the_six_are_there_with_all_that_makes_a_pipeline():
         assert bool(each.now_summary) == each.has("now") and bool(each.later_summary) == each.has("later")
 
 
-def test_listing_them_does_not_import_spark():
+def test_listing_them_does_not_import_spark() -> None:
     code = (
         "import sys; from barnabas.pipelines.framework import registry; registry.built_in();"
         "assert 'pyspark' not in sys.modules"
@@ -115,14 +115,14 @@ def test_listing_them_does_not_import_spark():
     subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
 
 
-def test_a_misspelt_name_finds_its_neighbour():
+def test_a_misspelt_name_finds_its_neighbour() -> None:
     with pytest.raises(PipelineError, match="Did you mean 'activity'"):
         registry.find("activty")
     with pytest.raises(PipelineError, match=r"no file 'nowhere.py'"):
         registry.find("nowhere.py")
 
 
-def test_a_new_pipeline_is_found_and_whole(tmp_path: Path):
+def test_a_new_pipeline_is_found_and_whole(tmp_path: Path) -> None:
     path = write("my_orders", tmp_path)
     found = registry.find(str(path))
     assert found.name == "my_orders" and all(found.has(part) for part in ("now", "later", "generate"))
@@ -147,7 +147,7 @@ def test_a_new_pipeline_is_found_and_whole(tmp_path: Path):
         ),
     ],
 )
-def test_a_file_that_is_no_pipeline_is_one_line(tmp_path: Path, text: str, told: str):
+def test_a_file_that_is_no_pipeline_is_one_line(tmp_path: Path, text: str, told: str) -> None:
     path = tmp_path / "mine.py"
     path.write_text(text)
     with pytest.raises(PipelineError, match=told) as error:
@@ -170,39 +170,39 @@ def wanted(tmp_path: Path, **more: object) -> Wanted:
         ({"begin_ms": 2, "end_ms": 2}, "nothing between them"),
     ],
 )
-def test_what_cannot_be_is_said_before_anything_starts(tmp_path: Path, more: dict[str, object], told: str):
+def test_what_cannot_be_is_said_before_anything_starts(tmp_path: Path, more: dict[str, object], told: str) -> None:
     with pytest.raises(PipelineError, match=told):
         wanted(tmp_path, **more).check()
 
 
-def test_a_pipeline_without_that_part_says_the_other(tmp_path: Path):
+def test_a_pipeline_without_that_part_says_the_other(tmp_path: Path) -> None:
     with pytest.raises(PipelineError, match="nothing to run now: try --later"):
         Wanted(registry.find("restore"), "127.0.0.1:1", tmp_path).check()
 
 
-def test_a_dead_letter_topic_follows_its_topic():
+def test_a_dead_letter_topic_follows_its_topic() -> None:
     assert renamed({"a": "b"}, "a") == "b"
     assert renamed({"a": "b"}, "a.dead-letter") == "b.dead-letter"
     assert renamed({}, "c.dead-letter") == "c.dead-letter"
 
 
-def test_a_missing_topic_names_its_neighbour():
+def test_a_missing_topic_names_its_neighbour() -> None:
     assert "Did you mean --topic orders=order?" in str(missing("orders", "mine", ["order", "__x"]))
     assert "barnabas topic create orders" in str(missing("orders", "mine", []))
 
 
 @pytest.mark.parametrize(("text", "ms"), [("24h", 86_400_000), ("500ms", 500), ("1.5 s", 1500), ("10m", 600_000)])
-def test_spans(text: str, ms: int):
+def test_spans(text: str, ms: int) -> None:
     assert span_ms(text, "window") == ms
 
 
 @pytest.mark.parametrize("text", ["", "24", "h", "-1h", "1 fortnight", "1h30m"])
-def test_what_is_no_span_is_refused_by_name(text: str):
+def test_what_is_no_span_is_refused_by_name(text: str) -> None:
     with pytest.raises(PipelineError, match=r"^window="):
         span_ms(text, "window")
 
 
-def test_times_of_from_and_to():
+def test_times_of_from_and_to() -> None:
     now_ms = time.time() * 1000
     assert _time(None, "--from") is None
     assert abs((_time("-2h", "--from") or 0) - (now_ms - 7_200_000)) < 2000
@@ -216,7 +216,7 @@ def test_times_of_from_and_to():
 # --- what went wrong ------------------------------------------------------------------------------------------------
 
 
-def test_our_own_error_is_found_between_stack_traces():
+def test_our_own_error_is_found_between_stack_traces() -> None:
     text = """[STREAM_FAILED] Query [id = 1] terminated with exception: Job aborted
 Traceback (most recent call last):
   File "worker.py", line 1
@@ -225,18 +225,18 @@ barnabas.pipelines.errors.PipelineError: data was lost: orders-0 ends before 5 S
     assert explain(RuntimeError(text)) == "data was lost: orders-0 ends before 5"
 
 
-def test_a_python_error_of_the_user_is_named():
+def test_a_python_error_of_the_user_is_named() -> None:
     text = "Task failed\nTraceback (most recent call last):\n  File\nZeroDivisionError: division by zero\n\n\tat x"
     assert explain(RuntimeError(text)) == "ZeroDivisionError: division by zero"
 
 
-def test_sparks_own_errors_lose_their_codes_and_plans():
+def test_sparks_own_errors_lose_their_codes_and_plans() -> None:
     text = "[STREAM_FAILED] Query [id = 1] terminated with exception: [NO_SUCH] It is gone SQLSTATE: 42K09\nplan"
     assert explain(RuntimeError(text)) == "RuntimeError: It is gone"
     assert "\n" not in explain(RuntimeError("a\nb\nc")) and len(explain(RuntimeError("x" * 5000))) <= 400
 
 
-def test_a_worker_that_died_is_said_so():
+def test_a_worker_that_died_is_said_so() -> None:
     assert (
         explain(RuntimeError("SparkException: Python worker exited unexpectedly (crashed)")) == "a Python worker died"
     )
@@ -245,7 +245,7 @@ def test_a_worker_that_died_is_said_so():
 # --- declarative folders --------------------------------------------------------------------------------------------
 
 
-def test_which_folders_are_declarative(tmp_path: Path):
+def test_which_folders_are_declarative(tmp_path: Path) -> None:
     assert not declarative.is_one(tmp_path)
     (tmp_path / "tables.py").write_text("from pyspark import pipelines as dp\n")
     assert declarative.is_one(tmp_path)
@@ -257,7 +257,7 @@ def test_which_folders_are_declarative(tmp_path: Path):
     assert declarative.is_one(spec) and declarative.is_one(spec.parent)
 
 
-def test_a_spec_is_made_in_our_folder_and_names_each_file(tmp_path: Path):
+def test_a_spec_is_made_in_our_folder_and_names_each_file(tmp_path: Path) -> None:
     mine, house = tmp_path / "mine", tmp_path / "house"
     (mine / "deep").mkdir(parents=True)
     house.mkdir()
@@ -271,13 +271,13 @@ def test_a_spec_is_made_in_our_folder_and_names_each_file(tmp_path: Path):
     assert sorted(each.name for each in mine.iterdir()) == ["README.md", "a.py", "deep"]
 
 
-def test_declarative_runs_only_over_connect(tmp_path: Path):
+def test_declarative_runs_only_over_connect(tmp_path: Path) -> None:
     with pytest.raises(PipelineError, match="over Spark Connect"):
         declarative._remote("spark://host:7077")
     assert declarative._remote("local[2]") == "local[2]"
 
 
-def test_pipeline_json_lists_topics_and_options():
+def test_pipeline_json_lists_topics_and_options() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "barnabas.cli.main", "pipeline", "list", "--json"], capture_output=True, text=True
     )
@@ -286,7 +286,7 @@ def test_pipeline_json_lists_topics_and_options():
     assert listed["restore"]["now"] is None
 
 
-def test_the_base_has_no_parts_of_its_own():
+def test_the_base_has_no_parts_of_its_own() -> None:
     assert not any(Pipeline.has(part) for part in ("now", "later", "generate"))
 
 

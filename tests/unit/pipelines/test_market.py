@@ -34,7 +34,7 @@ def seqs(found: list[Quoted]) -> list[tuple[str, int | None]]:
     return [(each.trade.id, each.quote[3] if each.quote else None) for each in found]
 
 
-def test_a_trade_has_the_last_quote_that_is_not_newer():
+def test_a_trade_has_the_last_quote_that_is_not_newer() -> None:
     tape = Tape()
     assert seqs(told(tape, [trade(1, 999), trade(2, 1000), trade(3, 1001)], [quote(1, 1000)])) == [
         ("t1", None),
@@ -43,31 +43,31 @@ def test_a_trade_has_the_last_quote_that_is_not_newer():
     ]
 
 
-def test_a_late_quote_changes_only_the_trades_it_held_for():
+def test_a_late_quote_changes_only_the_trades_it_held_for() -> None:
     tape = Tape()
     told(tape, [trade(1, 1500), trade(2, 2500), trade(3, 3500)], [quote(1, 1000), quote(3, 3000)])
     assert seqs(told(tape, [], [quote(2, 2000)])) == [("t2", 2)]
     assert told(tape, [], [quote(2, 2000)]) == []
 
 
-def test_of_two_quotes_in_one_millisecond_the_later_number_holds():
+def test_of_two_quotes_in_one_millisecond_the_later_number_holds() -> None:
     assert seqs(told(Tape(), [trade(1, 1000)], [quote(8, 1000), quote(7, 1000)])) == [("t1", 8)]
 
 
-def test_a_trade_told_twice_is_said_once():
+def test_a_trade_told_twice_is_said_once() -> None:
     tape = Tape()
     assert len(told(tape, [trade(1, 1000), trade(1, 1000)], [quote(1, 500)])) == 1
     assert told(tape, [trade(1, 1000)], []) == []
 
 
-def test_trades_read_ahead_of_the_quotes_are_mended_later():
+def test_trades_read_ahead_of_the_quotes_are_mended_later() -> None:
     tape = Tape()
     told(tape, [trade(number, number * 1000) for number in range(200)], [])
     found = told(tape, [], [quote(number, number * 1000) for number in range(200)])
     assert seqs(found) == [(f"t{number}", number) for number in range(200)]
 
 
-def test_what_is_remembered_does_not_grow():
+def test_what_is_remembered_does_not_grow() -> None:
     tape = Tape()
     for minute in range(30):
         moments = range(minute * 60_000, (minute + 1) * 60_000, 500)
@@ -78,7 +78,7 @@ def test_what_is_remembered_does_not_grow():
     assert len(tape.trades) <= (HOLD_MS + BEHIND_MS) // 500 + 2
 
 
-def test_any_cut_into_batches_gives_the_plain_answer():
+def test_any_cut_into_batches_gives_the_plain_answer() -> None:
     records = list(islice(generator.generate(5, BEGIN, 50), 5000))
     want = answer.quoted(records)
     got: dict[str, Quoted] = {}
@@ -111,7 +111,7 @@ def test_any_cut_into_batches_gives_the_plain_answer():
     assert tellings > len(want)  # some were told again
 
 
-def test_the_processor_keeps_its_tape_in_spark_state():
+def test_the_processor_keeps_its_tape_in_spark_state() -> None:
     pytest.importorskip("pyspark")
     from pyspark.sql import Row
     from pyspark.sql.streaming.tws_tester import TwsTester
@@ -130,7 +130,7 @@ def test_the_processor_keeps_its_tape_in_spark_state():
     assert (other["symbol"], other["bid"]) == ("BRIO", None)
 
 
-def test_a_bar_by_hand():
+def test_a_bar_by_hand() -> None:
     records = [
         sent("trades", 30_000, id="b", price=10.5, size=100),
         sent("trades", 59_999, late_ms=20_000, id="d", price=10.25, size=300),  # late: it is the close all the same
@@ -147,7 +147,7 @@ def test_a_bar_by_hand():
     assert (second.begin_ms, second.trades) == (BEGIN + 60_000, 1)
 
 
-def test_the_generator_repeats_itself_and_trades_at_its_quotes():
+def test_the_generator_repeats_itself_and_trades_at_its_quotes() -> None:
     first, second = (list(islice(generator.generate(3, BEGIN, 50), 4000)) for _ in range(2))
     assert first == second
     found = answer.quoted(first)
@@ -155,7 +155,7 @@ def test_the_generator_repeats_itself_and_trades_at_its_quotes():
     assert at_the_quote / len(found) > 0.95
 
 
-def test_nothing_compared_is_not_called_agreement():
+def test_nothing_compared_is_not_called_agreement() -> None:
     nothing = Comparison("bars", 0, 0, 0, 0, 4, ())
     assert nothing.line().startswith("bars: nothing to compare yet, 4 still open") and "3 minutes" in nothing.line()
     assert "nothing to compare yet" in report([nothing])

@@ -1,9 +1,11 @@
 """The restore pipeline without Spark: the store's checksums, the plain answer, and the file that is left."""
 
 import sqlite3
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import msgspec
 import pytest
@@ -32,7 +34,7 @@ def busy_log(count: int = 400) -> tuple[Store, list[Change]]:
     return store, log
 
 
-def test_a_checksum_does_not_depend_on_the_order_and_can_be_taken_back():
+def test_a_checksum_does_not_depend_on_the_order_and_can_be_taken_back() -> None:
     pairs = [(b"a", b"1"), (b"b", b"2"), (b"c", b"3")]
     forward = backward = Checksum()
     for pair in pairs:
@@ -45,20 +47,20 @@ def test_a_checksum_does_not_depend_on_the_order_and_can_be_taken_back():
     assert Checksum().put(b"ab", b"c") != Checksum().put(b"a", b"bc")
 
 
-def test_the_log_gives_the_state_back_and_says_so():
+def test_the_log_gives_the_state_back_and_says_so() -> None:
     store, log = busy_log()
     assert rebuilt(log) == store.state and len(store.state) > 10
     assert all(check.whole for check in checked(log)) and len(checked(log)) == 3
 
 
-def test_copies_and_stale_copies_change_nothing():
+def test_copies_and_stale_copies_change_nothing() -> None:
     store, log = busy_log()
     messy = [*log, *Random(2).sample(log, 100)]
     assert rebuilt(messy) == store.state
     assert all(check.whole for check in checked(messy))
 
 
-def test_what_compaction_leaves_is_enough():
+def test_what_compaction_leaves_is_enough() -> None:
     store, log = busy_log()
     last = {change.key: change for change in log}
     compacted = [change for change in log if last[change.key] is change]
@@ -67,7 +69,7 @@ def test_what_compaction_leaves_is_enough():
 
 
 @pytest.mark.parametrize("damage", ["lost", "changed", "not deleted"])
-def test_damage_is_found_and_told_in_one_line(damage: str):
+def test_damage_is_found_and_told_in_one_line(damage: str) -> None:
     store, log = busy_log()
     last = {change.key: place for place, change in enumerate(log)}
     place = next(
@@ -81,7 +83,7 @@ def test_damage_is_found_and_told_in_one_line(damage: str):
     assert "is not whole" in told and "\n" not in told
 
 
-def test_a_log_without_checksums_is_rebuilt_by_its_order():
+def test_a_log_without_checksums_is_rebuilt_by_its_order() -> None:
     log = [Change(b"a", b"1", {}), Change(b"b", b"2", {}), Change(b"a", None, {}), Change(b"b", b"3", {})]
     assert rebuilt(log) == {b"b": b"3"}
     assert checked(log) == []
@@ -90,7 +92,7 @@ def test_a_log_without_checksums_is_rebuilt_by_its_order():
     assert "should be" in wrong([], held, "0" * 30)
 
 
-def test_the_generator_makes_a_log_with_deletions_and_stale_copies():
+def test_the_generator_makes_a_log_with_deletions_and_stale_copies() -> None:
     first, second = (list(islice(generator.generate(3, BEGIN, 200), 8000)) for _ in range(2))
     assert first == second
     log = [change_of(record) for record in first]
@@ -101,12 +103,12 @@ def test_the_generator_makes_a_log_with_deletions_and_stale_copies():
     assert [record.time_ms for record in first] == sorted(record.time_ms for record in first)
 
 
-def test_a_state_file_is_whole_or_not_there(tmp_path: Path):
+def test_a_state_file_is_whole_or_not_there(tmp_path: Path) -> None:
     place = tmp_path / "state.db"
     assert write_state([(b"a", b"1"), (b"b", b"2")], place) == 2
     assert read_state(place) == {b"a": b"1", b"b": b"2"}
 
-    def broken():
+    def broken() -> Iterator[Any]:
         yield b"c", b"3"
         raise OSError("the log went away")
 

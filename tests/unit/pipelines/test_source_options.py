@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -74,7 +75,7 @@ def test_the_group_is_named_after_the_application(monkeypatch: pytest.MonkeyPatc
         ({"valueFormat": "json", "valueMode": "KIND"}, "valueMode is PERMISSIVE"),
     ],
 )
-def test_mistakes_are_told_in_a_line(options: dict[str, str], told: str) -> None:
+def test_mistakes_are_told_in_a_line(options: dict[str, Any], told: str) -> None:
     with pytest.raises(PipelineError) as caught:
         parsed(**options)
     assert told in str(caught.value)

@@ -284,7 +284,7 @@ def test_a_schema_of_the_users_may_only_leave_columns_out() -> None:
     ],
 )  # fmt: skip
 def test_not_null_is_taken_off_the_columns_and_kept_as_a_rule(ddl: str, columns: str, required: set[str]) -> None:
-    assert without_not_null(ddl) == (columns, required)
+    assert without_not_null(ddl) == (columns, frozenset(required))
 
 
 def test_a_field_that_is_not_null_must_be_there() -> None:

@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from barnabas.storage.config import LogConfig
 from barnabas.storage.disk import Disk
@@ -44,7 +45,7 @@ def write(log: Log, batch: bytes | bytearray) -> BatchHeader:
 
 
 def write_records(
-    log: Log, records: Sequence[tuple[bytes | None, bytes | None]], timestamp: int = 1_000, **batch_options: int
+    log: Log, records: Sequence[tuple[bytes | None, bytes | None]], timestamp: int = 1_000, **batch_options: Any
 ) -> None:
     """One batch of these (key, value) pairs at the end of the log."""
     start = log.log_end_offset
@@ -53,7 +54,7 @@ def write_records(
         build_batch(
             [Record(start + i, timestamp, key, value) for i, (key, value) in enumerate(records)], **batch_options
         ),
-    )  # type: ignore[arg-type]
+    )
 
 
 def fill(log: Log, batches: int, *, count: int = 2, step_ms: int = 10, value: bytes = b"v" * 40) -> list[bytes]:

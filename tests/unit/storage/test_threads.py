@@ -83,7 +83,7 @@ def test_a_read_that_would_wait_says_so_when_asked(tmp_path: Path) -> None:
             return ColdDoor() if self.cold else NO_WAIT
 
     class ColdDoor(Disk):
-        def pread(self, fd: int, size: int, position: int) -> bytes:  # type: ignore[override]
+        def pread(self, fd: int, size: int, position: int) -> bytes:
             raise ColdRead
 
     disk = Cold()

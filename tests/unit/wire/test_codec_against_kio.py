@@ -37,7 +37,7 @@ def entities(name: str) -> list[tuple[int, str, Any]]:
 def encode(name: str, kind: str, version: int, body: dict[str, Any]) -> bytes:
     if kind == "data":
         return codec.encode_struct(name, version, body)
-    return getattr(codec, f"encode_{kind}")(KEYS[name], version, body)
+    return bytes(getattr(codec, f"encode_{kind}")(KEYS[name], version, body))
 
 
 def decode(name: str, kind: str, version: int, data: Any, position: int = 0) -> Any:

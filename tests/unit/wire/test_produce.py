@@ -1,6 +1,7 @@
 """Produce by hand: the parser against the compiled reader, the quick answer against the compiled writer."""
 
 import random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -139,7 +140,7 @@ def test_the_quick_reader_agrees_with_the_full_one(version: int, records_bytes: 
 def test_the_quick_reader_leaves_the_rest_to_the_full_one(version: int) -> None:
     part = {"index": 0, "records": b"abc"}
     topic = {"name": "t", "topic_id": bytes(16), "partition_data": [part]}
-    for change in (
+    changes: tuple[dict[str, Any], ...] = (
         {"transactional_id": "tx", "topic_data": [topic]},
         {"topic_data": []},
         {"topic_data": [topic, topic]},
@@ -147,7 +148,8 @@ def test_the_quick_reader_leaves_the_rest_to_the_full_one(version: int) -> None:
         {"topic_data": [topic | {"partition_data": []}]},
         {"topic_data": [topic | {"partition_data": [part | {"records": None}]}]},
         {"topic_data": [topic | {"partition_data": [part | {"records": b""}]}]},
-    ):
+    )
+    for change in changes:
         body = codec.encode_request(0, version, {"acks": 1, "timeout_ms": 5, **change})
         assert parse_single(body, 0, version) is None
         parse_produce(body, 0, version)

@@ -88,7 +88,7 @@ def test_a_crc_that_is_not_its_own() -> None:
         {"base_sequence": -1},
     ],
 )
-def test_headers_that_contradict_themselves(fields: dict[str, int]) -> None:
+def test_headers_that_contradict_themselves(fields: dict[str, Any]) -> None:
     assert code_of(changed(**fields)) == ErrorCode.INVALID_RECORD
 
 
