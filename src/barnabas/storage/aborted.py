@@ -18,7 +18,7 @@ from barnabas.storage.disk import DISK, Disk
 
 ENTRY = Struct(">hqqqq")  # version, producer id, first offset, last offset, last stable offset
 _VERSION = 0
-_SUFFIX = ".txnindex"
+TRANSACTION_INDEX = ".txnindex"
 _BLOCK_ROWS = 256
 
 
@@ -43,7 +43,7 @@ class AbortedTransactions:
 
     def load(self, names: dict[str, int], end_offset: int) -> None:
         """Read the files; entries from `end_offset` on are not trusted (the owner replays them) and are cut off."""
-        for name in sorted(name for name in names if name.endswith(_SUFFIX)):
+        for name in sorted(name for name in names if name.endswith(TRANSACTION_INDEX)):
             path = f"{self._folder}/{name}"
             good = 0
             newest = self._newest()
@@ -60,7 +60,7 @@ class AbortedTransactions:
 
     def add(self, entry: AbortedTransaction, segment_base_offset: int) -> str:
         """One more, behind all others; gives the path that now needs a flush."""
-        path = f"{self._folder}/{segment_base_offset:020d}{_SUFFIX}"
+        path = f"{self._folder}/{segment_base_offset:020d}{TRANSACTION_INDEX}"
         file = self._disk.open(path, write=True, create=True)
         data = ENTRY.pack(_VERSION, *entry)
         size = self._disk.size(path) if path in self._files else 0
@@ -107,7 +107,7 @@ class AbortedTransactions:
             block_firsts.append(min(firsts[whole * _BLOCK_ROWS : rows]))
         self._columns = (producers[:rows], firsts[:rows], block_firsts, lasts[:rows])
         # All of them: a power loss may have left a file whose entries are in another one too.
-        paths = [f"{self._folder}/{name}" for name in self._disk.scan(self._folder) if name.endswith(_SUFFIX)]
+        paths = [f"{self._folder}/{name}" for name in self._disk.scan(self._folder) if name.endswith(TRANSACTION_INDEX)]
         return [path for path in paths if self._truncate_file(path, end_offset)]
 
     def _truncate_file(self, path: str, end_offset: int) -> bool:

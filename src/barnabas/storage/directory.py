@@ -213,7 +213,7 @@ class DataDirectory:
 def write_partition_metadata(folder: Path, topic_id: bytes, *, disk: Disk = DISK) -> str:
     """Which topic a folder belongs to. Not flushed yet: gives the path, for the next flush of the log to cover, so that
     no record counts as flushed in a folder that a power loss leaves without a name."""
-    path = str(folder / PARTITION_METADATA)
+    path = f"{folder}/{PARTITION_METADATA}"
     disk.write_whole(path, f"version: 0\ntopic_id: {uuid_text(topic_id)}".encode(), sync=False)
     return path
 
@@ -226,7 +226,7 @@ def is_partition_folder(folder: Path, *, disk: Disk = DISK) -> bool:
 
 def read_partition_metadata(folder: Path, *, disk: Disk = DISK) -> bytes | None:
     """The topic id, None when the file is missing or damaged."""
-    data = disk.read_whole(str(folder / PARTITION_METADATA))
+    data = disk.read_whole(f"{folder}/{PARTITION_METADATA}")
     match = re.fullmatch(r"version: 0\ntopic_id: (\S+)\s*", data.decode(errors="replace")) if data else None
     try:
         return parse_uuid(match[1]) if match else None

@@ -256,10 +256,10 @@ class Disk:
     def read_whole(self, path: str) -> bytes | None:
         """The whole of a small file, None when there is none."""
         try:
-            with with_descriptor(lambda: open(path, "rb")) as file:
-                return file.read()
+            file = self.open(path)
         except FileNotFoundError:
             return None
+        return self.pread(file.fd, os.fstat(file.fd).st_size, 0)
 
     def write_new(self, path: str, data: bytes) -> None:
         """A small file under a name that nothing has, not flushed. A crash may leave part of it: for files that tell

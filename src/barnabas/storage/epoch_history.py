@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def make_fit(log: "Log") -> None:
-    """For a log whose segments and end are known, and whose epochs are cut to that end."""
+def make_fit(log: "Log", last: int | None = None) -> None:
+    """For a log whose segments and end are known, and whose epochs are cut to that end. `last`: the epoch of the last
+    batch, if the caller has read it."""
     try:
-        last = _last_epoch(log)
+        last = _last_epoch(log) if last is None else last
     except Damaged:
         return  # whoever reads there finds out
     if last is None or last == log.epochs.latest:

@@ -15,6 +15,7 @@ from barnabas.storage.disk import Disk
 from barnabas.storage.walk import walk
 
 SEGMENT_ENDS = (".log", ".index", ".timeindex")
+_LEFT_OVER = (".deleted", ".tmp", ".cleaned", ".swap")
 
 
 def base_offset_of(name: str) -> int | None:
@@ -31,9 +32,10 @@ def settle(disk: Disk, directory: str, names: dict[str, int]) -> list[str]:
         del names[name]
         done.append(f"removed {name}: {why}")
 
-    unfinished = [base_offset_of(name) for name in names if name.endswith(".cleaned")]
+    left_over = sorted(name for name in names if name.endswith(_LEFT_OVER))
+    unfinished = [base_offset_of(name) for name in left_over if name.endswith(".cleaned")]
     lowest_unfinished = min((base for base in unfinished if base is not None), default=None)
-    for name in sorted(names):
+    for name in left_over:
         if name.endswith((".deleted", ".tmp")):
             remove(name, "left over")
         elif name.endswith(".cleaned"):
@@ -43,7 +45,7 @@ def settle(disk: Disk, directory: str, names: dict[str, int]) -> list[str]:
             if base is not None and base >= lowest_unfinished:
                 remove(name, "part of a swap that was interrupted")
 
-    swaps = sorted(name for name in names if name.endswith(".swap"))
+    swaps = [name for name in left_over if name in names and name.endswith(".swap")]
     if swaps:
         _finish_swap(disk, directory, names, swaps, remove)
         done.append(f"put in place {', '.join(swaps)}")

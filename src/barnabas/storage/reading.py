@@ -209,13 +209,16 @@ def batches_from(log: "Log", offset: int) -> Iterator[tuple[BatchHeader, memoryv
     producers and their transactions, a coordinator) must not believe it.
     """
     end_offset = log.log_end_offset
-    for segment in segments_from(log, offset):
-        step = segment.find(offset, log.config.index_interval_bytes)
-        if step is None:
-            continue
+    for segment in segments_from(log, offset) if offset < end_offset else ():
+        position = 0
+        if offset > segment.base_offset:
+            step = segment.find(offset, log.config.index_interval_bytes)
+            if step is None:
+                continue
+            position = step[0]
         fd = segment.opened()
         for _, header, batch in scan(
-            log.disk, fd.fd, segment.path, step[0], segment.size, lowest_offset=segment.base_offset, check_crc=True
+            log.disk, fd.fd, segment.path, position, segment.size, lowest_offset=segment.base_offset, check_crc=True
         ):
             if header.base_offset >= end_offset:
                 return

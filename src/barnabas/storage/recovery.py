@@ -36,6 +36,7 @@ class RecoveryReport:
     cut_bytes: int = 0
     removed_segments: list[str] = field(default_factory=list)
     rebuilt_indexes: list[str] = field(default_factory=list)
+    transaction_indexes: dict[str, int] = field(default_factory=dict)  # names and sizes of the `.txnindex` files
 
     @property
     def quiet(self) -> bool:
@@ -124,7 +125,7 @@ class Recovery:
         self._report = report
         self._on_batch = on_batch
         self.dropped: list[Segment] = []  # put aside under `.deleted`, to be unlinked later
-        self._scanning = False
+        self.last_epoch: int | None = None  # of the last whole batch
         self._dense = True  # no offset is missing in the part of the last segment that was read
 
     def run(self, segments: list[Segment], recovery_point: int) -> int:
@@ -179,9 +180,9 @@ class Recovery:
                 segment.note_batch(
                     position, header.size, next_offset - 1, header.max_timestamp, self._config.index_interval_bytes
                 )
-                if not self._scanning:  # from here on the headers tell, not the file
+                if self.last_epoch is None:  # from here on the headers tell, not the file
                     self._epochs.truncate_from_end(header.base_offset)
-                    self._scanning = True
+                self.last_epoch = header.leader_epoch
                 self._epochs.assign(header.leader_epoch, header.base_offset)
                 if self._on_batch is not None:
                     self._on_batch(header)

@@ -104,7 +104,7 @@ def truncate_to(log: "Log", offset: int) -> None:
         segment.cut(step[0])
         segment.truncate_indexes(min(step[2], offset) - 1)
     # The end is that of the last batch left, also when `offset` lies in a gap behind it: an opening finds the same.
-    _new_end(log, max(segment.load_end(interval), log.log_start_offset))
+    _new_end(log, max(segment.load_end(interval)[0], log.log_start_offset))
 
 
 def truncate_fully_and_start_at(log: "Log", offset: int, log_start_offset: int = -1) -> None:

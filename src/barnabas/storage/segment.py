@@ -210,8 +210,9 @@ class Segment:
             self.rebuild_indexes(interval_bytes)  # the log is whole up to here and the entry did not fit it
         return found
 
-    def load_end(self, interval_bytes: int) -> int:
-        """Read what the last index entry does not cover; gives the next offset. For the segment to be written to."""
+    def load_end(self, interval_bytes: int) -> tuple[int, int | None]:
+        """Read what the last index entry does not cover; gives the next offset and the leader epoch of the last batch,
+        None without one. For the segment to be written to."""
         start = 0
         last = self.offset_index.last_batch()
         if last is not None:
@@ -224,21 +225,22 @@ class Segment:
                 start = 0
         self.max_timestamp, self.max_timestamp_offset = self.time_index.largest()
         self.bytes_since_index = 0
-        next_offset = self.base_offset
+        next_offset, last_epoch = self.base_offset, None
         size = self.size
         if not size:
-            return next_offset
+            return next_offset, None
         file = self.opened()
         try:
             for position, header, _ in scan(
                 self._disk, file.fd, self.path, start, size, lowest_offset=self.base_offset, check_crc=False
             ):
-                next_offset = header.next_offset
+                next_offset, last_epoch = header.next_offset, header.leader_epoch
                 self.note_batch(position, header.size, next_offset - 1, header.max_timestamp, interval_bytes)
         finally:
             self.size = size  # damage on the way is for the caller to judge, on the whole file
-        self.first_timestamp = read_header(self._disk.pread(file.fd, HEADER_BYTES, 0)).max_timestamp
-        return next_offset
+        if start:
+            self.first_timestamp = read_header(self._disk.pread(file.fd, HEADER_BYTES, 0)).max_timestamp
+        return next_offset, last_epoch
 
     def rebuild_indexes(self, interval_bytes: int) -> None:
         """Both indexes anew from the headers of the log, as far as it can be walked."""

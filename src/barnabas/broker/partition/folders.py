@@ -13,6 +13,7 @@ that topic; then nobody can say whose it is, and it is moved aside under another
 import logging
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
+from pathlib import Path
 
 from barnabas.broker.metrics.repair_log import RepairLog
 from barnabas.broker.partition.checkpoints import PartitionCheckpoints
@@ -52,12 +53,12 @@ class PartitionFolders:
         """The log, and the high watermark that was last written down."""
         directory, known = self._data.partition_path(partition.id), self.checkpoints
         try:
-            named = self._settle_owner(partition) if partition.id in self.existing else None
-            opened = self._open_log(partition)
+            named = self._settle_owner(partition, directory) if partition.id in self.existing else None
+            opened = self._open_log(partition, directory)
             if named is None and opened.epochs.latest > partition.leader_epoch:
                 opened.close(sync=False)
                 self._move_aside(partition.id, "its log is newer than the topic of its name")
-                opened = self._open_log(partition)
+                opened = self._open_log(partition, directory)
             if named != partition.topic_id:
                 if partition.id in self.existing:
                     log.warning("%s has lost its %s: written again", directory, PARTITION_METADATA)
@@ -72,9 +73,9 @@ class PartitionFolders:
         self.repairs.opened(partition.id, opened.report)
         return opened, known.high_watermarks.get(partition.id, 0)
 
-    def _settle_owner(self, partition: HostedPartition) -> bytes | None:
+    def _settle_owner(self, partition: HostedPartition, directory: Path) -> bytes | None:
         """Put the folder out of the way when it is of another topic. Gives the topic id that is on disk after that."""
-        named = read_partition_metadata(self._data.partition_path(partition.id), disk=self._data.disk)
+        named = read_partition_metadata(directory, disk=self._data.disk)
         if (named or partition.topic_id) != partition.topic_id or partition.id in self.to_remove:
             self._remove_older(partition.id)
             return None
@@ -82,10 +83,10 @@ class PartitionFolders:
             self._move_aside(partition.id, "the topic of its name was made while this node was down")
         return named
 
-    def _open_log(self, partition: HostedPartition) -> Log:
+    def _open_log(self, partition: HostedPartition, directory: Path) -> Log:
         known = self.checkpoints
         return Log.open(
-            self._data.partition_path(partition.id),
+            directory,
             partition.config.log,
             clean=self._data.clean,
             recovery_point=known.recovery_points.get(partition.id, 0),

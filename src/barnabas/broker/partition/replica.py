@@ -126,7 +126,7 @@ class Replica(ABC):
         log, high_watermark = self._open_log(self)
         replicated, spoilt = len(self.image.replicas) > 1, False
         try:
-            state = PartitionState.load(log)
+            state = PartitionState.load(log, log.report.transaction_indexes)
         except OSError as error:
             raise self.storage_error(error) from error
         except (Damaged, ProtocolError) as error:  # what its producers did is unknown, so it takes no part

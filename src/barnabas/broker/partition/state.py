@@ -24,12 +24,14 @@ class PartitionState:
         self.aborted = aborted
 
     @classmethod
-    def load(cls, log: Log) -> "PartitionState":
-        """Raises OSError, Damaged or ProtocolError where the log cannot be read."""
+    def load(cls, log: Log, transaction_indexes: dict[str, int] | None = None) -> "PartitionState":
+        """`transaction_indexes`: names and sizes of the files, if the folder was listed just now. Raises OSError,
+        Damaged or ProtocolError where the log cannot be read."""
         offset, entries = log.load_producers()
         state = cls(Producers(entries, wall_ms()), AbortedTransactions(log.folder, disk=log.disk))
         if log.log_end_offset:
-            state.aborted.load(log.disk.scan(log.folder), offset)
+            files = log.disk.scan(log.folder) if transaction_indexes is None else transaction_indexes
+            state.aborted.load(files, offset)
         for header, batch in log.batches_from(offset):
             state.replay(log, header, batch)
         return state
