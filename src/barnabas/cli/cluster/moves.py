@@ -7,6 +7,7 @@ whole at every moment. A throttle in bytes a second is set on the nodes for as l
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -33,9 +34,10 @@ def carry_out(cluster: Cluster, moves: Sequence[Move], at_once: int) -> None:
         try:
             while waiting or running:
                 while waiting and len(running) < at_once:
-                    move = waiting.pop(0)
-                    _reassign(cluster, move.partition, move.replicas)
-                    running[move.partition.topic, move.partition.index] = move
+                    with _uninterrupted():  # a move that is begun and not known here would not be taken back
+                        move = waiting.pop(0)
+                        running[move.partition.topic, move.partition.index] = move
+                        _reassign(cluster, move.partition, move.replicas)
                 _collect(cluster, running, bar)
                 bar.arrived(cluster, running.values())
                 if running:
@@ -52,6 +54,16 @@ def carry_out(cluster: Cluster, moves: Sequence[Move], at_once: int) -> None:
                 "Run it again to go on.",
             ) from None
     prefer(cluster, [move.partition for move in moves])
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl-C and SIGTERM wait until the block has ended."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _collect(cluster: Cluster, running: dict[tuple[str, int], Move], bar: _Bar) -> None:
