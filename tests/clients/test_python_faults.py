@@ -195,6 +195,35 @@ def test_closing_does_not_wait_for_a_cluster_that_is_gone(
     assert lost == [TopicPartition("t", 0)]
 
 
+def test_a_commit_without_a_coordinator_ends_in_time_and_can_be_repeated(node: Any) -> None:
+    with Producer(node.bootstrap) as producer:
+        producer.send_many("t", [b"0", b"1"]).result(WAIT_S)
+    with Consumer("t", bootstrap=node.bootstrap, group="g", commit="manual", timeout=WAIT_S) as consumer:
+        assert next(consumer).value == b"0"
+        node.stop()
+        for _ in range(2):  # the second one waits behind the first, which is under way still
+            begun = time.monotonic()
+            with pytest.raises(TimedOut, match=r"coordinator on .* did not answer within 0\.5 s"):
+                consumer.commit(timeout=0.5)
+            assert time.monotonic() - begun < 5
+        node.start()
+        consumer.commit(timeout=WAIT_S)
+        assert consumer.committed() == {TopicPartition("t", 0): 1}
+
+
+def test_closing_does_not_wait_for_a_commit_that_gets_no_answer(node: Any) -> None:
+    with Producer(node.bootstrap) as producer:
+        producer.send("t", b"0").result(WAIT_S)
+    consumer = Consumer("t", bootstrap=node.bootstrap, group="g", commit="manual", timeout=WAIT_S)
+    assert next(consumer).value == b"0"
+    node.stop()
+    with pytest.raises(TimedOut):
+        consumer.commit(timeout=0.2)
+    begun = time.monotonic()
+    consumer.close()
+    assert time.monotonic() - begun < 5
+
+
 def test_a_program_ends_though_the_cluster_is_gone(node: Any) -> None:
     program = (
         "import sys; from barnabas import Consumer; "

@@ -23,6 +23,7 @@ from typing import Any, Self, TypeVar
 
 from barnabas.client.common.connection import bootstrap_or_default
 from barnabas.client.consumer.buffer import Offsets
+from barnabas.client.consumer.committing import COMMIT_WAIT_S
 from barnabas.client.consumer.consumer import Consumer
 from barnabas.client.consumer.membership import Partitions
 from barnabas.client.consumer.message import Message
@@ -106,9 +107,9 @@ class AsyncConsumer:
 
     # --- what is finished, and places: as Consumer has them ----------------------------------------------------------
 
-    async def commit(self, message: Message | None = None, wait: bool = True) -> None:
+    async def commit(self, message: Message | None = None, wait: bool = True, timeout: float = COMMIT_WAIT_S) -> None:
         consumer = await self._ready()
-        await self._in_thread(consumer.commit, message, wait)
+        await self._in_thread(consumer.commit, message, wait, timeout)
 
     async def committed(self) -> dict[TopicPartition, int | None]:
         consumer = await self._ready()

@@ -34,6 +34,7 @@ from barnabas.client.common.connection import (
 from barnabas.client.common.exit_hooks import ForkedHandle, never_free, register
 from barnabas.client.consumer import positions as places
 from barnabas.client.consumer.buffer import Offsets
+from barnabas.client.consumer.committing import COMMIT_WAIT_S
 from barnabas.client.consumer.membership import AllPartitions, GroupMembership, RebalanceCallback
 from barnabas.client.consumer.message import Message, MessageMaker, OnError
 from barnabas.client.consumer.reader import JOIN_WAIT_S, WAIT_SLICE_S, Reader, closed
@@ -183,12 +184,13 @@ class Consumer:
 
     # --- what is finished --------------------------------------------------------------------------------------------
 
-    def commit(self, message: Message | None = None, wait: bool = True) -> None:
+    def commit(self, message: Message | None = None, wait: bool = True, timeout: float = COMMIT_WAIT_S) -> None:
         """Records that everything handed out so far (or everything up to `message` in its partition) is finished,
-        the message in hand included. With `wait=False` the answer is not waited for."""
+        the message in hand included. With `wait=False` the answer is not waited for. TimedOut when the group's
+        coordinator has not answered within `timeout` seconds: the offsets may be recorded or not, commit again."""
         if self.group is None:
             raise places.no_group("commit")
-        self._reader.commit(message, wait)
+        self._reader.commit(message, wait, timeout)
 
     def committed(self) -> dict[TopicPartition, int | None]:
         """What the group has recorded for my partitions; None where nothing is. It waits for partitions, if the group

@@ -80,19 +80,6 @@ def _watermarks(handle: Any, partition: TopicPartition, address: str) -> tuple[i
     return low, high
 
 
-def commit(handle: Any, offsets: Offsets, wait: bool, address: str) -> None:
-    if not offsets:
-        return
-    places = [Place(*each, offset) for each, offset in sorted(offsets.items())]
-    try:
-        answers = handle.commit(offsets=places, asynchronous=not wait) or []
-    except KafkaException as error:
-        raise translate(error, "commit", address) from None
-    for each in answers:
-        if each.error is not None:
-            raise translate(each.error, f"commit {each.topic}-{each.partition} at {each.offset}", address)
-
-
 def store(handle: Any, offsets: Offsets) -> None:
     """Marks offsets for librdkafka's next automatic commit. A partition that has just left is not ours to mark."""
     for each, offset in offsets.items():

@@ -21,6 +21,7 @@ from barnabas.client.common.connection import logger
 from barnabas.client.common.exit_hooks import never_free
 from barnabas.client.consumer import positions as places
 from barnabas.client.consumer.buffer import Buffer, Offsets
+from barnabas.client.consumer.committing import COMMIT_WAIT_S, Committer
 from barnabas.client.consumer.feed import Feed
 from barnabas.client.consumer.membership import Membership, Partitions
 from barnabas.client.consumer.message import Message, MessageMaker
@@ -48,6 +49,7 @@ class Reader:
         """`commit_mode` None: there is no group, and nothing is recorded. `attach` completes it."""
         self._handle = handle
         self._address = address
+        self._committer = Committer(handle, address)
         self._maker = maker
         self.commit_mode = commit_mode
         self._batch_records = batch_records
@@ -114,13 +116,13 @@ class Reader:
 
     # --- what is finished --------------------------------------------------------------------------------------------
 
-    def commit(self, message: Message | None, wait: bool) -> None:
+    def commit(self, message: Message | None, wait: bool, timeout: float = COMMIT_WAIT_S) -> None:
         self._check_open()
         if message is not None:
             done = {TopicPartition(message.topic, message.partition): message.offset + 1}
-            places.commit(self._handle, done, wait, self._address)
+            self._committer.commit(done, wait, timeout)
             return
-        places.commit(self._handle, self.uncommitted(), wait, self._address)
+        self._committer.commit(self.uncommitted(), wait, timeout)
         self.settle()
 
     def _store_progress(self) -> None:
@@ -131,7 +133,7 @@ class Reader:
     def _commit_before(self) -> None:
         """At most once: recorded, or not handed out. What could not be recorded is read again by whoever owns it."""
         try:
-            places.commit(self._handle, self._buffer.last_waiting(), True, self._address)
+            self._committer.commit(self._buffer.last_waiting())
         except (Refused, TimedOut):
             back = self._buffer.first_waiting()
             self._buffer.drop(set(back))
@@ -240,15 +242,19 @@ class Reader:
         """librdkafka's close commits what is finished, and waits for a coordinator that is away as long as the session
         timeout (45 s). This waits for it CLOSE_WAIT_S, then gives up: the group finds out by itself, and what was
         finished and not recorded is read again."""
-        if self.commit_mode != "auto" or self._coordinator_answers():
+        if self._committer.is_idle(0) and (self.commit_mode != "auto" or self._coordinator_answers()):
             self._handle.close()
             return
         logger.warning("%s does not answer: left the group without a commit", self._address)
         self.membership.abandon()
         try:
-            threading.Thread(target=self._handle.close, name="barnabas-close", daemon=True).start()
+            threading.Thread(target=self._close_handle, name="barnabas-close", daemon=True).start()
         except RuntimeError:  # the interpreter is ending, and has no new threads; freeing it would wait as close does
             never_free(self._handle)
+
+    def _close_handle(self) -> None:
+        self._committer.is_idle(None)  # librdkafka's objects are gone after close; a commit must not find them so
+        self._handle.close()
 
     def _coordinator_answers(self) -> bool:
         ours = [Place(*each) for each in sorted(self.membership.assigned)[:1]]
