@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from barnabas.cli.common.failure import Failure
+from barnabas.cli.common.leaderless import Leaderless
 from barnabas.cli.common.moments import Position
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ SETTINGS: dict[str, Any] = {
     "fetch.wait.max.ms": 100,
     "auto.offset.reset": "error",
 }
+WAITS = "Its records are read as soon as it has one."
 NO_GROUP = "barnabas-cli"  # librdkafka wants a name; nothing joins and nothing is committed under it
 _PARTITION_EOF = -191
 
@@ -85,8 +87,10 @@ def read_spans(handle: Consumer, topic: str, spans: Sequence[Span]) -> Iterator[
     open_ended = all(stop is None for stop in stops.values())
     waiting = {partition for partition, stop in stops.items() if stop is not None}
     handle.assign([TopicPartition(topic, span.partition, span.start) for span in spans])
+    leaderless = Leaderless(handle, topic, WAITS)
     while waiting or open_ended:
         batch = []
+        leaderless.look(stops if open_ended else waiting)
         for message in _next_batch(handle):
             partition = message.partition()
             if message.error() is not None:
@@ -103,6 +107,7 @@ def read_spans(handle: Consumer, topic: str, spans: Sequence[Span]) -> Iterator[
             batch.append(message)
         if batch:
             yield batch
+            leaderless.progress()
 
 
 def read_group(handle: Consumer, topic: str, *, follow: bool) -> Iterator[list[Message]]:
@@ -125,8 +130,11 @@ def read_group(handle: Consumer, topic: str, *, follow: bool) -> Iterator[list[M
             behind.discard(part.partition)
 
     handle.subscribe([topic], on_assign=on_assign, on_revoke=on_revoke)
+    leaderless = Leaderless(handle, topic, WAITS)
     while follow or not assigned or behind:
         batch = []
+        if mine:
+            leaderless.look(mine if follow else behind)
         for message in _next_batch(handle):
             if message.error() is None:
                 batch.append(message)
@@ -140,6 +148,7 @@ def read_group(handle: Consumer, topic: str, *, follow: bool) -> Iterator[list[M
             ]
             if kept:
                 handle.store_offsets(offsets=kept)
+            leaderless.progress()
     if not mine:
         raise Failure(f"every partition of {topic} belongs to another member of the group", "Use --follow to wait.")
 

@@ -177,7 +177,8 @@ def _summary(sender: Sender, failures: Failures, topic: str, quiet: bool) -> Non
 
     if failures.count:
         lost = f"{human.plural(failures.count, 'record')} of {sender.records:,}"
-        raise Failure(f"{lost} did not arrive: {failures.first}", _way_out(failures.first, topic, sender.full_disk))
+        known = sender.full_disk or sender.no_leader
+        raise Failure(f"{lost} did not arrive: {failures.first}", _way_out(failures.first, topic, known))
     if quiet:
         return
     seconds = sender.seconds
@@ -186,15 +187,15 @@ def _summary(sender: Sender, failures: Failures, topic: str, quiet: bool) -> Non
     note(paint(f"{human.plural(sender.records, 'record')} to {topic}{told}", "dim", sys.stderr))
 
 
-def _way_out(said: str, topic: str, full_disk: str = "") -> str:
-    """librdkafka names what is wrong; here is what to do about it."""
+def _way_out(said: str, topic: str, cause: str = "") -> str:
+    """librdkafka names what is wrong; here is what to do about it. `cause`: what was found out while records waited."""
     if "Unknown partition" in said:
         return (
             f"A record names a partition that {topic} does not have. Give it more: barnabas topic grow {topic} N, or "
             "leave `partition` out of the records."
         )
-    if full_disk:
-        return f"{full_disk[0].upper()}{full_disk[1:]}."
+    if cause:
+        return f"The cause: {cause}."
     if "Invalid topic" in said:
         return "A topic's name has letters, digits, '.', '_' and '-', at most 249 of them."
     if "failed to validate record" in said:

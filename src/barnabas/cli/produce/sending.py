@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from barnabas.cli.common.failure import warn
+from barnabas.cli.common.leaderless import Leaderless
 from barnabas.cli.produce.lines import Input
 from barnabas.client.admin.full_disks import FullDisks
 from barnabas.model.limits import CLI_LINE_MAX_BYTES
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Message, Producer
 
 FULL_WAIT_S = 0.05
+DELIVERY_S = 30
 SETTINGS: dict[str, Any] = {
     "delivery.report.only.error": True,
     "linger.ms": 5,
@@ -28,7 +30,7 @@ SETTINGS: dict[str, Any] = {
     "sticky.partitioning.linger.ms": 10,
     # How large a record may be is the topic's matter (max.message.bytes), not librdkafka's. Batches stay at batch.size.
     "message.max.bytes": CLI_LINE_MAX_BYTES + (1 << 20),
-    "message.timeout.ms": 30_000,  # a person waits; librdkafka's five minutes look like a hang
+    "message.timeout.ms": DELIVERY_S * 1000,  # a person waits; librdkafka's five minutes look like a hang
 }
 # Kafka's own hash by default, so that a key lands where a Java producer would put it (librdkafka alone would not).
 PARTITIONERS = {
@@ -66,6 +68,9 @@ class Sender:
         self._started = time.monotonic()
         self.full_disk = ""  # once it is known that records wait because of one
         self._full_disks = FullDisks(producer, self._tell_full_disk)
+        self._only = None if partition is None else (partition,)
+        self._leaderless = Leaderless(producer, topic, f"Each record waits for it, {DELIVERY_S} s at most.")
+        self._waiting = 0
 
     @property
     def seconds(self) -> float:
@@ -111,9 +116,22 @@ class Sender:
             warn(text + ".")
         self.full_disk = text
 
+    @property
+    def no_leader(self) -> str:
+        """Which partitions have none, once it is known that records wait for it."""
+        return self._leaderless.told
+
     def finish(self) -> None:
         while left := self.producer.flush(0.2):
-            self._full_disks.look(left)
+            self._look(left)
+
+    def _look(self, waiting: int) -> None:
+        """So many records have no answer: find out why, when that lasts."""
+        if waiting != self._waiting:
+            self._waiting = waiting
+            self._leaderless.progress()
+        self._full_disks.look(waiting)
+        self._leaderless.look(self._only)
 
     def _push(self, arguments: tuple[Any, ...], more: dict[str, Any]) -> None:
         while True:
@@ -122,4 +140,4 @@ class Sender:
                 return
             except BufferError:
                 self.producer.poll(FULL_WAIT_S)
-                self._full_disks.look(len(self.producer))
+                self._look(len(self.producer))
