@@ -16,8 +16,8 @@ from ..meter import Meter
 from ..options import Options
 from ..servers import Server
 from ..stats import latency_summary
-from ..trio import Trio
-from ..trio_workload import TrioWorkload
+from ..three_node_cluster import ThreeNodeCluster
+from ..three_node_workload import ThreeNodeWorkload
 from ..workload import RunResult
 
 RECORDS = {100: 1_500_000, 1024: 400_000}
@@ -43,7 +43,7 @@ class ClusterCase:
         return {"latency": f"{RATE:,}/s, linger 0", "failover": "kill -9 of a leader"}[self.kind]
 
 
-class Cluster(TrioWorkload[ClusterCase]):
+class Cluster(ThreeNodeWorkload[ClusterCase]):
     name = "cluster"
     title = "Three nodes, three replicas, acks=all"
     warm_up = 0.3
@@ -71,27 +71,27 @@ class Cluster(TrioWorkload[ClusterCase]):
         ]
 
     def run(self, server: Server, case: ClusterCase, options: Options) -> RunResult:
-        trio = self.trio(server)
-        with topic(trio.bootstrap, 6 if case.kind == "produce" else 1, 3, min_insync_replicas="2") as name:
+        cluster = self.cluster(server)
+        with topic(cluster.bootstrap, 6 if case.kind == "produce" else 1, 3, min_insync_replicas="2") as name:
             if case.kind == "produce":
-                return _produce(trio, name, case.size, options.count(RECORDS[case.size]))
+                return _produce(cluster, name, case.size, options.count(RECORDS[case.size]))
             if case.kind == "latency":
-                return _latency(trio, name, options.seconds(10))
-            return _failover(trio, name)
+                return _latency(cluster, name, options.seconds(10))
+            return _failover(cluster, name)
 
 
-def _produce(trio: Trio, name: str, size: int, records: int) -> RunResult:
-    client = producer(trio.bootstrap)
+def _produce(cluster: ThreeNodeCluster, name: str, size: int, records: int) -> RunResult:
+    client = producer(cluster.bootstrap)
     client.list_topics(name, timeout=10)
     values = payloads(size)
-    meter = Meter(trio)
+    meter = Meter(cluster)
     blast(client, name, values, records)
-    return meter.stop(records=records, record_bytes=size) | {"memory_mb": trio.memory_mb()}
+    return meter.stop(records=records, record_bytes=size) | {"memory_mb": cluster.memory_mb()}
 
 
-def _latency(trio: Trio, name: str, seconds: float) -> RunResult:
-    client = producer(trio.bootstrap, linger_ms=0, socket_nagle_disable=True, delivery_report_only_error=False)
-    meter = Meter(trio)
+def _latency(cluster: ThreeNodeCluster, name: str, seconds: float) -> RunResult:
+    client = producer(cluster.bootstrap, linger_ms=0, socket_nagle_disable=True, delivery_report_only_error=False)
+    meter = Meter(cluster)
     took: list[float] = []
 
     def report(error: object, message: Any) -> None:
@@ -110,10 +110,10 @@ def _latency(trio: Trio, name: str, seconds: float) -> RunResult:
     return meter.stop(records=total) | latency_summary(took[2 * RATE :], "ack")
 
 
-def _failover(trio: Trio, name: str) -> RunResult:
+def _failover(cluster: ThreeNodeCluster, name: str) -> RunResult:
     """The longest silence between two acks when the leader is killed under 1,000 records a second."""
     client = producer(
-        trio.bootstrap, linger_ms=0, enable_idempotence=True, delivery_report_only_error=False,
+        cluster.bootstrap, linger_ms=0, enable_idempotence=True, delivery_report_only_error=False,
         message_timeout_ms=120_000, **_IMPATIENT,
     )  # fmt: skip
     acks: list[float] = []
@@ -133,8 +133,10 @@ def _failover(trio: Trio, name: str) -> RunResult:
             client.poll(0.001)
 
     send(3)
-    leader = AdminClient({"bootstrap.servers": trio.bootstrap}).list_topics(name, timeout=10).topics[name].partitions[0]
-    victim = trio.nodes[leader.leader - 1]
+    leader = (
+        AdminClient({"bootstrap.servers": cluster.bootstrap}).list_topics(name, timeout=10).topics[name].partitions[0]
+    )
+    victim = cluster.nodes[leader.leader - 1]
     victim.kill()
     killed = time.perf_counter()
     while not (acks and acks[-1] > killed + 1) and time.perf_counter() < killed + 60:
@@ -143,17 +145,17 @@ def _failover(trio: Trio, name: str) -> RunResult:
     client.flush(60)
     gap = max((b - a for a, b in pairwise(acks) if b > killed), default=60.0)
     victim.start()
-    trio.wait_ready()
-    end = _end_offset(trio, name)
+    cluster.wait_ready()
+    end = _end_offset(cluster, name)
     return {"unavailable_s": round(gap, 3), "lost": sum(place >= end for place in places)}
 
 
-def _end_offset(trio: Trio, name: str) -> int:
+def _end_offset(cluster: ThreeNodeCluster, name: str) -> int:
     from confluent_kafka import TopicPartition
 
     from ..clients import consumer
 
-    reader = consumer(trio.bootstrap, group_id="bench-unused", enable_auto_commit=False)
+    reader = consumer(cluster.bootstrap, group_id="bench-unused", enable_auto_commit=False)
     _, end = reader.get_watermark_offsets(TopicPartition(name, 0), timeout=30)
     reader.close()
     return int(end)

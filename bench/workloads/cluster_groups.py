@@ -21,8 +21,8 @@ from ..measures import Better, Measure
 from ..meter import Meter
 from ..options import Options
 from ..servers import Server
-from ..trio import Trio
-from ..trio_workload import TrioWorkload
+from ..three_node_cluster import ThreeNodeCluster
+from ..three_node_workload import ThreeNodeWorkload
 from ..workload import RunResult
 
 PARTITIONS, MEMBERS = 6, 3
@@ -43,7 +43,7 @@ class GroupsCase:
         }[self.kind]
 
 
-class ClusterGroups(TrioWorkload[GroupsCase]):
+class ClusterGroups(ThreeNodeWorkload[GroupsCase]):
     name = "cluster-groups"
     title = "Three nodes: small transactions, and a group beside its producer"
     warm_up = 0.3
@@ -64,24 +64,24 @@ class ClusterGroups(TrioWorkload[GroupsCase]):
         return [GroupsCase("copy"), GroupsCase("group")]
 
     def run(self, server: Server, case: GroupsCase, options: Options) -> RunResult:
-        trio = self.trio(server)
+        cluster = self.cluster(server)
         count = options.count(FULL[case.kind])
         if case.kind == "copy":
-            return _copy(trio, max(50, count), options)
-        return _group(trio, count)
+            return _copy(cluster, max(50, count), options)
+        return _group(cluster, count)
 
 
-def _copy(trio: Trio, transactions: int, options: Options) -> RunResult:
+def _copy(cluster: ThreeNodeCluster, transactions: int, options: Options) -> RunResult:
     with (
-        topic(trio.bootstrap, PARTITIONS, 3, min_insync_replicas="2") as source,
-        topic(trio.bootstrap, PARTITIONS, 3, min_insync_replicas="2") as target,
+        topic(cluster.bootstrap, PARTITIONS, 3, min_insync_replicas="2") as source,
+        topic(cluster.bootstrap, PARTITIONS, 3, min_insync_replicas="2") as target,
     ):
-        client = producer(trio.bootstrap, sticky_partitioning_linger_ms=0)
+        client = producer(cluster.bootstrap, sticky_partitioning_linger_ms=0)
         blast(client, source, payloads(100), transactions * RECORDS_A_TRANSACTION)
         words = [source, target, new_group(), str(transactions), str(RECORDS_A_TRANSACTION)]
         program = ROOT / "tests" / "java" / "CopyLoop.java"
-        command = ["java", "-Xmx256M", "-cp", f"{options.libs}/*", str(program), trio.bootstrap, *words]
-        meter = Meter(trio)
+        command = ["java", "-Xmx256M", "-cp", f"{options.libs}/*", str(program), cluster.bootstrap, *words]
+        meter = Meter(cluster)
         done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT_S)
         result = meter.stop()
         if done.returncode:
@@ -91,22 +91,22 @@ def _copy(trio: Trio, transactions: int, options: Options) -> RunResult:
         return result | figures | {"cpu_ms_per_transaction": round(cpu_ms, 2)}
 
 
-def _group(trio: Trio, records: int) -> RunResult:
-    with topic(trio.bootstrap, PARTITIONS, 3, min_insync_replicas="2") as name:
+def _group(cluster: ThreeNodeCluster, records: int) -> RunResult:
+    with topic(cluster.bootstrap, PARTITIONS, 3, min_insync_replicas="2") as name:
         group, stop = new_group(), threading.Event()
         counts = [0] * MEMBERS
         ready = threading.Barrier(MEMBERS + 1)
         threads = [
-            threading.Thread(target=_read, args=(trio.bootstrap, name, group, counts, number, ready, stop))
+            threading.Thread(target=_read, args=(cluster.bootstrap, name, group, counts, number, ready, stop))
             for number in range(MEMBERS)
         ]
         for thread in threads:
             thread.start()
         try:
             ready.wait(60)  # every member has its partitions
-            client = producer(trio.bootstrap)
+            client = producer(cluster.bootstrap)
             client.list_topics(name, timeout=10)
-            meter = Meter(trio)
+            meter = Meter(cluster)
             end = time.monotonic() + WAIT_S
             blast(client, name, payloads(100), records)
             while sum(counts) < records and time.monotonic() < end:

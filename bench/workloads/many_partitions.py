@@ -14,7 +14,7 @@ from ..clients import wait_for_leaders
 from ..measures import Better, Measure
 from ..options import Options
 from ..servers import Server
-from ..trio import Trio
+from ..three_node_cluster import ThreeNodeCluster
 from ..workload import RunResult, Workload
 
 TOPICS, PARTITIONS = 10, 1000
@@ -42,31 +42,31 @@ class ManyPartitions(Workload[ManyCase]):
         return [ManyCase()]
 
     def run(self, server: Server, case: ManyCase, options: Options) -> RunResult:
-        trio = Trio(server)
+        cluster = ThreeNodeCluster(server)
         try:
-            trio.start()
-            admin = AdminClient({"bootstrap.servers": trio.bootstrap, "log_level": 0})
+            cluster.start()
+            admin = AdminClient({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
             names = [f"many-{number}" for number in range(TOPICS)]
             for name in names:
                 admin.create_topics([NewTopic(name, PARTITIONS, 3)], operation_timeout=60)[name].result(120)
             for name in names:
                 wait_for_leaders(admin, name, PARTITIONS)
             time.sleep(5)
-            before = processes.cpu_s(processes.processes(), trio.pids)
+            before = processes.cpu_s(processes.processes(), cluster.pids)
             time.sleep(IDLE_S)
-            idle = (processes.cpu_s(processes.processes(), trio.pids) - before) / IDLE_S / 3
-            memory = trio.memory_mb()
-            for node in trio.nodes:
+            idle = (processes.cpu_s(processes.processes(), cluster.pids) - before) / IDLE_S / 3
+            memory = cluster.memory_mb()
+            for node in cluster.nodes:
                 node.kill()
             begin = time.perf_counter()
-            trio.start()
+            cluster.start()
             for name in names:
                 wait_for_leaders(admin, name, PARTITIONS)
             started = time.perf_counter() - begin
             time.sleep(5)
-            failover, led = _failover(trio, admin, names)
+            failover, led = _failover(cluster, admin, names)
         finally:
-            trio.remove()
+            cluster.remove()
         return {
             "idle_cores_each": round(idle, 4),
             "start_s": round(started, 2),
@@ -76,12 +76,12 @@ class ManyPartitions(Workload[ManyCase]):
         }
 
 
-def _failover(trio: Trio, admin: AdminClient, names: list[str]) -> tuple[float, int]:
+def _failover(cluster: ThreeNodeCluster, admin: AdminClient, names: list[str]) -> tuple[float, int]:
     """Kill the node that leads most: seconds until nothing is led by it, and how much it led."""
     topics = admin.list_topics(timeout=30).topics
     leads = Counter(part.leader for name in names for part in topics[name].partitions.values())
     victim, led = leads.most_common(1)[0]
-    trio.nodes[victim - 1].kill()
+    cluster.nodes[victim - 1].kill()
     begin = time.perf_counter()
     while time.perf_counter() < begin + 60:
         topics = admin.list_topics(timeout=30).topics

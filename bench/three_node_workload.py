@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol, TypeVar
 from .measures import Measure
 from .options import Options
 from .servers import Server
-from .trio import Trio
+from .three_node_cluster import ThreeNodeCluster
 from .workload import Case, Workload
 
 
@@ -20,7 +20,7 @@ class CaseOfAKind(Case, Protocol):
 K = TypeVar("K", bound=CaseOfAKind)
 
 
-class TrioWorkload(Workload[K]):
+class ThreeNodeWorkload(Workload[K]):
     measured: ClassVar[Mapping[str, Sequence[str]]]
     """The keys of what is measured, for each kind of case."""
 
@@ -28,19 +28,19 @@ class TrioWorkload(Workload[K]):
         return [measure for measure in self.measures if measure.key in self.measured[case.kind]]
 
     def prepare(self, server: Server, case: K, options: Options) -> None:
-        if (server.name, "trio") not in self.state:
-            trio = Trio(server)
+        if (server.name, "cluster") not in self.state:
+            cluster = ThreeNodeCluster(server)
             try:
-                trio.start()
+                cluster.start()
             except Exception:
-                trio.remove()
+                cluster.remove()
                 raise
-            self.state[server.name, "trio"] = trio
+            self.state[server.name, "cluster"] = cluster
 
-    def trio(self, server: Server) -> Trio:
-        found: Trio = self.state[server.name, "trio"]
+    def cluster(self, server: Server) -> ThreeNodeCluster:
+        found: ThreeNodeCluster = self.state[server.name, "cluster"]
         return found
 
     def finish(self, server: Server) -> None:
-        if (server.name, "trio") in self.state:
-            self.trio(server).remove()
+        if (server.name, "cluster") in self.state:
+            self.cluster(server).remove()

@@ -9,7 +9,7 @@ from . import processes
 from .servers import READY_S, Server, ServerFailed
 
 
-class Trio:
+class ThreeNodeCluster:
     def __init__(self, server: Server) -> None:
         self.name = server.name
         self.nodes = [server.sibling() for _ in range(3)]
