@@ -118,6 +118,23 @@ def test_thousands_of_topics_come_and_go(node: BarnabasNode) -> None:
     assert_no_hold(node, go)
 
 
+def test_a_setting_of_all_nodes_is_about_thousands_of_topics(node: BarnabasNode) -> None:
+    with WireClient(node.bootstrap, 60) as client:
+        topics = [
+            {"name": f"single-{number}", "num_partitions": 1, "replication_factor": 1, "configs": []}
+            for number in range(3_000)
+        ]
+        body = {"topics": topics, "timeout_ms": 60_000, "validate_only": False}
+        assert {topic["error_code"] for topic in client.call(apis.CREATE_TOPICS, 7, body)["topics"]} == {0}
+
+    def work(client: WireClient) -> None:
+        change = {"name": "message.max.bytes", "config_operation": 0, "value": "2000000"}
+        body = {"resources": [{"resource_type": 4, "resource_name": "", "configs": [change]}], "validate_only": False}
+        assert client.call(apis.INCREMENTAL_ALTER_CONFIGS, 1, body)["responses"][0]["error_code"] == 0
+
+    assert_no_hold(node, work)
+
+
 def test_thousands_of_groups_are_listed(node: BarnabasNode) -> None:
     groups = 20_000
     with WireClient(node.bootstrap) as client:

@@ -228,6 +228,23 @@ def build_batch(
     return batch
 
 
+def frame_value(value: bytes, offset_delta: int) -> bytes:
+    """A record without key and headers, of its batch's base timestamp, as it stands in an uncompressed batch."""
+    body = b"".join((b"\0\0", varint(offset_delta), b"\1", varint(len(value)), value, b"\0"))
+    return varint(len(body)) + body
+
+
+def batch_of_frames(frames: Sequence[bytes], *, base_offset: int, timestamp: int, leader_epoch: int) -> bytearray:
+    """The batch of records that were framed one by one (`frame_value`), their offset deltas 0, 1, 2 and so on."""
+    payload = b"".join(frames)
+    length, last_delta = HEADER_BYTES - LENGTH_OVERHEAD_BYTES + len(payload), len(frames) - 1
+    header = (base_offset, length, leader_epoch, MAGIC, 0, 0, last_delta, timestamp, timestamp, -1, -1, -1, len(frames))
+    batch = bytearray(HEADER.pack(*header))
+    batch += payload
+    write_crc(batch)
+    return batch
+
+
 def _write_record(out: bytearray, record: Record, offset_delta: int, timestamp_delta: int) -> None:
     parts = [b"\0", varint(timestamp_delta), varint(offset_delta)]  # attributes first
     _add_bytes(parts, record.key)

@@ -16,7 +16,7 @@ from barnabas.wire.batch import (
 )
 from barnabas.wire.codec import ProtocolError
 from barnabas.wire.compression import Codec
-from barnabas.wire.records import Record, build_batch, iter_records
+from barnabas.wire.records import Record, batch_of_frames, build_batch, frame_value, iter_records
 from barnabas.wire.varints import read_varint, read_varlong, write_varint
 
 NOW = 1_700_000_000_000
@@ -210,3 +210,11 @@ def test_a_header_name_that_is_not_text_is_refused() -> None:
     batch[batch.index(b"name")] = 0xFF
     with pytest.raises(ProtocolError):
         list(iter_records(batch))
+
+
+def test_records_that_were_framed_one_by_one_make_the_same_batch() -> None:
+    values = [b"", b"a", b"b" * 300, *(b"%d" % number for number in range(9_000))]
+    frames = [frame_value(value, delta) for delta, value in enumerate(values)]
+    records = [Record(70 + delta, 5_000, None, value, ()) for delta, value in enumerate(values)]
+    made = batch_of_frames(frames, base_offset=70, timestamp=5_000, leader_epoch=3)
+    assert made == build_batch(records, leader_epoch=3)

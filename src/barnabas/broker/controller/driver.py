@@ -20,9 +20,9 @@ from barnabas.broker.controller.link import ControllerLink
 from barnabas.broker.controller.sessions import BrokerSessions
 from barnabas.broker.metrics.event_log import ChangeLog
 from barnabas.broker.network.loop_budget import in_turns
+from barnabas.broker.quorum.metadata_log import frame_record
 from barnabas.core.cluster.controller import Controller
 from barnabas.core.cluster.image import MetadataImage
-from barnabas.core.cluster.record_codec import encode_record
 from barnabas.core.cluster.records import Record
 from barnabas.core.raft.effects import RoleChange
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -122,7 +122,7 @@ class ControllerDriver:
         try:
             for part in parts:
                 await asyncio.sleep(0)
-                encoded = await in_turns(part, encode_record)
+                encoded = await in_turns(enumerate(part), frame_record)
                 await asyncio.sleep(0)
                 base_offset, image = self._applied(machine, part)
                 await asyncio.sleep(0)

@@ -6,10 +6,11 @@ header are compared with the clock and with each other, and no record is looked 
 raises TakesLong, and broker/partition/batch_preparation.py does it beside other work.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from barnabas.model.settings import Settings
 from barnabas.storage.config import LogConfig
 from barnabas.wire.batch import BatchHeader
 from barnabas.wire.compression import Codec
@@ -129,3 +130,19 @@ def partition_config(get: Callable[[str], Any]) -> PartitionConfig:
         keys_required="compact" in policies,
         min_insync_replicas=get("min.insync.replicas"),
     )
+
+
+class SharedConfigs:
+    """One object for all topics with the same overrides: to make one takes 40 us, and a changed setting of the cluster
+    is about every topic."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._known: dict[frozenset[tuple[str, str]], PartitionConfig] = {}
+
+    def of(self, overrides: Mapping[str, str]) -> PartitionConfig:
+        key = frozenset(overrides.items())
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = partition_config(self._settings.topic(overrides).__getitem__)
+        return known

@@ -12,7 +12,7 @@ from concurrent.futures import Executor
 from itertools import islice
 from typing import Protocol
 
-from barnabas.broker.partition.config import PartitionConfig, partition_config
+from barnabas.broker.partition.config import PartitionConfig, SharedConfigs
 from barnabas.broker.partition.folders import PartitionFolders
 from barnabas.broker.partition.host import ReplicaHost
 from barnabas.broker.partition.partition import HostedPartition, UnopenedPartition
@@ -128,16 +128,17 @@ class PartitionTable:
             if known is None or known.id != topic.id:
                 room = self._remove_topic(name, room)
         room = ROOM
+        configs = SharedConfigs(self._settings())
         for name, topic in new.topics.items():
             before = old.topics.get(name)
             if settings_changed or before is not topic:
-                known_settings = before is not None and before.configs is topic.configs and not settings_changed
-                room = self._update(topic, room, same_settings=known_settings)
+                same = before is not None and before.configs is topic.configs and not settings_changed
+                if not same or name not in self._configs:
+                    self._configs[name] = configs.of(topic.configs)
+                room = self._update(topic, room)
 
-    def _update(self, topic: TopicImage, room: int, *, same_settings: bool) -> int:
+    def _update(self, topic: TopicImage, room: int) -> int:
         self._leaving.rest(topic.name)  # a deleted topic of that name
-        if not same_settings or topic.name not in self._configs:
-            self._configs[topic.name] = partition_config(self._settings().topic(topic.configs).__getitem__)
         self._hosted.setdefault(topic.name, {})
         if topic.name not in self._on_leadership:
             return self._following.begin(topic, room)

@@ -28,7 +28,7 @@ from barnabas.storage.directory import DirectoryError
 from barnabas.storage.disk import DISK, Disk
 from barnabas.storage.log import Log
 from barnabas.wire.batch import BatchHeader, iter_batches
-from barnabas.wire.records import Record, build_batch, iter_records
+from barnabas.wire.records import Record, batch_of_frames, build_batch, frame_value, iter_records
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +36,12 @@ SNAPSHOT_AFTER_RECORDS = 20_000  # about 0.2 s of replay
 _APPLIED_AT_ONCE = 10_000  # records played onto an image in one step, 1 us each
 _READ_BYTES = 4 * 1024 * 1024
 _CONFIG = LogConfig(retention_ms=-1, retention_bytes=-1, segment_bytes=64 * 1024 * 1024)
+
+
+def frame_record(numbered: tuple[int, MetadataRecord]) -> bytes:
+    """A record as it stands in its batch, by its place there. Thousands of them are framed in turns, before `append`:
+    it takes 2 us each."""
+    return frame_value(encode_record(numbered[1]), numbered[0])
 
 
 class MetadataLog:
@@ -110,24 +116,20 @@ class MetadataLog:
     # --- what the machine asks for ----------------------------------------------------------------------------------
 
     def append(self, change: AppendBatch, now_ms: int) -> None:
-        base = change.base_offset
+        """Records that are bytes have been framed by whoever proposed them."""
+        base, epoch = change.base_offset, change.epoch
         if change.control:
             pairs = [encode_control(record) for record in change.control]
             records = [Record(base + i, now_ms, key, value, ()) for i, (key, value) in enumerate(pairs)]
+            data = build_batch(records, leader_epoch=epoch, control=True)
         else:
-            values = [
-                record if isinstance(record, bytes) else encode_record(record)  # type: ignore[arg-type]
-                for record in change.records
+            frames = [
+                record if isinstance(record, bytes) else frame_record((i, record))  # type: ignore[arg-type]
+                for i, record in enumerate(change.records)
             ]
-            records = [Record(base + i, now_ms, None, value, ()) for i, value in enumerate(values)]
-        data = build_batch(records, leader_epoch=change.epoch, control=bool(change.control))
-        self.log.append(
-            data,
-            base_offset=base,
-            last_offset=records[-1].offset,
-            max_timestamp=now_ms,
-            leader_epoch=change.epoch,
-        )
+            data = batch_of_frames(frames, base_offset=base, timestamp=now_ms, leader_epoch=epoch)
+        last_offset = base + len(change.control or change.records) - 1
+        self.log.append(data, base_offset=base, last_offset=last_offset, max_timestamp=now_ms, leader_epoch=epoch)
 
     def append_fetched(self, change: AppendFetched) -> None:
         assert isinstance(change.records, bytes | memoryview)
