@@ -2,7 +2,8 @@
 
 What it sets and why: Java is found (java.py); PYSPARK_PYTHON is this Python, for Spark would take any `python3` it
 meets; SPARK_LOCAL_IP is the loopback for local masters, for Spark would look its own host name up; times are UTC; as
-many shuffle partitions as cores on a local master, for Spark's 200 make a small query slow; filters are pushed down.
+many shuffle partitions as cores on a local master, for Spark's 200 make a small query slow; filters are pushed down;
+the Python processes that Spark starts import the installed PySpark, not Spark's zip of it (spark_home.py).
 A `conf` of the caller wins over all of it.
 
 On a cluster (`master="spark://..."`) the workers need the same Python environment as the driver: this package and its
@@ -22,6 +23,7 @@ from typing import Any
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.java import find_java
 from barnabas.pipelines.jvm import LOG_LEVEL, hush_loggers, hush_the_end, start_jvm
+from barnabas.pipelines.spark_home import quick_spark_home
 from barnabas.pipelines.write_mode import append_by_default
 
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
@@ -53,7 +55,7 @@ def session(
 
     java_home = find_java()
     os.environ["JAVA_HOME"] = str(java_home)
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    python_is_ours = os.environ.setdefault("PYSPARK_PYTHON", sys.executable) == sys.executable
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -67,13 +69,14 @@ def session(
         given["spark.jars"] = f"{settings['spark.jars']},{given['spark.jars']}"
     settings.update(given)
 
-    if LOG_LEVEL not in (conf or {}):
-        start_jvm(settings)
-        hush_loggers()
-    builder = SparkSession.builder.appName(app).master(master)
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    spark = builder.getOrCreate()
+    with quick_spark_home(master, settings, python_is_ours):
+        if LOG_LEVEL not in (conf or {}):
+            start_jvm(settings)
+            hush_loggers()
+        builder = SparkSession.builder.appName(app).master(master)
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        spark = builder.getOrCreate()
     hush_the_end(spark)
     return register(spark)
 

@@ -17,6 +17,7 @@ from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.java import find_java, parse_version
 from barnabas.pipelines.jvm import hush_the_end, is_noise
 from barnabas.pipelines.session import DEFAULT_MASTER, local_cores, refuse_without_connector
+from barnabas.pipelines.spark_home import quick_spark_home, spark_home
 
 
 def fake_java(folder: Path, version: str) -> Path:
@@ -123,3 +124,37 @@ def test_the_end_of_a_session_is_no_error() -> None:
             server.handle_error(None, number)
     assert told == [2]
     hush_the_end(SimpleNamespace(sparkContext=SimpleNamespace()))  # another PySpark may have none
+
+
+def test_a_home_of_spark_without_the_zip_of_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("SPARK_HOME", raising=False)
+    installed = tmp_path / "pyspark"
+    assert spark_home(installed) is None  # nothing is there
+    for name in ("bin", "jars", "python"):
+        (installed / name).mkdir(parents=True)
+    made = spark_home(installed)
+    assert made is not None and made == spark_home(installed)
+    assert sorted(each.name for each in made.iterdir()) == ["bin", "jars"]
+    assert (made / "jars").resolve() == installed / "jars"
+
+
+def test_the_home_of_spark_is_set_only_where_nobody_chose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyspark")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("SPARK_HOME", raising=False)
+
+    def home(master: str = "local[2]", conf: dict[str, str] | None = None, ours: bool = True) -> str | None:
+        with quick_spark_home(master, conf or {}, ours):
+            return os.environ.get("SPARK_HOME")
+
+    for master in ("local[2]", "spark://host:7077"):
+        assert str(tmp_path) in (home(master) or "")
+        assert "SPARK_HOME" not in os.environ
+    assert home("yarn") is None and home("k8s://host") is None  # which ship the zip
+    assert home(ours=False) is None and home(conf={"spark.pyspark.python": "/other/python"}) is None
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))  # no folder can be made there
+    assert home() is None
+    monkeypatch.setenv("SPARK_HOME", "/opt/spark")
+    assert home() == "/opt/spark"
