@@ -72,7 +72,7 @@ def test_produce_says_it_at_once_and_goes_on_when_there_is_room(full_node: tuple
     log = node.log_path.read_text()
     assert "producers are refused, reads are served" in log
     assert "others lead" not in log
-    assert "there is room again" in log
+    assert "there is space again" in log
 
 
 def test_the_library_logs_it_and_names_it_in_the_error(

@@ -18,7 +18,10 @@ from typing import TYPE_CHECKING, Any
 from barnabas.broker import identity
 from barnabas.broker.clock import Clock
 from barnabas.broker.controller.driver import ControllerDriver
-from barnabas.broker.controller.lifecycle import Lifecycle
+from barnabas.broker.controller.last_stop import last_stop
+from barnabas.broker.controller.leader_connection import LeaderConnection
+from barnabas.broker.controller.lifecycle import BrokerFacts, Lifecycle, LifecycleHooks
+from barnabas.broker.controller.link import ControllerLink
 from barnabas.broker.controller.requests import ControllerRequests
 from barnabas.broker.coordinator.groups import GroupDriver
 from barnabas.broker.coordinator.producer_ids import ProducerIds
@@ -51,7 +54,6 @@ from barnabas.broker.upkeep.producer_expiry import ProducerExpiry
 from barnabas.broker.upkeep.stray_folders import settle_stray_folders
 from barnabas.broker.upkeep.timers import Upkeep
 from barnabas.core.cluster.image import MetadataImage
-from barnabas.core.cluster.records import Endpoint
 from barnabas.core.raft.effects import RoleChange
 from barnabas.model.limits import OPENED_AT_ONCE_MAX
 from barnabas.model.settings import ConfigSource, ResourceType, Settings
@@ -134,7 +136,8 @@ class Node:
         await self._find_leader()
         if self.has_broker:
             await self._join()
-        self.upkeep = Upkeep(self)
+        clean, health = self.data.clean, self.health
+        self.upkeep = Upkeep(self.partitions, self.read_threads, self.flusher, health, self, stopped_cleanly=clean)
         self.upkeep.start()
         self._publish_health()
         total, clock = self.replication.producer_total, self.clock
@@ -187,8 +190,8 @@ class Node:
         platform = self.platform
         self.image = MetadataImage()
         self.images = ImageBus()
-        self.disk_space = DiskSpace(self)
         self.read_threads = platform.threads(_READ_THREADS, "read")
+        self.disk_space = DiskSpace(self.data_dir, platform.disk, self.read_threads, self)
         self.batch_preparation = BatchPreparation(platform.threads(OPENED_AT_ONCE_MAX, "records"))
         self.flusher = Flusher(self.fail, platform.threads(FLUSH_THREADS, "flush"))
         self.replication = Replication(self)
@@ -217,8 +220,6 @@ class Node:
         self.groups = GroupDriver(self, self._group_config)
         self.transactions = TxnDriver(self, self._txn_config)
         self.may_write_internal = False
-        self.controller_requests = ControllerRequests(self)
-        self.producer_ids = ProducerIds(self.controller_requests.producer_id_block)
         self.fetch_sessions = FetchSessions(
             self.settings.int("max.incremental.fetch.session.cache.slots"),
             120_000,
@@ -240,10 +241,33 @@ class Node:
         callbacks = QuorumCallbacks(self._publish, self._role_changed, self.fail)
         clock, random = self.clock.steady_ms, self.platform.random()
         self.quorum = QuorumDriver(config, self.metadata_log, voters, io, callbacks, clock, random)
-        self.controller = ControllerDriver(self)
-        self.lifecycle = Lifecycle(self)
+        self._make_controller(directory_id)
         self._subscribe_to_images()
         self._closers += [self.quorum.close, self.controller.close, self.lifecycle.close]
+
+    def _make_controller(self, directory_id: bytes) -> None:
+        quorum, clock = self.quorum, self.clock.steady_ms
+        link = ControllerLink(
+            self.node_id,
+            LeaderConnection(self.node_id, quorum, self.connector),
+            lambda: self.controller.is_active,
+            self.dispatcher.handle_enveloped,
+            quorum.applied,
+        )
+        own_broker = self.node_id if self.has_broker else None
+        self.controller = ControllerDriver(
+            quorum, link, self.settings, self.platform, clock, own_broker, self.peers.probe
+        )
+        self.controller_requests = ControllerRequests(self, self.controller.ask)
+        self.producer_ids = ProducerIds(self.controller_requests.producer_id_block)
+        incarnation_id, endpoints = self.platform.new_uuid(), self._addresses.advertised
+        broker = BrokerFacts(self.node_id, self.cluster_id, incarnation_id, endpoints, self.rack, directory_id)
+        hooks = LifecycleHooks(
+            self.dispatcher.answer_here, lambda: self.disk_space.is_better_fenced(self.partitions), self.fail
+        )
+        # A connection of its own: the controller fences a broker whose connection closes.
+        leader = LeaderConnection(self.node_id, quorum, self.connector)
+        self.lifecycle = Lifecycle(broker, self, self.controller, leader, hooks, clock)
 
     async def _find_leader(self) -> None:
         """However long it takes: a majority of the controllers must be there. It is said every few seconds."""
@@ -257,11 +281,8 @@ class Node:
     async def _join(self) -> None:
         """Register, catch up with the metadata, put the logs in order, and be unfenced."""
         boot_id = self.platform.boot_id()
-        last_boot, last_epoch = self.data.read_last_life()
-        unharmed = boot_id != "" and last_boot == boot_id  # killed, perhaps, but the machine has kept what it was given
-        self.previous_broker_epoch = self.data.clean_epoch if self.data.clean else last_epoch if unharmed else -1
-        self.stopped_in_order = self.data.clean or unharmed
-        self.broker_epoch: int = await self.lifecycle.register()
+        self.last_stop = last_stop(self.data, boot_id)
+        self.broker_epoch: int = await self.lifecycle.register(self.last_stop)
         self.data.write_last_life(boot_id, self.broker_epoch)
         while not await self.quorum.applied(self.broker_epoch, _SAY_EVERY_SECONDS):
             log.warning("node %d waits for the metadata log to reach %d", self.node_id, self.broker_epoch)
@@ -273,21 +294,6 @@ class Node:
         await self.replication.start()
         self.lifecycle.start_beating()
         await self.lifecycle.wait_unfenced()
-
-    @property
-    def is_alone(self) -> bool:
-        """Controller and only broker of its cluster."""
-        return self.controller.is_active and self.image.brokers.keys() <= {self.node_id} and self.quorum.is_alone
-
-    @property
-    def has_successor(self) -> bool:
-        """Is there another broker that could lead what this one leads?"""
-        return any(broker.eligible and broker.broker_id != self.node_id for broker in self.image.live_brokers())
-
-    @property
-    def advertised_endpoints(self) -> tuple[Endpoint, ...]:
-        """The listeners as others reach them."""
-        return self._addresses.advertised
 
     @property
     def rack(self) -> str | None:
@@ -324,7 +330,7 @@ class Node:
         if change.settings_changed:
             cluster, node = (change.new.config(ResourceType.BROKER, name) for name in ("", str(self.node_id)))
             self.settings = self.static_settings.with_dynamic(cluster=cluster, node=node)
-            self.controller.settings_changed()
+            self.controller.settings_changed(self.settings)
             self._limit_connections()
 
     def _role_changed(self, role: RoleChange) -> None:
@@ -389,7 +395,8 @@ class Node:
 
     async def _take_leave(self) -> None:
         """Hand over what this node leads, so that nobody has to miss it first."""
-        if self.has_broker and self.has_successor and self.settings.bool("controlled.shutdown.enable"):
+        has_successor = self.has_broker and self.image.has_successor(self.node_id)
+        if has_successor and self.settings.bool("controlled.shutdown.enable"):
             await self.lifecycle.hand_over()
         if self.controller.is_active and not self.quorum.is_alone:
             await self.quorum.resign()

@@ -1,4 +1,4 @@
-"""A node whose disk is full: others lead what it led, until there is room again."""
+"""A node whose disk is full: others lead what it led, until there is space again."""
 
 import asyncio
 from pathlib import Path

@@ -1,11 +1,13 @@
 """Connections to other nodes: whoever waits for one that is given up hears of it, and is not cancelled with it."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
+from barnabas.broker.controller.leader_connection import LeaderConnection
 from barnabas.broker.controller.link import ControllerLink
-from barnabas.broker.peers.table import PeerConnection, PeerGone, wait_for
+from barnabas.broker.peers.table import PeerConnection, PeerConnector, PeerGone, wait_for
 from barnabas.model.errors import ErrorCode, KafkaError
 
 
@@ -48,19 +50,15 @@ def test_whoever_is_cancelled_itself_stays_cancelled() -> None:
 def test_whoever_asks_the_controller_of_a_node_that_stops_is_refused_at_once() -> None:
     """Not asked again and again, without waiting, until the time is up."""
 
-    class Controller:
-        is_active = False
-
-    class Quorum:
+    class NoLeader:
         leader = (-1, None)
 
-    class Node:
-        node_id = 1
-        controller = Controller()
-        quorum = Quorum()
+    async def unused(*_: object) -> Any:
+        raise AssertionError
 
     async def story() -> None:
-        link = ControllerLink(Node())  # type: ignore[arg-type]
+        leader = LeaderConnection(1, NoLeader(), PeerConnector(1, unused))
+        link = ControllerLink(1, leader, lambda: False, unused, unused)
         asking = asyncio.ensure_future(link.forward(b"", b"", 60_000))
         await asyncio.sleep(0)
         link.close()

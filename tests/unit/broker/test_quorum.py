@@ -137,7 +137,7 @@ def test_a_node_that_stops_hands_over_first(tmp_path: Path) -> None:
         assert controller.node_id not in {partition.leader for partition in fresh.image.topics["t"].partitions}
         await cluster.start(controller.node_id)
         again = cluster.nodes[controller.node_id]
-        assert again.previous_broker_epoch >= 0 and again.data.clean
+        assert again.last_stop.broker_epoch >= 0 and again.data.clean
         cluster.drop()
 
     run(story)

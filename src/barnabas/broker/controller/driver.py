@@ -1,7 +1,7 @@
-"""The controller of this node: active on the one node that leads the quorum, silent on the others.
+"""The controller of this node: active on the one node that leads the quorum.
 
-    await node.controller.submit(Controller.create_topics, ...)     on the active controller; NOT_CONTROLLER elsewhere
-    await node.controller.ask(api_key, version, body)      from any node (controller/link.py)
+    await controller.submit(Controller.create_topics, ...)     on the active controller; NOT_CONTROLLER elsewhere
+    await controller.ask(api_key, version, body)               from any node (controller/link.py)
 
 Its decisions become records in the metadata log, and answers once the quorum has committed them. Several changes may be
 on their way at once: each is decided on the state its predecessors lead to, one flush serves all that wait, and the
@@ -13,22 +13,22 @@ everything that any controller before it may have answered.
 
 import asyncio
 import logging
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from barnabas.broker.controller.link import ControllerLink
 from barnabas.broker.controller.sessions import BrokerSessions
 from barnabas.broker.metrics.event_log import ChangeLog
 from barnabas.broker.network.loop_budget import in_turns
+from barnabas.broker.platform import Platform
+from barnabas.broker.quorum.driver import QuorumDriver
 from barnabas.broker.quorum.metadata_log import frame_record
 from barnabas.core.cluster.controller import Controller
 from barnabas.core.cluster.image import MetadataImage
 from barnabas.core.cluster.records import Record
 from barnabas.core.raft.effects import RoleChange
 from barnabas.model.errors import ErrorCode, KafkaError
-
-if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+from barnabas.model.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -42,29 +42,40 @@ Decision = Callable[Concatenate[Controller, P], tuple[list[Record], R]]
 
 
 class ControllerDriver:
-    def __init__(self, node: "Node") -> None:
-        self._node = node
+    """`own_broker`, `probe`: as BrokerSessions has them."""
+
+    def __init__(
+        self,
+        quorum: QuorumDriver,
+        link: ControllerLink,
+        settings: Settings,
+        platform: Platform,
+        steady_ms: Callable[[], int],
+        own_broker: int | None,
+        probe: Callable[[int], Awaitable[None]],
+    ) -> None:
+        self._quorum = quorum
+        self.link = link
+        self._settings = settings
+        self._platform = platform
         self.is_active = False
         self.epoch = -1  # of the quorum's leader we know of
         self._active_from: int | None = None  # we lead: the offset that must be committed first
         self.leader_is_known = asyncio.Event()  # and, where it is this node, it may decide
-        self.machine = self._new_machine(node.image)
-        self.link = ControllerLink(node)
+        self.machine = self._new_machine(MetadataImage())
         self._changes = ChangeLog()
         self._may_decide = asyncio.Event()  # not while a long decision is being encoded: the next one builds on it
         self._may_decide.set()
-        self.sessions = BrokerSessions(node, self)
+        self.sessions = BrokerSessions(self, own_broker, probe, steady_ms)
 
     def _new_machine(self, image: MetadataImage) -> Controller:
-        platform = self._node.platform
-        return Controller(
-            image, self._node.settings, random=platform.random(), new_id=platform.new_uuid, controllers=self._voter_ids
-        )
+        random, new_id = self._platform.random(), self._platform.new_uuid
+        return Controller(image, self._settings, random=random, new_id=new_id, controllers=self._voter_ids)
 
     def _voter_ids(self) -> list[int]:
-        return [voter.id for voter in self._node.quorum.raft.voters.voters]
+        return [voter.id for voter in self._quorum.raft.voters.voters]
 
-    # --- the quorum says --------------------------------------------------------------------------------------------
+    # --- leadership -------------------------------------------------------------------------------------------------
 
     def role_changed(self, role: RoleChange) -> None:
         if self.is_active and (role.role != "leader" or role.epoch != self.epoch):
@@ -82,14 +93,19 @@ class ControllerDriver:
 
     def caught_up(self) -> None:
         """The image has moved on: perhaps so far that we may decide."""
-        if self.is_active or self._active_from is None or self._node.quorum.image.offset < self._active_from:
+        if self.is_active or self._active_from is None or self._quorum.image.offset < self._active_from:
             return
-        self.machine = self._new_machine(self._node.quorum.image)
+        self.machine = self._new_machine(self._quorum.image)
         self.is_active = True
         log.info("this node is the active controller, epoch %d", self.epoch)
         self.sessions.start()
         self.leader_is_known.set()
         self.link.leader_changed()
+
+    @property
+    def is_alone(self) -> bool:
+        """Active, and the only member of the quorum."""
+        return self.is_active and self._quorum.is_alone
 
     # --- decisions --------------------------------------------------------------------------------------------------
 
@@ -98,7 +114,7 @@ class ControllerDriver:
         while not self._may_decide.is_set():
             await self._may_decide.wait()
         self.check_active()
-        machine, quorum = self.machine, self._node.quorum
+        machine, quorum = self.machine, self._quorum
         if machine.image.offset < quorum.next_offset - 1:
             machine.image = machine.image.apply((), offset=quorum.next_offset - 1)  # records of the quorum's own
         before = machine.image
@@ -128,21 +144,21 @@ class ControllerDriver:
                 await asyncio.sleep(0)
                 if self.machine is not machine or not self.is_active:
                     raise KafkaError(ErrorCode.NOT_CONTROLLER, "another node is the active controller")
-                if base_offset != self._node.quorum.next_offset:  # the quorum has written of itself meanwhile
+                if base_offset != self._quorum.next_offset:  # the quorum has written of itself meanwhile
                     _, image = self._applied(machine, part)
                 machine.image = image
-                written.append(self._node.quorum.propose(encoded, image, self.epoch))
+                written.append(self._quorum.propose(encoded, image, self.epoch))
         finally:
             self._may_decide.set()
         return written
 
     def _write(self, machine: Controller, records: list[Any]) -> "asyncio.Future[int]":
         _, machine.image = self._applied(machine, records)
-        return self._node.quorum.propose(records, machine.image, self.epoch)
+        return self._quorum.propose(records, machine.image, self.epoch)
 
     def _applied(self, machine: Controller, records: list[Any]) -> tuple[int, MetadataImage]:
         """Where these records will begin in the log, and the image behind them."""
-        base_offset = self._node.quorum.next_offset
+        base_offset = self._quorum.next_offset
         return base_offset, machine.image.apply(records, offset=base_offset + len(records) - 1, epoch=self.epoch)
 
     def check_active(self) -> None:
@@ -153,8 +169,8 @@ class ControllerDriver:
         """A request to the active controller, wherever it is; the answer decoded."""
         return await self.link.ask(api_key, version, body, timeout_ms)
 
-    def settings_changed(self) -> None:
-        self.machine.settings = self._node.settings
+    def settings_changed(self, settings: Settings) -> None:
+        self._settings = self.machine.settings = settings
 
     def close(self) -> None:
         self.is_active = False

@@ -1,4 +1,5 @@
-"""A broker's life in its cluster: it registers, is unfenced, beats, and hands over before it stops (KIP-631).
+"""A broker's life in its cluster: it registers, is unfenced, sends heartbeats, and hands over its leaderships before it
+stops (KIP-631).
 
 One connection to the active controller carries registration and heartbeats and nothing else: that it closes is how the
 controller learns, at once, that this process is gone. When the controller moves, or the connection breaks, the broker
@@ -8,39 +9,70 @@ beats at once where the controller is now.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
-from barnabas.broker.controller.link import ControllerLink
+from barnabas.broker.controller.driver import ControllerDriver
+from barnabas.broker.controller.last_stop import LastStop
+from barnabas.broker.controller.leader_connection import LeaderConnection
 from barnabas.broker.network.context import RequestContext
 from barnabas.broker.peers.connection import PeerGone
+from barnabas.broker.roles import ConfiguredView
 from barnabas.core.cluster.controller import Controller
 from barnabas.core.cluster.features import SUPPORTED
 from barnabas.core.cluster.items import Registration
+from barnabas.core.cluster.records import Endpoint
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.wire.apis import BROKER_HEARTBEAT, BROKER_REGISTRATION
 from barnabas.wire.codec import decode_request, encode_request
-
-if TYPE_CHECKING:
-    from barnabas.broker.node import Node
 
 log = logging.getLogger(__name__)
 
 SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")  # by their number in the protocol
 _VERSIONS = {BROKER_REGISTRATION: 4, BROKER_HEARTBEAT: 1}
-_SAY_EVERY_SECONDS = 5.0
+_LOG_EVERY_SECONDS = 5.0
 _PAUSE_SECONDS = 0.02  # between two attempts, however quickly one fails
-_SHUTDOWN_LOOK_SECONDS = 0.05
+_SHUTDOWN_BEAT_SECONDS = 0.05
 SHUTDOWN_SECONDS = 10.0  # how long leaderships may take to be handed over
 _NO_CONTROLLER_SECONDS = 1.5  # the others are stopping too: nobody is left to hand over to
 
 
+class BrokerFacts(NamedTuple):
+    """What a broker registers of itself."""
+
+    broker_id: int
+    cluster_id: str
+    incarnation_id: bytes  # of this process
+    endpoints: tuple[Endpoint, ...]  # as others reach them
+    rack: str | None
+    directory_id: bytes
+
+
+class LifecycleHooks(NamedTuple):
+    answer_here: Callable[[Any, RequestContext], Awaitable[Any]]  # a request to this node's own controller
+    is_better_fenced: Callable[[], bool]  # this broker cannot write while another one can
+    failed: Callable[[BaseException], None]
+
+
 class Lifecycle:
-    def __init__(self, node: "Node") -> None:
-        self._node = node
-        self._link = ControllerLink(node, on_lost=self._beat_now)
+    def __init__(
+        self,
+        broker: BrokerFacts,
+        cluster: ConfiguredView,
+        controller: ControllerDriver,
+        leader: LeaderConnection,
+        hooks: LifecycleHooks,
+        steady_ms: Callable[[], int],
+    ) -> None:
+        self._broker = broker
+        self._cluster = cluster
+        self._controller = controller
+        self._leader = leader
+        self._hooks = hooks
+        self._steady_ms = steady_ms
+        self._broker_epoch = -1
+        leader.on_lost(self._beat_now)
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._incarnation_id = node.platform.new_uuid()
         self._wants_fence = True  # until the logs are recovered
         self._wants_shutdown = False
         self._may_stop = asyncio.Event()
@@ -49,55 +81,55 @@ class Lifecycle:
 
     # --- start ------------------------------------------------------------------------------------------------------
 
-    async def register(self) -> int:
+    async def register(self, last: LastStop) -> int:
         """Gives the broker's epoch, however long there is no controller to ask."""
-        node = self._node
-        if node.is_alone:
-            return await self._register_alone()
+        broker = self._broker
+        if self._controller.is_alone and self._cluster.image.brokers.keys() <= {broker.broker_id}:
+            return await self._register_alone(last)
         body = {
-            "broker_id": node.node_id,
-            "cluster_id": node.cluster_id,
-            "incarnation_id": self._incarnation_id,
+            "broker_id": broker.broker_id,
+            "cluster_id": broker.cluster_id,
+            "incarnation_id": broker.incarnation_id,
             "listeners": [
                 {"name": e.name, "host": e.host, "port": e.port, "security_protocol": _protocol(e.protocol)}
-                for e in node.advertised_endpoints
+                for e in broker.endpoints
             ],
             "features": [
                 {"name": name, "min_supported_version": low, "max_supported_version": high}
                 for name, (low, high) in SUPPORTED.items()
             ],
-            "rack": node.rack,
+            "rack": broker.rack,
             "is_migrating_zk_broker": False,
-            "log_dirs": [node.data.directory_id],
-            "previous_broker_epoch": node.previous_broker_epoch,
+            "log_dirs": [broker.directory_id],
+            "previous_broker_epoch": last.broker_epoch,
         }
         answer = await self._until_answered(lambda: self._send(BROKER_REGISTRATION, body), "register")
-        epoch: int = answer.broker_epoch
-        return epoch
+        self._broker_epoch = answer.broker_epoch
+        return self._broker_epoch
 
-    async def _register_alone(self) -> int:
+    async def _register_alone(self, last: LastStop) -> int:
         """The only broker of the cluster, and its controller is here: it need not be fenced until it is ready."""
-        node = self._node
-        assert node.data.directory_id is not None
+        broker = self._broker
         registration = Registration(
-            broker_id=node.node_id,
-            incarnation_id=self._incarnation_id,
-            endpoints=node.advertised_endpoints,
-            rack=node.rack,
-            directories=(node.data.directory_id,),
+            broker_id=broker.broker_id,
+            incarnation_id=broker.incarnation_id,
+            endpoints=broker.endpoints,
+            rack=broker.rack,
+            directories=(broker.directory_id,),
             features=SUPPORTED,
             fenced=False,
-            clean=node.stopped_in_order,
+            clean=last.in_order,
         )
-        epoch: int = await node.controller.submit(Controller.register_broker, registration, node.clock.steady_ms())
+        submitted = self._controller.submit(Controller.register_broker, registration, self._steady_ms())
+        self._broker_epoch = await submitted
         self.unfenced.set()
-        return epoch
+        return self._broker_epoch
 
     async def _until_answered(self, ask: Callable[[], Awaitable[Any]], what: str) -> Any:
         loop = asyncio.get_running_loop()
-        next_line = loop.time() + _SAY_EVERY_SECONDS
+        next_line = loop.time() + _LOG_EVERY_SECONDS
         while True:
-            moved = self._link.moved
+            moved = self._leader.moved
             problem = "no controller leads the quorum yet"
             try:
                 answer = await ask()
@@ -107,12 +139,12 @@ class Lifecycle:
                 if code is not ErrorCode.NOT_CONTROLLER:
                     problem = f"the controller says {code.name}"
                 if code in (ErrorCode.INCONSISTENT_CLUSTER_ID, ErrorCode.INVALID_REGISTRATION):
-                    raise KafkaError(code, f"node {self._node.node_id} cannot {what}: {code.name}")
+                    raise KafkaError(code, f"node {self._broker.broker_id} cannot {what}: {code.name}")
             except PeerGone as error:
                 problem = str(error)
             if loop.time() >= next_line:
-                next_line = loop.time() + _SAY_EVERY_SECONDS
-                log.warning("node %d waits to %s: %s", self._node.node_id, what, problem)
+                next_line = loop.time() + _LOG_EVERY_SECONDS
+                log.warning("node %d waits to %s: %s", self._broker.broker_id, what, problem)
             await asyncio.sleep(_PAUSE_SECONDS)
             await _first(moved, 0.05)
 
@@ -125,19 +157,19 @@ class Lifecycle:
     async def wait_unfenced(self) -> None:
         """Until the controller has said so, and this node's own image too."""
         loop = asyncio.get_running_loop()
-        next_line = loop.time() + _SAY_EVERY_SECONDS
-        while not self.unfenced.is_set() or not self._node.image.is_alive(self._node.node_id):
+        next_line = loop.time() + _LOG_EVERY_SECONDS
+        while not self.unfenced.is_set() or not self._cluster.image.is_alive(self._broker.broker_id):
             await _first(self.unfenced, 0.05)
             if self.unfenced.is_set():
                 await asyncio.sleep(0.002)
             if loop.time() >= next_line:
-                next_line = loop.time() + _SAY_EVERY_SECONDS
-                log.warning("node %d is registered and waits to be unfenced", self._node.node_id)
+                next_line = loop.time() + _LOG_EVERY_SECONDS
+                log.warning("node %d is registered and waits to be unfenced", self._broker.broker_id)
 
     # --- heartbeats -------------------------------------------------------------------------------------------------
 
     def leader_changed(self) -> None:
-        self._link.leader_changed()
+        self._leader.leader_changed()
         self._beat_now()
 
     def _beat_now(self) -> None:
@@ -146,12 +178,12 @@ class Lifecycle:
     async def _beats(self) -> None:
         while True:
             self._wake.clear()
-            seconds = self._node.settings.int("broker.heartbeat.interval.ms") / 1000
+            seconds = self._cluster.settings.int("broker.heartbeat.interval.ms") / 1000
             try:
                 answer = await self._send(BROKER_HEARTBEAT, self._beat())
                 if answer.error_code != ErrorCode.NOT_CONTROLLER:
                     self._last_answer = asyncio.get_running_loop().time()
-                seconds = self._heard(answer, seconds)
+                seconds = self._next_beat(answer, seconds)
             except PeerGone:
                 seconds = 0.05
                 await asyncio.sleep(_PAUSE_SECONDS)
@@ -159,9 +191,9 @@ class Lifecycle:
 
     def _beat(self) -> dict[str, Any]:
         return {
-            "broker_id": self._node.node_id,
-            "broker_epoch": self._node.broker_epoch,
-            "current_metadata_offset": self._node.image.offset,
+            "broker_id": self._broker.broker_id,
+            "broker_epoch": self._broker_epoch,
+            "current_metadata_offset": self._cluster.image.offset,
             "want_fence": self._is_better_fenced,
             "want_shut_down": self._wants_shutdown,
         }
@@ -169,10 +201,10 @@ class Lifecycle:
     @property
     def _is_better_fenced(self) -> bool:
         """Its logs are not in order yet, or it cannot write while somebody else can."""
-        return self._wants_fence or self._node.disk_space.is_better_fenced
+        return self._wants_fence or self._hooks.is_better_fenced()
 
-    def _heard(self, answer: Any, seconds: float) -> float:
-        """What a heartbeat was answered; gives when the next one goes."""
+    def _next_beat(self, answer: Any, seconds: float) -> float:
+        """Follow the answer of a heartbeat; gives the seconds until the next one."""
         code = ErrorCode(answer.error_code)
         if code is ErrorCode.NONE:
             if not answer.is_fenced:
@@ -182,29 +214,29 @@ class Lifecycle:
             if self._wants_shutdown:
                 if answer.should_shut_down:
                     self._may_stop.set()
-                return _SHUTDOWN_LOOK_SECONDS
+                return _SHUTDOWN_BEAT_SECONDS
             return seconds
         if code is ErrorCode.STALE_BROKER_EPOCH and not self._wants_shutdown:
-            self._node.fail(KafkaError(code, f"another node has registered as {self._node.node_id}"))
+            self._hooks.failed(KafkaError(code, f"another node has registered as {self._broker.broker_id}"))
         elif code is ErrorCode.BROKER_ID_NOT_REGISTERED:
             if not self._wants_shutdown and not self._may_stop.is_set():
-                log.warning("node %d is no longer registered in the cluster: it may be stopped", self._node.node_id)
+                log.warning("node %d is no longer registered in the cluster: it may be stopped", self._broker.broker_id)
             self._may_stop.set()
         return 0.05 if code is ErrorCode.NOT_CONTROLLER else seconds
 
     def _beats_ended(self, done: "asyncio.Task[None]") -> None:
         if not done.cancelled() and (error := done.exception()) is not None:
-            self._node.fail(error)
+            self._hooks.failed(error)
 
     async def _send(self, api_key: int, body: dict[str, Any]) -> Any:
         """To the active controller; on its own node without a connection."""
-        node, version = self._node, _VERSIONS[api_key]
-        if node.controller.is_active:
+        version = _VERSIONS[api_key]
+        if self._controller.is_active:
             request = decode_request(api_key, version, encode_request(api_key, version, body))
             context = RequestContext(api_key, version, 0, None, "", "", 0)
-            return await node.dispatcher.answer_here(request, context)
-        connection = await self._link.connection()
-        timeout_ms = node.settings.int("broker.session.timeout.ms") // 2
+            return await self._hooks.answer_here(request, context)
+        connection = await self._leader.get()
+        timeout_ms = self._cluster.settings.int("broker.session.timeout.ms") // 2
         return await connection.ask(api_key, version, body, max(timeout_ms, 500))
 
     # --- stop -------------------------------------------------------------------------------------------------------
@@ -219,17 +251,17 @@ class Lifecycle:
         until = loop.time() + SHUTDOWN_SECONDS
         self._last_answer = loop.time()
         while not self._may_stop.is_set():
-            await _first(self._may_stop, _SHUTDOWN_LOOK_SECONDS)
-            if not self._node.has_successor:
+            await _first(self._may_stop, _SHUTDOWN_BEAT_SECONDS)
+            if not self._cluster.image.has_successor(self._broker.broker_id):
                 return  # the others are stopping too
             if loop.time() >= until or loop.time() - self._last_answer >= _NO_CONTROLLER_SECONDS:
-                log.warning("node %d stops without having handed over all it leads", self._node.node_id)
+                log.warning("node %d stops without having handed over all it leads", self._broker.broker_id)
                 return
 
     def close(self) -> None:
         if self._task is not None:
             self._task.cancel()
-        self._link.close()
+        self._leader.close()
 
 
 def _protocol(name: str) -> int:

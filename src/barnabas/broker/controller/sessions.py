@@ -1,17 +1,17 @@
-"""The active controller's eye on the brokers: which are there, and which must be fenced (KIP-631). Also its other
-chore: now and then it gives leaderships back to the replicas that should have them.
+"""Watches the brokers for the active controller: which are there, and which must be fenced (KIP-631). It also gives
+leaderships back to the preferred replicas, every `leader.imbalance.check.interval.seconds`.
 
 A broker keeps one connection to the active controller for its registration and its heartbeats. When that connection
 closes, its process is gone or cannot reach us: it is fenced in the same moment, and if it lives it is unfenced by its
 next heartbeat. A broker that is only silent is fenced after `broker.session.timeout.ms`.
 
-A new controller has no such connections yet. Every live broker beats as soon as it hears of the new leader; those that
+A new controller has no such connections yet. Every live broker beats as soon as it knows the new leader; those that
 do not are probed once: a refused connection means that the process is gone, perhaps together with the old controller.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.metrics.event_log import events
@@ -23,33 +23,42 @@ from barnabas.model.errors import KafkaError
 if TYPE_CHECKING:
     from barnabas.broker.controller.driver import ControllerDriver
     from barnabas.broker.network.connection import Connection
-    from barnabas.broker.node import Node
 
 log = logging.getLogger(__name__)
 
-_LOOK_SECONDS = 0.5
+_CHECK_SECONDS = 0.5
 
 
 class BrokerSessions:
-    def __init__(self, node: "Node", controller: "ControllerDriver") -> None:
-        self._node = node
+    """`own_broker`: the broker of this node, None where it is a controller only. `probe(broker_id)` raises PeerGone."""
+
+    def __init__(
+        self,
+        controller: "ControllerDriver",
+        own_broker: int | None,
+        probe: Callable[[int], Awaitable[None]],
+        steady_ms: Callable[[], int],
+    ) -> None:
         self._controller = controller
+        self._own_broker = own_broker
+        self._connect_to = probe
+        self._steady_ms = steady_ms
         self._connections: dict[int, Connection] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: dict[asyncio.Task[None], None] = {}
-        self._last_look = 0.0
+        self._last_check = 0.0
         self._next_balance = 0.0
 
     def start(self) -> None:
         loop = asyncio.get_running_loop()
-        self._last_look = loop.time()
+        self._last_check = loop.time()
         self._connections.clear()
-        self._timer = loop.call_later(_LOOK_SECONDS, self._look)
+        self._timer = loop.call_later(_CHECK_SECONDS, self._check)
         self._next_balance = loop.time() + self._balance_seconds
         self._spawn(self._submit(Controller.finish_predecessor))
-        for broker in self._node.quorum.image.live_brokers():
-            if broker.broker_id != self._node.node_id:
-                self._spawn(self._knock(broker.broker_id, broker.broker_epoch))
+        for broker in self._controller.machine.image.live_brokers():
+            if broker.broker_id != self._own_broker:
+                self._spawn(self._probe(broker.broker_id, broker.broker_epoch))
 
     def stop(self) -> None:
         if self._timer is not None:
@@ -79,10 +88,9 @@ class BrokerSessions:
         if self._controller.is_active:
             self._spawn(self._fence(broker_id, broker_epoch, "its connection closed"))
 
-    async def _knock(self, broker_id: int, broker_epoch: int) -> None:
+    async def _probe(self, broker_id: int, broker_epoch: int) -> None:
         try:
-            host, port = self._node.peers.address(broker_id)
-            (await self._node.connector.connect(host, port)).close()
+            await self._connect_to(broker_id)
         except PeerGone as error:
             if error.__cause__ is not None and not self.connected(broker_id):
                 await self._fence(broker_id, broker_epoch, f"it cannot be reached ({error})")
@@ -96,16 +104,17 @@ class BrokerSessions:
 
     # --- silence ----------------------------------------------------------------------------------------------------
 
-    def _look(self) -> None:
-        """Fence the silent. If this look itself comes late, we were the ones who slept, and nobody is to blame."""
+    def _check(self) -> None:
+        """Fence brokers that are silent for too long. If this check itself comes late, this process was held up, and
+        nobody is fenced for that."""
         loop, machine = asyncio.get_running_loop(), self._controller.machine
-        now, now_ms = loop.time(), self._node.clock.steady_ms()
-        if now - self._last_look > 2 * _LOOK_SECONDS:
+        now, now_ms = loop.time(), self._steady_ms()
+        if now - self._last_check > 2 * _CHECK_SECONDS:
             for broker in machine.image.live_brokers():
                 machine.sessions.touch(broker.broker_id, now_ms)
-        self._last_look = now
-        if self._node.has_broker:
-            machine.sessions.touch(self._node.node_id, now_ms)
+        self._last_check = now
+        if self._own_broker is not None:
+            machine.sessions.touch(self._own_broker, now_ms)
         if len(machine.image.brokers) > 1:
             timeout_ms = machine.settings.int("broker.session.timeout.ms")
             if machine.sessions.expired(machine.image, now_ms, timeout_ms):
@@ -114,7 +123,7 @@ class BrokerSessions:
             self._next_balance = now + self._balance_seconds
             if machine.settings.bool("auto.leader.rebalance.enable"):
                 self._spawn(self._submit(Controller.balance_leaders))
-        self._timer = loop.call_later(_LOOK_SECONDS, self._look)
+        self._timer = loop.call_later(_CHECK_SECONDS, self._check)
 
     @property
     def _balance_seconds(self) -> float:

@@ -105,6 +105,10 @@ class Peers:
         endpoint = next(named, endpoints[0])
         return endpoint.host, endpoint.port
 
+    async def probe(self, broker_id: int) -> None:
+        """PeerGone when it cannot be connected to; caused by the refusal where its address answers."""
+        (await self._connector.connect(*self.address(broker_id))).close()
+
     def _lost(self, broker_id: int) -> None:
         for then in self._on_lost:
             then(broker_id)

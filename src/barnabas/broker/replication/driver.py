@@ -77,7 +77,7 @@ class Replication:
 
     @property
     def stopped_in_order(self) -> bool:
-        return self._node.stopped_in_order
+        return self._node.last_stop.in_order
 
     # --- for the partitions -------------------------------------------------------------------------------------------
 

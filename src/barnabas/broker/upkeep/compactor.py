@@ -8,31 +8,30 @@ restarts.
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+from concurrent.futures import Executor
 
 from barnabas.broker.clock import wall_ms
 from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.partition.table import PartitionTable
+from barnabas.broker.roles import CurrentSettings
 from barnabas.broker.upkeep.compaction_process import clean_in_process
 from barnabas.broker.upkeep.failures import UpkeepFailures
 from barnabas.broker.upkeep.rounds import PartitionTask, attempt, run_round
 from barnabas.storage import cleaner
 from barnabas.storage.damage import Damaged
 
-if TYPE_CHECKING:
-    from barnabas.broker.node import Node
-
 log = logging.getLogger(__name__)
 
 _OWN_PROCESS_FROM_BYTES = 1024 * 1024
 
 
-class _Look(PartitionTask):
+class _FindDirtiest(PartitionTask):
     """How dirty each log is; keeps the dirtiest that is due, not backed off, and not in `done`."""
 
-    name = "looking for compaction"
+    name = "finding the dirtiest log"
 
-    def __init__(self, node: "Node", failures: UpkeepFailures, done: set[HostedPartition]) -> None:
-        self._partitions = node.partitions
+    def __init__(self, partitions: PartitionTable, failures: UpkeepFailures, done: set[HostedPartition]) -> None:
+        self._partitions = partitions
         self._failures = failures
         self._done = done
         self.dirtiest: HostedPartition | None = None
@@ -56,7 +55,11 @@ class _Look(PartitionTask):
 class Compactor(PartitionTask):
     name = "compaction"
 
-    def __init__(self, node: "Node", failures: UpkeepFailures) -> None:
+    def __init__(
+        self, partitions: PartitionTable, threads: Executor, node: CurrentSettings, failures: UpkeepFailures
+    ) -> None:
+        self._partitions = partitions
+        self._threads = threads
         self._node = node
         self._failures = failures
 
@@ -64,18 +67,18 @@ class Compactor(PartitionTask):
         """Clean what is due, the dirtiest first."""
         done: set[HostedPartition] = set()
         while self._node.settings.bool("log.cleaner.enable"):
-            look = _Look(self._node, self._failures, done)
-            await run_round(look, self._node.partitions, self._failures)
-            if look.dirtiest is None:
+            find = _FindDirtiest(self._partitions, self._failures, done)
+            await run_round(find, self._partitions, self._failures)
+            if find.dirtiest is None:
                 return
-            done.add(look.dirtiest)
-            await attempt(self, look.dirtiest, self._failures)
+            done.add(find.dirtiest)
+            await attempt(self, find.dirtiest, self._failures)
 
     def wants(self, partition: HostedPartition) -> bool:
         return True
 
     async def run(self, partition: HostedPartition) -> None:
-        loop, threads = asyncio.get_running_loop(), self._node.read_threads
+        loop, threads = asyncio.get_running_loop(), self._threads
         if partition.rebuild is not None:
             return
         plan = cleaner.plan(partition.log, wall_ms(), last_stable_offset=partition.last_stable_offset)
@@ -94,7 +97,7 @@ class Compactor(PartitionTask):
         if partition.deleted:
             return
         partition.log.swap(result)
-        await loop.run_in_executor(threads, self._node.partitions.collect_cleaned(partition))
+        await loop.run_in_executor(threads, self._partitions.collect_cleaned(partition))
         log.info(
             "%s compacted: %d of %d records, %d of %d bytes",
             partition.id,

@@ -7,19 +7,20 @@ leads what nobody else can lead, for its readers. It does not follow while there
 so it does not come back into sync, and acks=all does not wait for it.
 
 The metadata log is on the same disk. A file keeps some space for it (`reserved-space`), which is given back to the disk
-when the quorum cannot write, so that the node hears of every change while the disk is full. No producer may take that
+when the quorum cannot write, so that the node follows the metadata while the disk is full. No producer may use that
 space, which is why they are refused before they write.
 """
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from concurrent.futures import Executor
+from pathlib import Path
 
+from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.roles import ClusterView
 from barnabas.model.limits import DISK_ENOUGH_BYTES, METADATA_RESERVE_BYTES
-from barnabas.storage.disk import FULL
-
-if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+from barnabas.storage.disk import FULL, Disk
 
 log = logging.getLogger(__name__)
 
@@ -28,56 +29,60 @@ _WAY_OUT = "Delete what is not needed, shorten retention.ms or use a larger disk
 
 
 class DiskSpace:
-    def __init__(self, node: "Node") -> None:
-        self._node = node
-        self._path = str(node.data_dir / RESERVE_FILE)
+    def __init__(self, data_dir: Path, disk: Disk, threads: Executor, cluster: ClusterView) -> None:
+        self._data_dir = data_dir
+        self._disk = disk
+        self._threads = threads
+        self._cluster = cluster
+        self._path = str(data_dir / RESERVE_FILE)
         self._has_reserve = False
-        self.ran_out = False  # a look at `is_lacking` tells whether that is still so
+        self.ran_out = False  # found by a write; `is_lacking` checks whether that is still so
         self._reserve()
 
     def failed(self, error: OSError) -> None:
         """Something could not be written. From any thread."""
         if error.errno in FULL and not self.ran_out:
             self.ran_out = True
-            others = "others lead what they can, " if self._node.has_successor else ""
+            others = "others lead what they can, " if self._has_successor else ""
             log.error(
-                "there is no room on the disk of %s: %sproducers are refused, reads are served until there is. %s",
-                self._node.data_dir,
+                "there is no space on the disk of %s: %sproducers are refused, reads are served until there is. %s",
+                self._data_dir,
                 others,
                 _WAY_OUT,
             )
 
     @property
     def is_lacking(self) -> bool:
-        """Looks at the disk when it was full the last time."""
+        """Asks the disk where it was full the last time."""
         if self.ran_out:
             needed = DISK_ENOUGH_BYTES + (0 if self._has_reserve else METADATA_RESERVE_BYTES)
-            if self._node.platform.disk.space(str(self._node.data_dir))[1] >= needed:
+            if self._disk.space(str(self._data_dir))[1] >= needed:
                 self.ran_out = False
-                log.warning("there is room again on the disk of %s", self._node.data_dir)
+                log.warning("there is space again on the disk of %s", self._data_dir)
                 if not self._has_reserve:
-                    asyncio.get_running_loop().run_in_executor(self._node.read_threads, self._reserve)
+                    asyncio.get_running_loop().run_in_executor(self._threads, self._reserve)
         return self.ran_out
 
     @property
     def refusal(self) -> str:
-        """What a producer is told."""
-        return f"the disk of node {self._node.node_id} is full ({self._node.data_dir}). {_WAY_OUT}"
+        """The error message of a Produce."""
+        return f"the disk of node {self._cluster.node_id} is full ({self._data_dir}). {_WAY_OUT}"
 
     @property
-    def is_better_fenced(self) -> bool:
-        """Is there something that others should lead, or not wait for, while there is no space?"""
-        node = self._node
-        if not self.is_lacking or not node.has_successor:
+    def _has_successor(self) -> bool:
+        return self._cluster.image.has_successor(self._cluster.node_id)
+
+    def is_better_fenced(self, partitions: Iterable[HostedPartition]) -> bool:
+        """Is there something among these that others should lead, or not wait for, while there is no space?"""
+        if not self.is_lacking or not self._has_successor:
             return False
-        return any(
-            len(partition.image.isr) > 1 and node.node_id in partition.image.isr for partition in node.partitions
-        )
+        node_id = self._cluster.node_id
+        return any(len(each.image.isr) > 1 and node_id in each.image.isr for each in partitions)
 
     # --- space for the metadata log -----------------------------------------------------------------------------------
 
     def _reserve(self) -> None:
-        disk = self._node.platform.disk
+        disk = self._disk
         try:
             if not disk.exists(self._path):
                 disk.reserve(self._path, METADATA_RESERVE_BYTES)
@@ -90,5 +95,5 @@ class DiskSpace:
         if not self._has_reserve:
             return False
         self._has_reserve = False
-        self._node.platform.disk.unlink(self._path)
+        self._disk.unlink(self._path)
         return True

@@ -2,12 +2,12 @@
 
 | task                | how often                                        | file                |
 |---------------------|--------------------------------------------------|---------------------|
-| flushing            | looked at every second                           | background_flush.py |
-| opening             | looked at every second                           | unopened.py         |
+| flushing            | every second                                     | background_flush.py |
+| opening             | every second                                     | unopened.py         |
 | recovery points     | `log.flush.offset.checkpoint.interval.ms`        | checkpoints.py      |
 | high watermarks     | `replica.high.watermark.checkpoint.interval.ms`  | checkpoints.py      |
 | retention           | `log.retention.check.interval.ms`                | retention.py        |
-| removing files      | looked at every second                           | retention.py        |
+| removing files      | every second                                     | retention.py        |
 | compaction          | `log.cleaner.backoff.ms`                         | compactor.py        |
 | verification        | `log.verify.interval.ms`; soon, after a crash    | scrubber.py         |
 
@@ -17,44 +17,56 @@ Producer ids expire on a timer of their own (producer_expiry.py).
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from concurrent.futures import Executor
 from functools import partial
-from typing import TYPE_CHECKING
 
+from barnabas.broker.metrics.health import Health
+from barnabas.broker.partition.table import PartitionTable
+from barnabas.broker.roles import CurrentSettings
 from barnabas.broker.upkeep.background_flush import BackgroundFlush
 from barnabas.broker.upkeep.checkpoints import CheckpointWriter
 from barnabas.broker.upkeep.compactor import Compactor
 from barnabas.broker.upkeep.failures import WHOLE_NODE, UpkeepFailures
+from barnabas.broker.upkeep.flusher import Flusher
 from barnabas.broker.upkeep.retention import FileDeletion, Retention
 from barnabas.broker.upkeep.rounds import PartitionTask, run_round
 from barnabas.broker.upkeep.scrubber import Scrubber
 from barnabas.broker.upkeep.unopened import Unopened
 
-if TYPE_CHECKING:
-    from barnabas.broker.node import Node
-
 log = logging.getLogger(__name__)
 
-_LOOK_SECONDS = 1.0
+_CHECK_SECONDS = 1.0
 _FIRST_VERIFICATION_SECONDS = 5.0  # after a stop that was not clean
 
 
 class Upkeep:
-    def __init__(self, node: "Node") -> None:
+    def __init__(
+        self,
+        partitions: PartitionTable,
+        threads: Executor,
+        flusher: Flusher,
+        health: Health,
+        node: CurrentSettings,
+        *,
+        stopped_cleanly: bool,
+    ) -> None:
+        self._partitions = partitions
+        self._flusher = flusher
         self._node = node
+        self._stopped_cleanly = stopped_cleanly
         self._tasks: list[asyncio.Task[None]] = []
-        partitions, threads = node.partitions, node.read_threads
-        self.failures = UpkeepFailures(node.health)
+        self.failures = UpkeepFailures(health)
         self._checkpoints = CheckpointWriter(partitions, threads, self.failures)
-        self._flush = BackgroundFlush(node.flusher, self._checkpoints.write_soon)
+        self._flush = BackgroundFlush(flusher, self._checkpoints.write_soon)
         self._retention = Retention(partitions, self._checkpoints.write_soon)
         self._unopened = Unopened(partitions)
         self._deletion = FileDeletion(threads)
-        self._compactor = Compactor(node, self.failures)
+        self._compactor = Compactor(partitions, threads, node, self.failures)
         self._scrubber = Scrubber(threads)
 
     def start(self) -> None:
         seconds, round_of = self._seconds, self._round_of
-        self._every("flushing", lambda: _LOOK_SECONDS, round_of(self._flush))
+        self._every("flushing", lambda: _CHECK_SECONDS, round_of(self._flush))
         self._every("checkpoints", seconds("log.flush.offset.checkpoint.interval.ms"), self._checkpoints.write)
         self._every(
             "watermarks",
@@ -62,10 +74,10 @@ class Upkeep:
             self._checkpoints.write_watermarks,
         )
         self._every("retention", seconds("log.retention.check.interval.ms"), round_of(self._retention))
-        self._every("opening", lambda: _LOOK_SECONDS, self._report_unopened)
-        self._every("removing files", lambda: _LOOK_SECONDS, round_of(self._deletion))
+        self._every("opening", lambda: _CHECK_SECONDS, self._report_unopened)
+        self._every("removing files", lambda: _CHECK_SECONDS, round_of(self._deletion))
         self._every("compaction", seconds("log.cleaner.backoff.ms"), self._compactor.run_round)
-        first = None if self._node.data.clean else _FIRST_VERIFICATION_SECONDS
+        first = None if self._stopped_cleanly else _FIRST_VERIFICATION_SECONDS
         self._every("verification", seconds("log.verify.interval.ms"), round_of(self._scrubber), first)
 
     def stop(self) -> None:
@@ -78,19 +90,19 @@ class Upkeep:
 
     async def flush_before_serving(self) -> None:
         """Where the high watermark waits for the flush (`flush.messages=1`), what recovery has read is flushed before
-        clients are served: a reader that was told a high watermark before the crash must not be told an earlier one."""
+        clients are served: a reader that saw a high watermark before the crash must not see an earlier one."""
         flushed = []
-        for partition in self._node.partitions.open_ones():
+        for partition in self._partitions.open_ones():
             if partition.log.unflushed_records and partition.config.flush_every_write:
                 done = asyncio.Event()
-                self._node.flusher.request(partition, done.set)
+                self._flusher.request(partition, done.set)
                 flushed.append(done)
         for done in flushed:
             await done.wait()
 
     def flush_recovered(self) -> None:
         """What recovery has read is perhaps in the page cache only; once it is on disk it need not be read again."""
-        for partition in self._node.partitions.open_ones():
+        for partition in self._partitions.open_ones():
             if partition.log.unflushed_records:
                 self._flush.flush(partition)
 
@@ -115,16 +127,16 @@ class Upkeep:
             wait = seconds()
 
     async def _report_unopened(self) -> None:
-        if self._node.partitions.unusable:
+        if self._partitions.unusable:
             await self._round(self._unopened)
 
     def _round_of(self, task: PartitionTask) -> Callable[[], Awaitable[None]]:
         return partial(self._round, task)
 
     async def _round(self, task: PartitionTask) -> None:
-        await run_round(task, self._node.partitions, self.failures)
+        await run_round(task, self._partitions, self.failures)
         if len(self.failures):
-            here = {str(partition.id) for partition in self._node.partitions}
+            here = {str(partition.id) for partition in self._partitions}
             self.failures.keep_only(here.__contains__)
 
     def _seconds(self, name: str) -> Callable[[], float]:

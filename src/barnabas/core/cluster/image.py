@@ -126,6 +126,10 @@ class MetadataImage:
     def live_brokers(self) -> list[BrokerImage]:
         return [broker for broker in self.brokers.values() if broker.alive]
 
+    def has_successor(self, broker_id: int) -> bool:
+        """Is there another broker that could lead what this one leads?"""
+        return any(broker.eligible and broker.broker_id != broker_id for broker in self.live_brokers())
+
     def offline_replicas(self, partition: PartitionImage) -> list[int]:
         return [broker_id for broker_id in partition.replicas if not self.is_alive(broker_id)]
 
