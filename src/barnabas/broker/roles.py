@@ -3,10 +3,13 @@
 The node (node.py) plays them all. Whatever only one module needs is an argument of that module instead.
 """
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from barnabas.core.cluster.image import MetadataImage
 from barnabas.model.settings import Settings
+
+if TYPE_CHECKING:
+    from barnabas.broker.partition.table import PartitionTable
 
 
 class ClusterView(Protocol):
@@ -34,3 +37,12 @@ class RegisteredBroker(ClusterView, Protocol):
 
     @property
     def broker_epoch(self) -> int: ...
+
+
+class HostedPartitions(Protocol):
+    """The partitions of this node, and the image that says which others there are."""
+
+    @property
+    def partitions(self) -> "PartitionTable": ...
+    @property
+    def image(self) -> MetadataImage: ...

@@ -233,7 +233,7 @@ def test_partitions_are_named_looked_at_and_taken_one_in_a_turn(
 ) -> None:
     """As after a start, when opening each of thousands takes its time."""
     monkeypatch.setattr(fetcher, "_STEP_SECONDS", 0.0)
-    monkeypatch.setattr(follower, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(follower, "_READ_SECONDS", 0.0)
 
     async def test() -> None:
         cluster = Cluster(tmp_path)

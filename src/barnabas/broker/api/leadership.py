@@ -1,15 +1,11 @@
 """Does this node lead the partition, and does the client's idea of the leader epoch fit? (KIP-320)"""
 
-from typing import TYPE_CHECKING
-
 from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.roles import HostedPartitions
 from barnabas.model.errors import ErrorCode, KafkaError
 
-if TYPE_CHECKING:
-    from barnabas.broker.node import Node
 
-
-def leader_partition(node: "Node", topic: str, index: int) -> HostedPartition:
+def leader_partition(node: HostedPartitions, topic: str, index: int) -> HostedPartition:
     partition = node.partitions.get(topic, index)
     if partition is None:
         if node.image.partition(topic, index) is not None:
@@ -18,13 +14,13 @@ def leader_partition(node: "Node", topic: str, index: int) -> HostedPartition:
     return partition
 
 
-def hosted_partition(node: "Node", topic: str, index: int) -> HostedPartition:
+def hosted_partition(node: HostedPartitions, topic: str, index: int) -> HostedPartition:
     """Any replica this node has."""
     return node.partitions.hosted(topic, index) or leader_partition(node, topic, index)
 
 
 def check_leader_epoch(partition: HostedPartition, client_epoch: int) -> None:
-    """-1: the client does not know. Older than ours: it must look again. Newer: we must catch up."""
+    """-1: the client does not know. Older than ours: it must refresh its metadata. Newer: we must catch up."""
     if client_epoch < 0 or client_epoch == partition.leader_epoch:
         return
     if client_epoch < partition.leader_epoch:

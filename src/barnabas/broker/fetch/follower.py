@@ -7,12 +7,13 @@ its session it could not say anything else.
 """
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from concurrent.futures import Executor
+from typing import Any, Protocol
 
 from barnabas.broker import clock
 from barnabas.broker.fetch.answer import pack
 from barnabas.broker.fetch.cold_reads import make_ready, not_ready
-from barnabas.broker.fetch.follower_reader import read_slot
+from barnabas.broker.fetch.follower_reader import LeadingNode, read_slot
 from barnabas.broker.fetch.follower_sessions import NO_SESSION, FollowerSession, Slot
 from barnabas.broker.fetch.reader import PartitionRead
 from barnabas.broker.fetch.sessions import Wanted
@@ -20,12 +21,16 @@ from barnabas.broker.network.connection import Reply
 from barnabas.model.errors import KafkaError
 from barnabas.wire.fetch import fetch_response_pieces
 
-if TYPE_CHECKING:
-    from barnabas.broker.node import Node
-
 _BY_ID_SINCE = 13
 _INITIAL_EPOCH = 0
-_LOOK_SECONDS = 0.01
+_READ_SECONDS = 0.01
+
+
+class FollowedNode(LeadingNode, Protocol):
+    @property
+    def clock(self) -> clock.Clock: ...
+    @property
+    def read_threads(self) -> Executor: ...
 
 
 def follower_of(request: Any) -> tuple[int, int]:
@@ -37,7 +42,7 @@ def follower_of(request: Any) -> tuple[int, int]:
 
 
 def handle(
-    node: "Node", request: Any, version: int, correlation_id: int, replica_id: int, broker_epoch: int
+    node: FollowedNode, request: Any, version: int, correlation_id: int, replica_id: int, broker_epoch: int
 ) -> "Reply | asyncio.Future[Reply]":
     sessions = node.replication.sessions
     now_ms = node.clock.steady_ms()
@@ -47,7 +52,7 @@ def handle(
     except KafkaError as error:
         return fetch_response_pieces(version, correlation_id, (), error_code=int(error.code))[0]
     fetch = _FollowerFetch(node, session, request, version, correlation_id)
-    found = fetch.look()
+    found = fetch.read()
     if found >= request.min_bytes or fetch.urgent or request.max_wait_ms <= 0:
         reply = fetch.answer()
         if session.id == NO_SESSION:
@@ -73,7 +78,9 @@ class _FollowerFetch:
         "urgent",
     )
 
-    def __init__(self, node: "Node", session: FollowerSession, request: Any, version: int, correlation_id: int) -> None:
+    def __init__(
+        self, node: FollowedNode, session: FollowerSession, request: Any, version: int, correlation_id: int
+    ) -> None:
         self._node = node
         self._session = session
         self._version = version
@@ -88,13 +95,13 @@ class _FollowerFetch:
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
-    def look(self) -> int:
+    def read(self) -> int:
         """Read what is ready; gives how many bytes. What finds no room stays ready, and so does what would hold the
-        loop too long, for a partition is opened at its first look: the follower is answered, and asks again."""
+        loop too long, for a partition is opened when it is first read: the follower is answered, and asks again."""
         session, room, found = self._session, self._max_bytes, 0
         left: dict[Slot, None] = {}
         ready, session.ready, session.unread = session.ready, {}, False
-        slots, until = iter(ready), clock.source.monotonic() + _LOOK_SECONDS
+        slots, until = iter(ready), clock.source.monotonic() + _READ_SECONDS
         for slot in slots:
             if slot.awaiting:
                 continue
@@ -115,7 +122,7 @@ class _FollowerFetch:
                 self.urgent = self.urgent or any(slot.named for slot in rest)
                 throttled = bool(self._node.replication.leader_throttle.rate)
                 session.unread = session.unread or (bool(rest) and not throttled)
-        session.ready = left | session.ready  # looking may have moved a high watermark, and made others ready
+        session.ready = left | session.ready  # reading may have moved a high watermark, and made others ready
         return found
 
     # --- answering ----------------------------------------------------------------------------------------------------
@@ -177,7 +184,7 @@ class _FollowerFetch:
             return
         self._leave()
         try:
-            self.look()
+            self.read()
             reply = self.answer()
         except Exception as error:  # whoever waits for the answer is told, whatever it is
             future.set_exception(error)

@@ -1,21 +1,29 @@
 """One partition of a follower's fetch: may it have it, how far has it got, and the bytes that follow."""
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from barnabas.broker.api.leadership import check_leader_epoch
 from barnabas.broker.fetch.follower_sessions import FollowerSession, Slot
-from barnabas.broker.fetch.reader import PartitionRead, diverging_epoch, find_leader, take
+from barnabas.broker.fetch.reader import PartitionRead, diverging_epoch, find_leader, read_slice
 from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.roles import HostedPartitions
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.storage.disk import ColdRead
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.replication.driver import Replication
+
+
+class LeadingNode(HostedPartitions, Protocol):
+    """Leads partitions that others follow."""
+
+    @property
+    def replication(self) -> "Replication": ...
 
 
 def read_slot(
-    node: "Node", session: FollowerSession, slot: Slot, read: PartitionRead, room: int, *, min_one_batch: bool
+    node: LeadingNode, session: FollowerSession, slot: Slot, read: PartitionRead, room: int, *, min_one_batch: bool
 ) -> bool:
     """Fill in the read; True when there is more but no room for it."""
     named, slot.named = slot.named, False
@@ -32,14 +40,14 @@ def read_slot(
             return False
         throttle = node.replication.leader_throttle
         if throttle.holds_for(partition, session.replica_id) and throttle.wait_seconds(node.replication.loop_time()):
-            room, min_one_batch = 0, False  # left out, and looked at again with the next fetch (KIP-73)
+            room, min_one_batch = 0, False  # left out of this answer, and read with the next fetch (KIP-73)
         return _read(partition, session, slot, read, room, named, min_one_batch)
     except KafkaError as error:
         read.error_code = int(error.code)
         if read.partition is None:
             slot.attach(None)
         elif error.code is ErrorCode.OFFSET_OUT_OF_RANGE:
-            _tell(read, read.partition)
+            _set_offsets(read, read.partition)
     except OSError:
         read.error_code = ErrorCode.KAFKA_STORAGE_ERROR
     return False
@@ -74,18 +82,18 @@ def _read(
             _note(partition, session, slot)
         if offset < end:
             if room <= 0 and not min_one_batch:
-                _tell(read, partition)
+                _set_offsets(read, partition)
                 return True
             limit = min(slot.max_bytes, max(room, 0))
             asked = (read, partition, offset, limit, end, False, min_one_batch)
             try:
-                take(*asked, wait=False)
+                read_slice(*asked, wait=False)
             except ColdRead:
-                read.later(partial(take, *asked, wait=True))
-    _tell(read, partition)
+                read.later(partial(read_slice, *asked, wait=True))
+    _set_offsets(read, partition)
     return offset < end and read.slice is None and not read.is_cold and read.diverging_epoch is None
 
 
-def _tell(read: PartitionRead, partition: HostedPartition) -> None:
+def _set_offsets(read: PartitionRead, partition: HostedPartition) -> None:
     read.high_watermark = read.last_stable_offset = partition.high_watermark
     read.log_start_offset = partition.log.log_start_offset

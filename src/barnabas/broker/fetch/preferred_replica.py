@@ -1,21 +1,29 @@
-"""Which replica a consumer should read from (KIP-392): one in its own rack, if the node is told to look for it.
+"""Which replica a consumer should read from (KIP-392): one in its own rack, where the settings ask for it.
 
 `replica.selector.class` names Kafka's RackAwareReplicaSelector; without it the leader serves everybody. Of the replicas
 in the consumer's rack that are in sync and hold the offset it asks for, the one that has got furthest is named. The
 leader itself is never named: it answers.
 """
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from barnabas.broker.partition.partition import HostedPartition
-
-if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+from barnabas.broker.roles import CurrentSettings
+from barnabas.core.cluster.image import MetadataImage
 
 _RACK_AWARE = "RackAwareReplicaSelector"
 
 
-def preferred_replica(node: "Node", partition: HostedPartition, rack: str, offset: int) -> int:
+class RackView(CurrentSettings, Protocol):
+    @property
+    def rack(self) -> str | None:
+        """Of this node."""
+
+    @property
+    def image(self) -> MetadataImage: ...
+
+
+def preferred_replica(node: RackView, partition: HostedPartition, rack: str, offset: int) -> int:
     """The broker to ask, -1 for this one."""
     selector = node.settings["replica.selector.class"]
     state = partition.replicas

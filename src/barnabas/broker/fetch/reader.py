@@ -8,12 +8,13 @@ its error and does not spoil the others.
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from barnabas.broker.api.leadership import check_leader_epoch, hosted_partition, leader_partition
-from barnabas.broker.fetch.preferred_replica import preferred_replica
+from barnabas.broker.fetch.preferred_replica import RackView, preferred_replica
 from barnabas.broker.fetch.sessions import Wanted
 from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.roles import HostedPartitions
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import ZERO_UUID
 from barnabas.storage.disk import ColdRead
@@ -21,11 +22,7 @@ from barnabas.storage.log import Log
 from barnabas.storage.reading import offset_after
 from barnabas.storage.slice import Slice
 
-if TYPE_CHECKING:
-    from barnabas.broker.node import Node
-
-
-READ_AT_ONCE = 1_000  # partitions looked at before others get their turn; 5 us each
+READ_AT_ONCE = 1_000  # partitions read before others get their turn; 5 us each
 
 
 class PartitionRead:
@@ -77,6 +74,10 @@ class PartitionRead:
         self._again = again
 
 
+class ReadingNode(HostedPartitions, RackView, Protocol):
+    """What a consumer's fetch reads from: partitions, and who else has them in which rack."""
+
+
 class Reader(NamedTuple):
     """What a consumer's fetch says of all its partitions."""
 
@@ -86,7 +87,7 @@ class Reader(NamedTuple):
 
 
 def read_all(
-    node: "Node", wanted: Iterable[Wanted], max_bytes: int, reader: Reader, found: int = 0
+    node: ReadingNode, wanted: Iterable[Wanted], max_bytes: int, reader: Reader, found: int = 0
 ) -> tuple[list[PartitionRead], int, bool]:
     """(reads, bytes found, must the answer leave at once). `found`: bytes that the answer has already."""
     reads: list[PartitionRead] = []
@@ -110,7 +111,7 @@ def read_all(
 
 
 async def read_in_turns(
-    node: "Node", wanted: Sequence[Wanted], max_bytes: int, reader: Reader
+    node: ReadingNode, wanted: Sequence[Wanted], max_bytes: int, reader: Reader
 ) -> tuple[list[PartitionRead], int, bool]:
     """The same for so many partitions that others would have to wait."""
     reads: list[PartitionRead] = []
@@ -123,7 +124,7 @@ async def read_in_turns(
     return reads, found, urgent
 
 
-def _read_one(node: "Node", read: PartitionRead, room: int, reader: Reader, *, min_one_batch: bool) -> None:
+def _read_one(node: ReadingNode, read: PartitionRead, room: int, reader: Reader, *, min_one_batch: bool) -> None:
     wanted = read.wanted
     partition = read.partition = find_hosted(node, wanted) if reader.from_followers else find_leader(node, wanted)
     check_leader_epoch(partition, wanted.leader_epoch)
@@ -132,26 +133,26 @@ def _read_one(node: "Node", read: PartitionRead, room: int, reader: Reader, *, m
     if wanted.last_fetched_epoch >= 0:
         read.diverging_epoch = diverging_epoch(log, wanted.last_fetched_epoch, offset)
         if read.diverging_epoch is not None:
-            _tell(read, partition)
+            _set_offsets(read, partition)
             return
     if not partition.is_leader and not log.log_start_offset <= offset <= log.log_end_offset:
         raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "this follower does not hold the offset; its leader may")
     if reader.rack and partition.replicas is not None:
         read.preferred_replica = preferred_replica(node, partition, reader.rack, offset)
         if read.preferred_replica >= 0:
-            _tell(read, partition)
+            _set_offsets(read, partition)
             return
     bound = partition.last_stable_offset if read_committed else partition.high_watermark
     if (room > 0 or min_one_batch) and not bound < offset <= log.log_end_offset:
         limit = min(wanted.max_bytes, max(room, 0))
         asked = (read, partition, offset, limit, bound, read_committed, min_one_batch)
         try:
-            take(*asked, wait=False)
+            read_slice(*asked, wait=False)
         except ColdRead:
-            read.later(partial(take, *asked, wait=True))
+            read.later(partial(read_slice, *asked, wait=True))
     if read_committed and read.aborted is None:
         read.aborted = []
-    _tell(read, partition)
+    _set_offsets(read, partition)
 
 
 def diverging_epoch(log: Log, last_fetched_epoch: int, offset: int) -> tuple[int, int] | None:
@@ -164,7 +165,7 @@ def diverging_epoch(log: Log, last_fetched_epoch: int, offset: int) -> tuple[int
     return (epoch, end_offset) if epoch < last_fetched_epoch or end_offset < offset else None
 
 
-def take(
+def read_slice(
     read: PartitionRead,
     partition: HostedPartition,
     offset: int,
@@ -183,21 +184,21 @@ def take(
         read.aborted = partition.aborted.between(offset, offset_after(partition.log, piece, bound))
 
 
-def _tell(read: PartitionRead, partition: HostedPartition) -> None:
+def _set_offsets(read: PartitionRead, partition: HostedPartition) -> None:
     read.high_watermark = partition.high_watermark
     read.last_stable_offset = partition.last_stable_offset
     read.log_start_offset = partition.log.log_start_offset
 
 
-def find_leader(node: "Node", wanted: Wanted) -> HostedPartition:
-    return leader_partition(node, _named(node, wanted), wanted.index)
+def find_leader(node: HostedPartitions, wanted: Wanted) -> HostedPartition:
+    return leader_partition(node, _topic_name(node, wanted), wanted.index)
 
 
-def find_hosted(node: "Node", wanted: Wanted) -> HostedPartition:
-    return hosted_partition(node, _named(node, wanted), wanted.index)
+def find_hosted(node: HostedPartitions, wanted: Wanted) -> HostedPartition:
+    return hosted_partition(node, _topic_name(node, wanted), wanted.index)
 
 
-def _named(node: "Node", wanted: Wanted) -> str:
+def _topic_name(node: HostedPartitions, wanted: Wanted) -> str:
     if wanted.topic_id != ZERO_UUID:
         name = node.image.topic_names.get(wanted.topic_id)
         if name is None:
