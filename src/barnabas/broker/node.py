@@ -7,7 +7,6 @@ end.
 """
 
 import asyncio
-import gc
 import logging
 import os
 from collections.abc import Callable
@@ -31,10 +30,10 @@ from barnabas.broker.fetch.parked import ParkedPartitions
 from barnabas.broker.fetch.sessions import FetchSessions
 from barnabas.broker.image_bus import ImageBus, ImageChange, image_change
 from barnabas.broker.metrics.health import STATUS_FILE, Health
-from barnabas.broker.metrics.loop_watchdog import Hold, LoopHolds, LoopWatchdog
+from barnabas.broker.metrics.loop_health import LoopHealth
 from barnabas.broker.network.dispatch import Dispatcher
 from barnabas.broker.network.faults import Faults
-from barnabas.broker.network.listener import Listener
+from barnabas.broker.network.listener import Listener, connection_limits
 from barnabas.broker.network.memory_budget import memory_budget
 from barnabas.broker.partition.batch_preparation import BatchPreparation
 from barnabas.broker.partition.table import PartitionTable
@@ -56,7 +55,7 @@ from barnabas.broker.upkeep.timers import Upkeep
 from barnabas.core.cluster.image import MetadataImage
 from barnabas.core.raft.effects import RoleChange
 from barnabas.model.limits import OPENED_AT_ONCE_MAX
-from barnabas.model.settings import ConfigSource, ResourceType, Settings
+from barnabas.model.settings import ResourceType, Settings
 from barnabas.model.settings.unkept import refuse_access_control
 from barnabas.storage.directory import DataDirectory
 
@@ -67,7 +66,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _READ_THREADS = 4
-_SAY_EVERY_SECONDS = 5.0
+_LOG_EVERY_SECONDS = 5.0
 
 
 class Node:
@@ -85,7 +84,6 @@ class Node:
         self.is_open = False
         self.bootstrap = ""
         self._starting: asyncio.Task[Any] | None = None
-        self._watchdog: LoopWatchdog | None = None
 
     # --- start ------------------------------------------------------------------------------------------------------
 
@@ -109,13 +107,6 @@ class Node:
         finally:
             self._starting = None
 
-    @staticmethod
-    def own_the_process() -> None:
-        """For a process that is nothing but a node: requests leave no cycles behind, so look for them rarely."""
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(50_000, 20, 50)
-
     async def _start(self) -> None:
         self.node_id = identity.node_id(self.settings, self.data)
         self.connector = PeerConnector(self.node_id, self.platform.connect)
@@ -133,7 +124,7 @@ class Node:
         self._make_quorum(plan)
         await self.listener.serve()
         self.quorum.start()
-        await self._find_leader()
+        await self.controller.wait_for_leader()
         if self.has_broker:
             await self._join()
         clean, health = self.data.clean, self.health
@@ -151,19 +142,11 @@ class Node:
         self.groups.wake()
 
     def _publish_health(self) -> None:
-        self.loop_holds = LoopHolds()
-        self.health.figures["loop"] = self.loop_holds.figures
-        if self.platform.watches_loop:
-            self._watchdog = LoopWatchdog(self._loop_held)
-            self._watchdog.start()
+        self._loop_health = LoopHealth(self.health, watched=self.platform.watches_loop)
         if self.platform.writes_status:
             facts = {"pid": os.getpid(), "node_id": self.node_id, "bootstrap": self.bootstrap}
             path = str(self.data_dir / STATUS_FILE)
             self.health.publish(facts, self.read_threads, partial(self.platform.disk.write_whole, path, sync=False))
-
-    def _loop_held(self, hold: Hold) -> None:
-        self.loop_holds.record(hold, asyncio.get_running_loop().time())
-        self.health.changed()
 
     def _make_listener(self, plan: membership.Plan) -> None:
         self.memory = memory_budget(self.settings, self.platform.memory_bytes())
@@ -177,7 +160,7 @@ class Node:
             send_buffer_bytes=self.settings.int("socket.send.buffer.bytes"),
             listen=self.platform.listen,
         )
-        self._limit_connections()
+        self.listener.limit(*connection_limits(self.settings))
         self._closers.append(self.listener.abandon)
         self._addresses = identity.bind_addresses(
             self.settings, plan, self.node_id, self.listener.bind, self.platform.hostname()
@@ -269,22 +252,13 @@ class Node:
         leader = LeaderConnection(self.node_id, quorum, self.connector)
         self.lifecycle = Lifecycle(broker, self, self.controller, leader, hooks, clock)
 
-    async def _find_leader(self) -> None:
-        """However long it takes: a majority of the controllers must be there. It is said every few seconds."""
-        while not self.controller.leader_is_known.is_set():
-            try:
-                async with asyncio.timeout(_SAY_EVERY_SECONDS):
-                    await self.controller.leader_is_known.wait()
-            except TimeoutError:
-                log.warning("node %d waits for its quorum: %s", self.node_id, self.quorum.why_no_leader())
-
     async def _join(self) -> None:
         """Register, catch up with the metadata, put the logs in order, and be unfenced."""
         boot_id = self.platform.boot_id()
         self.last_stop = last_stop(self.data, boot_id)
         self.broker_epoch: int = await self.lifecycle.register(self.last_stop)
         self.data.write_last_life(boot_id, self.broker_epoch)
-        while not await self.quorum.applied(self.broker_epoch, _SAY_EVERY_SECONDS):
+        while not await self.quorum.applied(self.broker_epoch, _LOG_EVERY_SECONDS):
             log.warning("node %d waits for the metadata log to reach %d", self.node_id, self.broker_epoch)
         await self.partitions.settled()
         await settle_stray_folders(self.partitions, self.data, self.image, self.read_threads)
@@ -298,13 +272,6 @@ class Node:
     @property
     def rack(self) -> str | None:
         return str(self.settings["broker.rack"]) if self.settings["broker.rack"] else None
-
-    def _limit_connections(self) -> None:
-        self.listener.limit(self.settings.int("max.connections"), self._given("max.connections.per.ip"))
-
-    def _given(self, name: str) -> int | None:
-        """A setting that somebody made, None where it stands at its default."""
-        return None if self.settings.source(name) is ConfigSource.DEFAULT else self.settings.int(name)
 
     # --- metadata ---------------------------------------------------------------------------------------------------
 
@@ -331,7 +298,7 @@ class Node:
             cluster, node = (change.new.config(ResourceType.BROKER, name) for name in ("", str(self.node_id)))
             self.settings = self.static_settings.with_dynamic(cluster=cluster, node=node)
             self.controller.settings_changed(self.settings)
-            self._limit_connections()
+            self.listener.limit(*connection_limits(self.settings))
 
     def _role_changed(self, role: RoleChange) -> None:
         self.controller.role_changed(role)
@@ -370,8 +337,7 @@ class Node:
         self.upkeep.stop()
         self.health.close()
         self.producer_expiry.stop()
-        if self._watchdog is not None:
-            self._watchdog.stop()
+        self._loop_health.stop()
         if clean:
             self.transactions.write_held()
         self.transactions.close()

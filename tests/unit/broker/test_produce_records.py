@@ -44,7 +44,7 @@ def nobody_waits(node: RunningNode) -> Iterator[None]:
         tick()
 
     gc.collect()
-    gc.disable()  # the heap of a test run is large; a node in its own process collects rarely (Node.own_the_process)
+    gc.disable()  # the heap of a test run is large; a node in its own process collects rarely (cli/up/node.py)
     try:
         loop.call_soon_threadsafe(begin)
         yield

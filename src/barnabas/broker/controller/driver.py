@@ -35,6 +35,7 @@ log = logging.getLogger(__name__)
 # About 2 MB, well within what one fetch may carry; a topic with the most partitions of a request is one batch.
 RECORDS_PER_BATCH_MAX = 11_000
 _LONG_RECORDS = 1_000  # a decision of more is written in several steps; deciding, encoding, writing: 3 us each a record
+_LOG_EVERY_SECONDS = 5.0
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -106,6 +107,15 @@ class ControllerDriver:
     def is_alone(self) -> bool:
         """Active, and the only member of the quorum."""
         return self.is_active and self._quorum.is_alone
+
+    async def wait_for_leader(self) -> None:
+        """However long it takes: a majority of the controllers must be up."""
+        while not self.leader_is_known.is_set():
+            try:
+                async with asyncio.timeout(_LOG_EVERY_SECONDS):
+                    await self.leader_is_known.wait()
+            except TimeoutError:
+                log.warning("this node waits for its quorum: %s", self._quorum.why_no_leader())
 
     # --- decisions --------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from barnabas.broker.network import descriptors
 from barnabas.broker.network.connection import Connection
 from barnabas.broker.network.request_memory import RequestMemory
 from barnabas.model import limits
+from barnabas.model.settings import ConfigSource, Settings
 
 if TYPE_CHECKING:
     from barnabas.broker.network.dispatch import Dispatcher
@@ -26,7 +27,7 @@ _LOOPBACK = frozenset({"127.0.0.1", "::1", "::ffff:127.0.0.1"})
 
 
 class CannotListen(Exception):
-    """The address is taken or is not ours; one line for a person."""
+    """The address is in use or is not ours; one line for a person."""
 
 
 class Listener:
@@ -67,7 +68,7 @@ class Listener:
         self._per_address_max = per_address_max
 
     def bind(self, host: str, port: int) -> tuple[str, int]:
-        """Take the address; gives it as bound (port 0 takes a free one). Clients that come now wait in the kernel."""
+        """Bind the address; gives it as bound (port 0: a free one). Clients that connect now wait in the kernel."""
         try:
             bound = self._listen(host, port)
             if self._send_buffer_bytes != _SYSTEM_SIZED:  # every connection accepted inherits it
@@ -79,7 +80,7 @@ class Listener:
         return address[0], address[1]
 
     async def serve(self) -> None:
-        """Answer whoever waits at the addresses taken."""
+        """Serve the addresses that were bound."""
         loop = asyncio.get_running_loop()
         for bound in self._sockets:
             self._servers.append(
@@ -163,6 +164,13 @@ class Listener:
             connection.close()
         for server in self._servers:
             await server.wait_closed()
+
+
+def connection_limits(settings: Settings) -> tuple[int, int | None]:
+    """(`max.connections`, `max.connections.per.ip`); None where the latter stands at its default."""
+    name = "max.connections.per.ip"
+    is_set = settings.source(name) is not ConfigSource.DEFAULT
+    return settings.int("max.connections"), settings.int(name) if is_set else None
 
 
 def listening_socket(host: str, port: int) -> socket.socket:

@@ -2,7 +2,7 @@
 
 An election takes well below a second, so a quorum without a leader for longer has lost its majority. That is said again
 more and more rarely until somebody leads. A node that has not known a leader since its start says so by itself
-(`broker/node.py`).
+(`ControllerDriver.wait_for_leader`).
 """
 
 import asyncio
