@@ -46,6 +46,7 @@ from barnabas.broker.quorum.driver import QuorumDriver
 from barnabas.broker.quorum.environment import QuorumCallbacks, QuorumIO
 from barnabas.broker.quorum.metadata_log import MetadataLog
 from barnabas.broker.replication.driver import Replication
+from barnabas.broker.replication.environment import ReplicaIO, ReplicationHooks
 from barnabas.broker.upkeep.disk_space import DiskSpace
 from barnabas.broker.upkeep.flusher import THREADS as FLUSH_THREADS
 from barnabas.broker.upkeep.flusher import Flusher
@@ -177,7 +178,20 @@ class Node:
         self.disk_space = DiskSpace(self.data_dir, platform.disk, self.read_threads, self)
         self.batch_preparation = BatchPreparation(platform.threads(OPENED_AT_ONCE_MAX, "records"))
         self.flusher = Flusher(self.fail, platform.threads(FLUSH_THREADS, "flush"))
-        self.replication = Replication(self)
+        self.peers = Peers(self, self.connector, str(self.settings["inter.broker.listener.name"] or "").upper())
+        self.replication = Replication(
+            self,
+            ReplicaIO(self.read_threads, self.flusher.request, self.disk_space, self.peers),
+            ReplicationHooks(
+                lambda: self.partitions,
+                lambda *request: self.controller.ask(*request),
+                lambda: self.last_stop.in_order,
+                self.fail,
+            ),
+            self.health,
+            self.clock.steady_ms,
+            platform.random(),
+        )
         self.partitions = PartitionTable(
             self.data,
             lambda: self.settings,
@@ -187,7 +201,6 @@ class Node:
             self.replication,
             lambda topic_id: self.quorum.replay.at_start.knew(topic_id),
         )
-        self.peers = Peers(self, self.connector, str(self.settings["inter.broker.listener.name"] or "").upper())
         self.suspected_brokers, self.recently_departed = (
             SuspectedBrokers(lambda broker_id: self.image.is_alive(broker_id)),
             RecentlyDeparted(),
@@ -264,7 +277,7 @@ class Node:
         await settle_stray_folders(self.partitions, self.data, self.image, self.read_threads)
         if not self.data.clean:
             await asyncio.get_running_loop().run_in_executor(self.read_threads, self.partitions.recover)
-        await self.replication.lost.tell_missing()
+        await self.replication.lost.report_missing()
         await self.replication.start()
         self.lifecycle.start_beating()
         await self.lifecycle.wait_unfenced()

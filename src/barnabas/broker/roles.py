@@ -39,6 +39,10 @@ class RegisteredBroker(ClusterView, Protocol):
     def broker_epoch(self) -> int: ...
 
 
+class ConfiguredBroker(RegisteredBroker, CurrentSettings, Protocol):
+    """The same with its settings."""
+
+
 class HostedPartitions(Protocol):
     """The partitions of this node, and the image that says which others there are."""
 

@@ -8,6 +8,7 @@ import pytest
 
 from barnabas.broker.metrics.health import Health
 from barnabas.broker.replication import lost_replicas
+from barnabas.broker.replication.environment import ReplicationHooks
 from barnabas.broker.replication.lost_replicas import TASK, LostReplicas
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import TopicPartition
@@ -16,7 +17,7 @@ from .cluster import until
 
 
 class Replica:
-    """As much of a hosted partition as is looked at."""
+    """As much of a hosted partition as is used."""
 
     deleted = lost = False
     image = SimpleNamespace(replicas=(1, 2, 3))
@@ -26,8 +27,10 @@ class Replica:
         self.id = TopicPartition("t", index)
 
 
-class OneNode:
-    """As much of a node as is looked at: a controller that fails as often as the test says."""
+class Broker:
+    """A broker whose controller fails as often as the test says, and what becomes of its partitions."""
+
+    image: Any = None
 
     node_id, broker_epoch = 1, 7
 
@@ -38,8 +41,6 @@ class OneNode:
         self.spoilt: set[Any] = set()
         self.failed: list[Exception] = []
         self.health = Health()
-        self.controller = self.replication = self.partitions = self
-        self.fail = self.failed.append
 
     async def ask(self, *_: Any) -> Any:
         self.asked.append(asyncio.get_running_loop().time())
@@ -47,20 +48,19 @@ class OneNode:
             raise self.failures.pop(0)
         return SimpleNamespace(error_code=0, directories=[])
 
-    # As replication.moved and partitions.replace are called.
     def replace(self, partition: Any) -> None:
         pass
 
-    def has_moved(self, partition: Any) -> None:
+    def follow_anew(self, partition: Any) -> None:
         if partition in self.spoilt:
             raise ValueError("a defect")
         self.moved.append(partition)
 
 
 def made(*failures: Exception) -> tuple[Any, LostReplicas]:
-    node: Any = OneNode(*failures)
-    node.replication = SimpleNamespace(moved=node.has_moved)
-    return node, LostReplicas(node)
+    broker: Any = Broker(*failures)
+    hooks = ReplicationHooks(lambda: broker, broker.ask, lambda: True, broker.failed.append)
+    return broker, LostReplicas(broker, hooks, broker.health, broker.follow_anew)
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from barnabas.broker.roles import CurrentSettings, RegisteredBroker
+from barnabas.broker.roles import ConfiguredBroker
 from barnabas.core.cluster.internal_topics import internal_topic
 from barnabas.core.cluster.items import NewTopic
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -15,10 +15,6 @@ _TIMEOUT_MS = 30_000
 class AskController(Protocol):
     async def __call__(self, api_key: int, version: int, body: dict[str, Any], timeout_ms: int | None = None) -> Any:
         """A request to the active controller, wherever it is; the answer decoded."""
-
-
-class ConfiguredBroker(RegisteredBroker, CurrentSettings, Protocol):
-    pass
 
 
 class ControllerRequests:

@@ -2,30 +2,29 @@
 
 The producers are those of the newest snapshot and the batches behind it, which is a segment's worth in the worst case:
 0.6 s for 40 MiB of small batches. So it happens in a thread, which only reads: a partition that is deleted, emptied or
-cut once more meanwhile starts anew, and the result of the thread is thrown away. Until the result is there, nothing is
+cut once more meanwhile starts anew, and the result of the thread is dropped. Until the result is there, nothing is
 appended to the partition and it does not lead; whoever asks for its leader is told to ask again.
 
 | the log           | what is done                                                                              |
 |-------------------|-------------------------------------------------------------------------------------------|
 | can be read       | the producers take the place of the old ones; the partition leads if it was chosen        |
-| is damaged        | the controller is told, as of any other damage: the leader fills this replica again       |
+| is damaged        | reported to the controller as any other damage: the leader fills this replica again       |
 | cannot be read    | tried again, later each time; said once, and in the node's health                         |
 """
 
 import asyncio
 import logging
+from collections.abc import Callable
+from concurrent.futures import Executor
 from functools import partial
-from typing import TYPE_CHECKING
 
+from barnabas.broker.metrics.health import Health
 from barnabas.broker.partition.partition import HostedPartition
 from barnabas.broker.partition.state import read_producers
 from barnabas.broker.upkeep.failures import describe, way_out
 from barnabas.core.partition.producers import Producers
 from barnabas.storage.damage import Damage, Damaged
 from barnabas.wire.errors import ProtocolError
-
-if TYPE_CHECKING:
-    from barnabas.broker.node import Node
 
 log = logging.getLogger(__name__)
 
@@ -35,14 +34,18 @@ _LONGEST_SECONDS = 60.0
 
 
 class ProducerRebuilds:
-    def __init__(self, node: "Node") -> None:
-        self._node = node
+    """`leads(partition)`: it may lead now, as the controller has chosen."""
+
+    def __init__(self, threads: Executor, health: Health, leads: Callable[[HostedPartition], None]) -> None:
+        self._threads = threads
+        self._health = health
+        self._leads = leads
         self._stopped = False
 
     def start(self, partition: HostedPartition, wait: float = _FIRST_SECONDS) -> None:
         """`wait`: before it is tried again, if it fails."""
         if not self._stopped:
-            work = asyncio.get_running_loop().run_in_executor(self._node.read_threads, read_producers, partition.log)
+            work = asyncio.get_running_loop().run_in_executor(self._threads, read_producers, partition.log)
             work.add_done_callback(partial(self._done, partition, partition.rebuild, wait))
 
     def _done(
@@ -51,12 +54,12 @@ class ProducerRebuilds:
         if work.cancelled() or self._is_over(partition, rebuild):
             return
         error = work.exception()
-        subject, health = str(partition.id), self._node.health
+        subject, health = str(partition.id), self._health
         if error is None:
             health.recovered(TASK, subject)
             partition.rebuilt(work.result())
             if partition.is_leader:
-                self._node.partitions.replace(partition)
+                self._leads(partition)
         elif isinstance(error, Damaged | ProtocolError):
             damage = error.damage if isinstance(error, Damaged) else Damage(partition.log.folder, 0, str(error))
             partition.log.note_damage(damage)
@@ -82,7 +85,7 @@ class ProducerRebuilds:
         """Deleted, cut again or emptied meanwhile, or the node stops."""
         over = self._stopped or partition.deleted or partition.rebuild is not rebuild
         if over and (partition.deleted or partition.rebuild is None):
-            self._node.health.recovered(TASK, str(partition.id))
+            self._health.recovered(TASK, str(partition.id))
         return over
 
     def stop(self) -> None:

@@ -7,45 +7,55 @@ tell. A fetcher for each broker that leads something this node follows; one sess
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from random import Random
 
 from barnabas.broker.fetch.follower_sessions import FollowerSessions
 from barnabas.broker.image_bus import ImageChange
+from barnabas.broker.metrics.health import Health
 from barnabas.broker.network.loop_budget import in_turns
 from barnabas.broker.partition.partition import HostedPartition
 from barnabas.broker.partition.producer_rebuilds import ProducerRebuilds
+from barnabas.broker.replication.environment import ReplicaIO, ReplicationHooks
 from barnabas.broker.replication.fetch_settings import FetchLimits
 from barnabas.broker.replication.fetcher import ReplicaFetcher
 from barnabas.broker.replication.isr_keeper import IsrKeeper
 from barnabas.broker.replication.lost_replicas import LostReplicas
 from barnabas.broker.replication.throttle import Throttle
+from barnabas.broker.roles import ConfiguredBroker
 from barnabas.broker.upkeep.index_files import IndexFiles
 from barnabas.broker.upkeep.partition_turns import LookTurns
 from barnabas.core.partition.producers import ProducerTotal
-
-if TYPE_CHECKING:
-    from barnabas.broker.node import Node
 
 log = logging.getLogger(__name__)
 
 
 class Replication:
-    def __init__(self, node: "Node") -> None:
-        self._node = node
-        self.node_id = node.node_id
-        self.steady_ms = node.clock.steady_ms
-        self.max_lag_ms = node.settings.int("replica.lag.time.max.ms")
+    def __init__(
+        self,
+        broker: ConfiguredBroker,
+        io: ReplicaIO,
+        hooks: ReplicationHooks,
+        health: Health,
+        steady_ms: Callable[[], int],
+        random: Random,
+    ) -> None:
+        self._broker = broker
+        self._io = io
+        self._hooks = hooks
+        self.node_id = broker.node_id
+        self.steady_ms = steady_ms
+        self.max_lag_ms = broker.settings.int("replica.lag.time.max.ms")
         self.producer_total = ProducerTotal()
-        self.limits = FetchLimits.of(node.settings)
-        self.sessions = FollowerSessions(node.platform.random())
+        self.limits = FetchLimits.of(broker.settings)
+        self.sessions = FollowerSessions(random)
         self.heard = self.sessions.heard
-        self.isr = IsrKeeper(node)
-        self.lost = LostReplicas(node)
-        self._rebuilds = ProducerRebuilds(node)
-        self._index_files = IndexFiles(node.read_threads)
+        self.isr = IsrKeeper(broker, self, hooks)
+        self.lost = LostReplicas(broker, hooks, health, self.moved)
+        self._rebuilds = ProducerRebuilds(io.threads, health, lambda partition: hooks.partitions().replace(partition))
+        self._index_files = IndexFiles(io.threads)
         self.segment_created = self._index_files.segment_created
-        self.throttle = Throttle(node, "follower")
-        self.leader_throttle = Throttle(node, "leader")
+        self.throttle = Throttle(broker, "follower")
+        self.leader_throttle = Throttle(broker, "leader")
         self.loop_time = asyncio.get_running_loop().time
         self._fetchers: dict[int, ReplicaFetcher] = {}
         self._source: dict[HostedPartition, int] = {}  # of those that are followed
@@ -58,7 +68,7 @@ class Replication:
         """The logs are in order: followers may be filled."""
         self._running = True
         self.isr.start()
-        await in_turns(list(self._node.partitions), self._moved_unless_deleted)
+        await in_turns(list(self._hooks.partitions()), self._moved_unless_deleted)
 
     def _moved_unless_deleted(self, partition: HostedPartition) -> None:
         if not partition.deleted:
@@ -77,12 +87,12 @@ class Replication:
 
     @property
     def stopped_in_order(self) -> bool:
-        return self._node.last_stop.in_order
+        return self._hooks.stopped_in_order()
 
     # --- for the partitions -------------------------------------------------------------------------------------------
 
     def eligible(self, broker_id: int, broker_epoch: int) -> bool:
-        broker = self._node.image.brokers.get(broker_id)
+        broker = self._broker.image.brokers.get(broker_id)
         return broker is not None and broker.eligible and broker_epoch in (-1, broker.broker_epoch)
 
     def isr_due(self, partition: HostedPartition) -> None:
@@ -92,10 +102,10 @@ class Replication:
         self.lost.report(partition, damage)
 
     def failed(self, error: Exception) -> None:
-        self._node.fail(error)
+        self._hooks.failed(error)
 
     def not_written(self, error: OSError) -> None:
-        self._node.disk_space.failed(error)
+        self._io.disk_space.failed(error)
 
     def rebuild(self, partition: HostedPartition) -> None:
         self._rebuilds.start(partition)
@@ -118,7 +128,7 @@ class Replication:
             self._fetchers.pop(source).close()
 
     def _begin(self, source: int) -> ReplicaFetcher:
-        fetcher = self._fetchers[source] = ReplicaFetcher(self._node, source)
+        fetcher = self._fetchers[source] = ReplicaFetcher(source, self._broker, self._io, self)
         return fetcher
 
     def image_changed(self, change: ImageChange) -> None:
@@ -131,13 +141,13 @@ class Replication:
         for fetcher in self._fetchers.values():
             fetcher.throttle_changed()
         if change.settings_changed:
-            self.max_lag_ms = self._node.settings.int("replica.lag.time.max.ms")
-            self.limits = FetchLimits.of(self._node.settings)
+            self.max_lag_ms = self._broker.settings.int("replica.lag.time.max.ms")
+            self.limits = FetchLimits.of(self._broker.settings)
         if old.brokers is not new.brokers:
             self.sessions.keep_only(new.brokers)
             fenced = [b for b, known in old.brokers.items() if known.eligible and not self.eligible(b, -1)]
             self.sessions.drop(fenced)
-            led = list(self._node.partitions.led())
+            led = list(self._hooks.partitions().led())
             for partition in led if fenced else ():
                 if partition.replicas is not None:  # at once: who is back may fetch before it is looked at
                     partition.replicas.fenced(fenced)
@@ -164,8 +174,8 @@ class Replication:
 
     def _write(self) -> None:
         waiting, self._when_written = self._when_written, []
-        write = self._node.partitions.collect_checkpoint()
-        self._writing = asyncio.get_running_loop().run_in_executor(self._node.read_threads, write)
+        write = self._hooks.partitions().collect_checkpoint()
+        self._writing = asyncio.get_running_loop().run_in_executor(self._io.threads, write)
         self._writing.add_done_callback(lambda done: self._written(done, waiting))
 
     def _written(self, done: "asyncio.Future[None]", waiting: list[Callable[[], None]]) -> None:

@@ -24,20 +24,19 @@ import logging
 from collections import deque
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from barnabas.broker import clock
 from barnabas.broker.partition import following
 from barnabas.broker.partition.partition import HostedPartition
 from barnabas.broker.peers.table import PeerConnection, PeerGone
+from barnabas.broker.replication.environment import FetcherHost, ReplicaIO
 from barnabas.broker.replication.followed import NOT_YET, SESSION_ERRORS, Followed, Key
+from barnabas.broker.roles import RegisteredBroker
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.wire.codec import decode_response
 from barnabas.wire.errors import ProtocolError
 from barnabas.wire.fetch_request import VERSION, Wanted, follower_fetch
-
-if TYPE_CHECKING:
-    from barnabas.broker.node import Node
 
 log = logging.getLogger(__name__)
 
@@ -50,9 +49,9 @@ _PAUSE_SECONDS = 0.5  # between two looks at a disk that is full
 
 
 class ReplicaFetcher:
-    def __init__(self, node: "Node", source_id: int) -> None:
-        self._node = node
+    def __init__(self, source_id: int, broker: RegisteredBroker, io: ReplicaIO, host: FetcherHost) -> None:
         self._source_id = source_id
+        self._broker, self._io, self._host = broker, io, host
         self._loop = asyncio.get_running_loop()
         self._followed: dict[Key, Followed] = {}
         self._news: dict[Key, None] = {}  # to be named
@@ -108,7 +107,7 @@ class ReplicaFetcher:
         self._woken = False
         if self.closed or self._answers or not (self._followed or self._forgotten):
             return
-        if self._node.disk_space.is_lacking:
+        if self._io.disk_space.is_lacking:
             self._pause()
             return
         if self._connection is None or self._connection.closed:
@@ -130,7 +129,7 @@ class ReplicaFetcher:
         self._loop.call_later(_PAUSE_SECONDS, self._pump)
 
     def _send(self, connection: PeerConnection) -> None:
-        node, limits = self._node, self._node.replication.limits
+        limits = self._host.limits
         self._requests += 1
         topics: dict[bytes, list[Wanted]] = {}
         until = clock.source.monotonic() + _STEP_SECONDS
@@ -150,8 +149,8 @@ class ReplicaFetcher:
             self._named.pop((topic_id, index), None)
         self._forgotten.clear()
         body = follower_fetch(
-            node.node_id,
-            node.broker_epoch,
+            self._broker.node_id,
+            self._broker.broker_epoch,
             self._session,
             topics,
             forgotten,
@@ -168,7 +167,7 @@ class ReplicaFetcher:
     def _wanted(self, key: Key, followed: Followed) -> Wanted | None:
         """What to say of a partition; None when it cannot be said yet."""
         partition = followed.partition
-        max_bytes = self._node.replication.limits.partition_max_bytes
+        max_bytes = self._host.limits.partition_max_bytes
         if partition.untouched:
             return Wanted(key[1], followed.epoch, 0, -1, 0, max_bytes)
         try:
@@ -184,7 +183,7 @@ class ReplicaFetcher:
             return None
         if partition.config.flush_every_write and own.unflushed_records:
             partition.when_flushed = partial(self._again, key, followed)
-            self._node.flusher.request(partition)
+            self._io.flush(partition)
             return None
         return Wanted(key[1], followed.epoch, own.log_end_offset, own.epochs.latest, own.log_start_offset, max_bytes)
 
@@ -263,9 +262,9 @@ class ReplicaFetcher:
 
     def _pay(self, key: Key, followed: Followed, size: int) -> None:
         """Ask for more at once, or, if it is throttled, when what was taken beyond the rate is paid for."""
-        throttle, now = self._node.replication.throttle, self._loop.time()
+        throttle, now = self._host.throttle, self._loop.time()
         wait = 0.0
-        if throttle.holds_for(followed.partition, self._node.node_id):
+        if throttle.holds_for(followed.partition, self._broker.node_id):
             throttle.taken(size, now)
             wait = throttle.wait_seconds(now)
         if wait:
@@ -276,12 +275,12 @@ class ReplicaFetcher:
 
     def throttle_changed(self) -> None:
         """The rate, or what it holds for, may be another one: whoever waits because of it waits anew, or no longer."""
-        throttle, now = self._node.replication.throttle, self._loop.time()
+        throttle, now = self._host.throttle, self._loop.time()
         changed = False
         for key in self._held:
             followed = self._followed[key]
             if followed.throttled:
-                slow = throttle.holds_for(followed.partition, self._node.node_id)
+                slow = throttle.holds_for(followed.partition, self._broker.node_id)
                 followed.held_until = now + (throttle.wait_seconds(now) if slow else 0.0)
                 changed = True
         if changed:
@@ -291,7 +290,7 @@ class ReplicaFetcher:
 
     def _cut(self, key: Key, followed: Followed) -> None:
         """Named again when it is written down that the log was cut."""
-        self._node.replication.write_recovery_points(partial(self._again, key, followed))
+        self._host.write_recovery_points(partial(self._again, key, followed))
 
     def _again(self, key: Key, followed: Followed) -> None:
         if self._followed.get(key) is followed and not self.closed:
@@ -318,7 +317,7 @@ class ReplicaFetcher:
 
     def _hold(self, key: Key, followed: Followed, code: ErrorCode | None = None) -> None:
         """Leave it alone for a moment: the image of one of us is behind, or the disk of the other fails."""
-        longest = self._node.replication.limits.backoff_seconds
+        longest = self._host.limits.backoff_seconds
         followed.backoff = min(max(followed.backoff * 2, _BACKOFF_SECONDS), longest)
         if code is not None:
             log.debug("%s: broker %d says %s", followed.partition.id, self._source_id, code.name)
@@ -365,7 +364,7 @@ class ReplicaFetcher:
                 if self._backoff:
                     await asyncio.sleep(self._backoff)
                 try:
-                    self._connection = await self._node.peers.connection(self._source_id, "fetch")
+                    self._connection = await self._io.peers.connection(self._source_id, "fetch")
                     break
                 except PeerGone as error:
                     log.debug("broker %d cannot be reached: %s", self._source_id, error)
@@ -377,7 +376,7 @@ class ReplicaFetcher:
         self._wake()
 
     def _back_off(self) -> None:
-        longest = self._node.replication.limits.backoff_seconds
+        longest = self._host.limits.backoff_seconds
         self._backoff = min(max(self._backoff * 2, _BACKOFF_SECONDS), longest)
 
     def _lost(self, connection: PeerConnection, why: str) -> None:

@@ -1,6 +1,6 @@
-"""Tells the controller who is in sync (KIP-497): what the leaders on this node propose, many partitions a request.
+"""Proposes to the controller who is in sync (KIP-497), for the partitions led here, many of them a request.
 
-A partition is looked at when one of its followers may join or has lost its log, when brokers come and go, and every
+A partition is checked when one of its followers may join or has lost its log, when brokers come and go, and every
 half of `replica.lag.time.max.ms`. One AlterPartition is under way at a time; what becomes due meanwhile goes with the
 next. Whether a proposal is sent again, taken back or waited out is the machine's to say (core/partition/replicas.py).
 """
@@ -8,44 +8,46 @@ next. Whether a proposal is sent again, taken back or waited out is the machine'
 import asyncio
 import logging
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from barnabas.broker.partition.host import ReplicaHost
 from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.replication.environment import ReplicationHooks
+from barnabas.broker.roles import RegisteredBroker
 from barnabas.core.partition.replicas import IsrChange, LeaderState
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.wire.apis import ALTER_PARTITION
-
-if TYPE_CHECKING:
-    from barnabas.broker.node import Node
 
 log = logging.getLogger(__name__)
 
 _VERSION = 3
 _AT_ONCE = 300  # partitions of a request: 15 ms of the loop here, 10 ms at the controller
-_AGAIN_SECONDS = 0.1  # after an answer that settles nothing
+_AGAIN_SECONDS = 0.1  # after an answer that decides nothing
 
 Asked = dict[tuple[bytes, int], tuple[HostedPartition, LeaderState, IsrChange]]
 
 
 class IsrKeeper:
-    def __init__(self, node: "Node") -> None:
-        self._node = node
+    def __init__(self, broker: RegisteredBroker, host: ReplicaHost, hooks: ReplicationHooks) -> None:
+        self._broker = broker
+        self._host = host
+        self._hooks = hooks
         self._due: dict[HostedPartition, None] = {}
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(self._interval(), self._look)
+        self._timer = asyncio.get_running_loop().call_later(self._interval(), self._check)
 
     def _interval(self) -> float:
-        return self._node.settings.int("replica.lag.time.max.ms") / 2000
+        return self._host.max_lag_ms / 2000
 
-    def _look(self) -> None:
-        self.look_at_all()
+    def _check(self) -> None:
+        self.check_all()
         self.start()
 
-    def look_at_all(self) -> None:
-        for partition in self._node.partitions.led():
+    def check_all(self) -> None:
+        for partition in self._hooks.partitions().led():
             if partition.replicas is not None:
                 self.due(partition)
 
@@ -67,15 +69,15 @@ class IsrKeeper:
                 await asyncio.sleep(0)
 
     def _proposals(self) -> Asked:
-        around = self._node.replication
-        now_ms = around.steady_ms()
+        host = self._host
+        now_ms = host.steady_ms()
         asked: Asked = {}
         for partition in list(islice(self._due, _AT_ONCE)):
             del self._due[partition]
             state = partition.replicas
             if state is None:
                 continue
-            change = state.proposal(partition.end_offset, now_ms, around.max_lag_ms, around.heard)
+            change = state.proposal(partition.end_offset, now_ms, host.max_lag_ms, host.heard)
             if change is not None:
                 asked[partition.topic_id, partition.id.partition] = (partition, state, change)
         return asked
@@ -83,12 +85,12 @@ class IsrKeeper:
     async def _ask(self, asked: Asked) -> bool:
         """False when something has to be asked again."""
         try:
-            answer = await self._node.controller.ask(ALTER_PARTITION, _VERSION, self._body(asked))
+            answer = await self._hooks.ask_controller(ALTER_PARTITION, _VERSION, self._body(asked))
             code = ErrorCode(answer.error_code)
         except (KafkaError, OSError) as error:
-            log.info("nobody to tell who is in sync: %s", error)
+            log.info("who is in sync could not be reported: %s", error)
             answer, code = None, ErrorCode.REQUEST_TIMED_OUT
-        settled = True
+        complete = True
         found: dict[tuple[bytes, int], Any] = {}
         if answer is not None and code is ErrorCode.NONE:
             found = {
@@ -98,10 +100,10 @@ class IsrKeeper:
             if partition.replicas is not state:
                 continue  # another epoch has begun
             item = found.get(key)
-            settled &= self._settle(partition, state, item, code)
-        return settled
+            complete &= self._apply_answer(partition, state, item, code)
+        return complete
 
-    def _settle(self, partition: HostedPartition, state: LeaderState, item: Any, code: ErrorCode) -> bool:
+    def _apply_answer(self, partition: HostedPartition, state: LeaderState, item: Any, code: ErrorCode) -> bool:
         if item is not None and item.error_code == ErrorCode.NONE:
             before = state.isr
             state.agreed(item.isr, item.leader_epoch, item.partition_epoch)
@@ -113,18 +115,18 @@ class IsrKeeper:
             code = ErrorCode(item.error_code)
         elif code is ErrorCode.NONE:
             code = ErrorCode.REQUEST_TIMED_OUT
-        log.info("%s: the controller does not take who is in sync: %s", partition.id, code.name)
-        if state.refused(code, self._node.replication.steady_ms()):
+        log.info("%s: the controller refuses the change of who is in sync: %s", partition.id, code.name)
+        if state.refused(code, self._host.steady_ms()):
             self._due[partition] = None
             return False
         return True
 
     def _body(self, asked: Asked) -> dict[str, Any]:
-        node = self._node
+        own_id, own_epoch = self._broker.node_id, self._broker.broker_epoch
         topics: dict[bytes, list[dict[str, Any]]] = {}
         for (topic_id, index), (_, _, change) in asked.items():
             isr = [
-                {"broker_id": broker, "broker_epoch": node.broker_epoch if broker == node.node_id else epoch}
+                {"broker_id": broker, "broker_epoch": own_epoch if broker == own_id else epoch}
                 for broker, epoch in change.isr
             ]
             topics.setdefault(topic_id, []).append(
@@ -137,8 +139,8 @@ class IsrKeeper:
                 }
             )
         return {
-            "broker_id": node.node_id,
-            "broker_epoch": node.broker_epoch,
+            "broker_id": own_id,
+            "broker_epoch": own_epoch,
             "topics": [{"topic_id": topic_id, "partitions": items} for topic_id, items in topics.items()],
         }
 
@@ -147,9 +149,9 @@ class IsrKeeper:
         if task.cancelled():
             return
         if (error := task.exception()) is not None:
-            self._node.fail(error)
+            self._hooks.failed(error)
         else:
-            self._begin()  # what became due between the last look and the end of the task
+            self._begin()  # what became due between the last check and the end of the task
 
     def stop(self) -> None:
         if self._timer is not None:

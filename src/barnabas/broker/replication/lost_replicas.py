@@ -1,26 +1,27 @@
 """A replica that no longer holds what it stood for: its folder gone, its end cut off, bytes that fail their CRC.
 
-It must not lead, and must not count as in sync: the controller is told (AssignReplicasToDirs with the directory id that
-Kafka keeps for what is lost, KIP-858), takes it out and lets another one lead. Then its leader fills it again. If no
-other replica could lead, what is left here is all there is, and is served as far as it is whole.
+It must not lead, and must not count as in sync: it is reported to the controller (AssignReplicasToDirs with the
+directory id that Kafka keeps for what is lost, KIP-858), which takes it out and lets another one lead. Then its leader
+fills it again. If no other replica could lead, what is left here is all there is, and is served as far as it is whole.
 
-A controller that cannot be told is asked again, more and more rarely; that is logged once and stands in the node's
+A controller that cannot be reached is tried again, more and more rarely; that is logged once and stands in the node's
 health. What goes wrong with one of the replicas keeps that one out of service, and no other.
 """
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
+from barnabas.broker.metrics.health import Health
 from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.replication.environment import ReplicationHooks
+from barnabas.broker.roles import RegisteredBroker
 from barnabas.broker.upkeep.failures import WHOLE_NODE, describe, way_out
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import LOST_DIRECTORY
 from barnabas.storage.disk import StorageFatal
 from barnabas.wire.apis import ASSIGN_REPLICAS_TO_DIRS
-
-if TYPE_CHECKING:
-    from barnabas.broker.node import Node
 
 log = logging.getLogger(__name__)
 
@@ -31,10 +32,21 @@ _ASKED_AGAIN_SECONDS = 5.0  # another replica may have come back meanwhile
 
 
 class LostReplicas:
-    def __init__(self, node: "Node") -> None:
-        self._node = node
+    """`follow_anew(partition)`: another replica leads it, and may fill this one."""
+
+    def __init__(
+        self,
+        broker: RegisteredBroker,
+        hooks: ReplicationHooks,
+        health: Health,
+        follow_anew: Callable[[HostedPartition], None],
+    ) -> None:
+        self._broker = broker
+        self._hooks = hooks
+        self._health = health
+        self._follow_anew = follow_anew
         self._reported: dict[HostedPartition, None] = {}
-        self._kept: dict[HostedPartition, float] = {}  # nobody else could lead, and when we were told so
+        self._kept: dict[HostedPartition, float] = {}  # nobody else could lead, and when the controller said so
         self._failing: set[str] = set()
         self._task: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
@@ -51,34 +63,34 @@ class LostReplicas:
         self._kept.pop(partition, None)
         log.error("%s: this replica is not what it was: %s", partition.id, why)
         partition.lost = True
-        self._node.partitions.replace(partition)
+        self._hooks.partitions().replace(partition)
         self._reported[partition] = None
         self._start()
 
     def _start(self) -> None:
         if self._task is None and self._reported:
-            self._task = asyncio.ensure_future(self._tell())
+            self._task = asyncio.ensure_future(self._report_all())
             self._task.add_done_callback(self._ended)
 
-    async def tell_missing(self) -> None:
+    async def report_missing(self) -> None:
         """At start, before this node counts as being there: folders that held something are gone."""
-        node = self._node
-        for partition in [found for found in node.partitions if found.id in node.partitions.lost]:
+        partitions = self._hooks.partitions()
+        for partition in [found for found in partitions if found.id in partitions.lost]:
             self._begin(partition, "its folder is gone")
         if self._task is not None:
             await asyncio.wait([self._task])
 
-    async def _tell(self) -> None:
+    async def _report_all(self) -> None:
         wait = _AGAIN_SECONDS
         while self._reported:
-            if await self._tell_once(list(self._reported)):
+            if await self._report_once(list(self._reported)):
                 wait = _AGAIN_SECONDS
             else:
                 await asyncio.sleep(wait)
                 wait = min(wait * 2, _LONGEST_SECONDS)
 
-    async def _tell_once(self, asked: list[HostedPartition]) -> bool:
-        """False when some of them have to be told of again."""
+    async def _report_once(self, asked: list[HostedPartition]) -> bool:
+        """False when some of them have to be reported again."""
         try:
             codes = await self._ask(asked)
         except Exception as error:  # whatever it is: they stay reported, and the node serves its other partitions
@@ -89,7 +101,7 @@ class LostReplicas:
         for partition in asked:
             subject = str(partition.id)
             try:
-                self._told(partition, codes.get((partition.topic_id, partition.id.partition), 0))
+                self._reported_as(partition, codes.get((partition.topic_id, partition.id.partition), 0))
             except StorageFatal:
                 raise
             except Exception as error:  # one partition's own: the others go on
@@ -101,18 +113,17 @@ class LostReplicas:
         return well
 
     async def _ask(self, asked: list[HostedPartition]) -> dict[tuple[bytes, int], int]:
-        """The controller's error code for each of them. Raises when it cannot be told."""
-        node = self._node
+        """The controller's error code for each of them. Raises when it cannot be reached."""
         topics: dict[bytes, list[dict[str, Any]]] = {}
         for partition in asked:
             topics.setdefault(partition.topic_id, []).append({"partition_index": partition.id.partition})
         items = [{"topic_id": topic, "partitions": partitions} for topic, partitions in topics.items()]
         body = {
-            "broker_id": node.node_id,
-            "broker_epoch": node.broker_epoch,
+            "broker_id": self._broker.node_id,
+            "broker_epoch": self._broker.broker_epoch,
             "directories": [{"id": LOST_DIRECTORY, "topics": items}],
         }
-        answer = await node.controller.ask(ASSIGN_REPLICAS_TO_DIRS, 0, body)
+        answer = await self._hooks.ask_controller(ASSIGN_REPLICAS_TO_DIRS, 0, body)
         if answer.error_code:
             raise KafkaError(ErrorCode(answer.error_code), "")
         return {
@@ -123,11 +134,11 @@ class LostReplicas:
         }
 
     def _failed(self, subject: str, error: Exception) -> None:
-        """Said once, counted from then on."""
+        """Logged once, counted from then on."""
         way = way_out(error)
         if subject == WHOLE_NODE and isinstance(error, KafkaError | OSError):
             way = "Lost replicas stay out of service until a controller is active and can be reached."
-        self._node.health.failed(TASK, subject, describe(error), way)
+        self._health.failed(TASK, subject, describe(error), way)
         if subject not in self._failing:
             self._failing.add(subject)
             expected = isinstance(error, KafkaError | OSError)
@@ -137,24 +148,24 @@ class LostReplicas:
     def _recovered(self, subject: str) -> None:
         if subject in self._failing:
             self._failing.discard(subject)
-            self._node.health.recovered(TASK, subject)
+            self._health.recovered(TASK, subject)
             log.warning("%s of %s works again", TASK, subject)
 
-    def _told(self, partition: HostedPartition, code: int) -> None:
+    def _reported_as(self, partition: HostedPartition, code: int) -> None:
         if partition.deleted:
             return
         if code == ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE:
             log.error("%s: no other replica can lead, so this one is all there is", partition.id)
             partition.accept_loss()
-            self._node.partitions.replace(partition)
+            self._hooks.partitions().replace(partition)
             self._kept[partition] = self._loop.time()
         else:
-            self._node.replication.moved(partition)  # if it follows already: from the beginning
+            self._follow_anew(partition)  # if it follows already: from the beginning
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         self._task = None
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._node.fail(error)
+            self._hooks.failed(error)
         elif not task.cancelled():
             self._start()
 

@@ -6,13 +6,9 @@ follower asks no more of a partition, and the leader leaves it out of its answer
 is paid for. The debt is kept in bytes, so a rate that is raised or lifted counts at once for what is already owed.
 """
 
-from typing import TYPE_CHECKING
-
 from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.roles import ClusterView
 from barnabas.model.settings import ResourceType
-
-if TYPE_CHECKING:
-    from barnabas.broker.node import Node
 
 _WINDOW_SECONDS = 1.0  # what was not used is kept for so long
 
@@ -20,8 +16,8 @@ _WINDOW_SECONDS = 1.0  # what was not used is kept for so long
 class Throttle:
     """One of the two sides: `role` is "leader" or "follower"."""
 
-    def __init__(self, node: "Node", role: str) -> None:
-        self._node = node
+    def __init__(self, cluster: ClusterView, role: str) -> None:
+        self._cluster = cluster
         self._rate_name = f"{role}.replication.throttled.rate"
         self._replicas_name = f"{role}.replication.throttled.replicas"
         self.rate = 0  # bytes a second; 0: none
@@ -29,8 +25,8 @@ class Throttle:
         self._as_of = 0.0
 
     def image_changed(self, now: float) -> None:
-        image = self._node.image
-        node = image.config(ResourceType.BROKER, str(self._node.node_id))
+        image = self._cluster.image
+        node = image.config(ResourceType.BROKER, str(self._cluster.node_id))
         value = node.get(self._rate_name) or image.config(ResourceType.BROKER, "").get(self._rate_name) or "0"
         rate = max(int(value), 0) if value.isdecimal() else 0
         if rate != self.rate:
@@ -48,9 +44,9 @@ class Throttle:
         """Is this replica to be filled slowly?"""
         if not self.rate or replica_id in partition.image.isr:
             return False
-        topic = self._node.image.topic(partition.id.topic)
+        topic = self._cluster.image.topic(partition.id.topic)
         named = topic.configs.get(self._replicas_name, "") if topic is not None else ""
-        pair = f"{partition.id.partition}:{self._node.node_id}"
+        pair = f"{partition.id.partition}:{self._cluster.node_id}"
         return named.strip() == "*" or pair in (item.strip() for item in named.split(","))
 
     def taken(self, size: int, now: float) -> None:

@@ -1,0 +1,39 @@
+"""What replication works with: disk and connections below it, the node's later parts and callbacks above it."""
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from barnabas.broker.controller.requests import AskController
+from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.peers.table import Peers
+from barnabas.broker.replication.fetch_settings import FetchLimits
+from barnabas.broker.replication.throttle import Throttle
+from barnabas.broker.upkeep.disk_space import DiskSpace
+
+if TYPE_CHECKING:
+    from barnabas.broker.partition.table import PartitionTable
+
+
+class ReplicaIO(NamedTuple):
+    threads: Executor
+    flush: Callable[[HostedPartition], None]
+    disk_space: DiskSpace
+    peers: Peers
+
+
+class ReplicationHooks(NamedTuple):
+    partitions: Callable[[], "PartitionTable"]  # made after replication, which is their host
+    ask_controller: AskController
+    stopped_in_order: Callable[[], bool]  # the last time
+    failed: Callable[[BaseException], None]
+
+
+class FetcherHost(Protocol):
+    """Replication as a fetcher sees it."""
+
+    @property
+    def limits(self) -> FetchLimits: ...
+    @property
+    def throttle(self) -> Throttle: ...
+    def write_recovery_points(self, then: Callable[[], None]) -> None: ...
