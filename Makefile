@@ -7,7 +7,7 @@ STAMP := $(VENV)/.stamp
 DEV_STAMP := $(VENV)/.dev-stamp
 FILL = code=$$?; $(BIN)/python tools/figures_page.py; exit $$code  # what was measured goes into docs, also when a test failed
 
-.PHONY: run test kafka-tests unit check format bench figures fuzz sim sim-figures bugs chaos chaos-spark docs requirements clean help
+.PHONY: run test kafka-tests unit check format bench figures fuzz sim sim-figures bugs chaos chaos-spark coverage pythons docs docs-site requirements clean help
 
 help:  ## what the words do
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 16
@@ -69,6 +69,9 @@ docs: $(DEV_STAMP)  ## regenerate the pages that are made from tables, and the t
 	$(BIN)/python tools/cli_page.py
 	$(BIN)/python tools/compatibility_page.py
 	$(BIN)/python tools/figures_page.py
+
+docs-site: $(DEV_STAMP)  ## the documentation as a site with search, in build/site; builds without the network
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo "build/site is ready; to read and search it: $(BIN)/python -m http.server -b 127.0.0.1 -d build/site 8000"
 
 requirements: $(DEV_STAMP)  ## pin and hash anew what pyproject.toml asks for
 	$(BIN)/pip install -q uv
