@@ -14,8 +14,7 @@ from pyspark.sql.datasource import (
 )
 
 from barnabas.pipelines.errors import PipelineError, reason_first
-from barnabas.pipelines.source.options import include_headers, parse_options
-from barnabas.pipelines.source.values.settings import parse_value_options
+from barnabas.pipelines.source.options import parse_options
 
 
 class BarnabasDataSource(DataSource):
@@ -28,8 +27,8 @@ class BarnabasDataSource(DataSource):
         from barnabas.pipelines.source.columns import schema_of
 
         _refuse_table(self.options)
-        options = {name.lower(): str(value) for name, value in self.options.items()}
-        return schema_of(include_headers(options), parse_value_options(options))
+        options = parse_options(self.options, streaming=None)  # what is wrong is said here, before a stream starts
+        return schema_of(options.include_headers, options.value)
 
     @reason_first
     def reader(self, schema: Any) -> DataSourceReader:

@@ -167,6 +167,8 @@ def wanted(tmp_path: Path, **more: object) -> Wanted:
     [
         ({"options": {"windw": "1h"}}, "no option 'windw'. It has after, "),
         ({"topics": {"searches": "x"}}, "no topic 'searches'. It has activity.jobs"),
+        ({"topics": {"activty.views": "x"}}, "Did you mean 'activity.views'?"),
+        ({"topics": {"activity.views": "x,y"}}, "takes one topic, not 'x,y'"),
         ({"begin_ms": 2, "end_ms": 2}, "nothing between them"),
     ],
 )
@@ -187,8 +189,9 @@ def test_a_dead_letter_topic_follows_its_topic() -> None:
 
 
 def test_a_missing_topic_names_its_neighbour() -> None:
-    assert "Did you mean --topic orders=order?" in str(missing("orders", "mine", ["order", "__x"]))
-    assert "barnabas topic create orders" in str(missing("orders", "mine", []))
+    told = str(missing("events", "ordres", ["orders", "__x"], generates=True))
+    assert told.endswith("Did you mean --topic events=orders? Or bring believable data with --generate 200")
+    assert str(missing("events", "orders", [], generates=False)).endswith("Create it: barnabas topic create orders.")
 
 
 @pytest.mark.parametrize(("text", "ms"), [("24h", 86_400_000), ("500ms", 500), ("1.5 s", 1500), ("10m", 600_000)])
@@ -293,3 +296,13 @@ def test_the_base_has_no_parts_of_its_own() -> None:
 def test_progress_of_another_version_says_what_to_do() -> None:
     text = "[STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA] Streaming stateful operator name does not match"
     assert explain(RuntimeError(text)).endswith("use --fresh")
+
+
+def test_a_file_that_is_probably_meant_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shop.py").touch()
+    for wanted in ("shp.py", "shop", str(tmp_path / "shp.py")):
+        with pytest.raises(PipelineError, match=r"Did you mean '.*shop\.py'\?"):
+            registry.find(wanted)
+    with pytest.raises(PipelineError, match="barnabas pipeline list shows what there is"):
+        registry.find("wholly-different")

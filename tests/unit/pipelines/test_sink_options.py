@@ -42,6 +42,7 @@ def test_java_settings_are_understood() -> None:
 @pytest.mark.parametrize(
     ("given", "streaming", "told"),
     [
+        ({"kafka.compresion.type": "lz4"}, True, "kafka.compresion.type: did you mean kafka.compression.type"),
         ({"tpoic": "x"}, True, "has no option 'tpoic' for writing: did you mean topic"),
         ({"delivery": "twice"}, True, "delivery is exactly-once or at-least-once, not 'twice'"),
         ({"kafka.acks": "1"}, True, "kafka.acks is all for this sink"),

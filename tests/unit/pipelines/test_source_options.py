@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.source.bounds import EARLIEST, LATEST, Bound, offsets_from_json, offsets_to_json
 from barnabas.pipelines.source.options import APP_VARIABLE, SourceOptions, parse_options
 from barnabas.pipelines.source.security import is_spoken_here, librdkafka_settings_of
+from barnabas.pipelines.source.values.ddl import refuse_unknown_types
 
 
 def parsed(streaming: bool = False, **options: str) -> SourceOptions:
@@ -52,11 +54,12 @@ def test_the_group_is_named_after_the_application(monkeypatch: pytest.MonkeyPatc
     ("options", "told"),
     [
         ({"startingOffsetz": "latest"}, "no option 'startingoffsetz': did you mean startingOffsets?"),
+        ({"kafka.bootstrap.server": "h:1"}, "kafka.bootstrap.server: did you mean kafka.bootstrap.servers?"),
         ({"assign": "{}"}, "not subscribe and assign together"),
         ({"startingOffsets": "latest"}, "cannot be latest for a batch"),
         ({"startingOffsets": '{"t": {"0": -1}}'}, "cannot be latest for a batch"),
         ({"endingOffsets": "earliest"}, "endingOffsets cannot be earliest"),
-        ({"startingOffsets": "yesterday"}, "startingOffsets is neither a word it knows nor JSON: 'yesterday'"),
+        ({"startingOffsets": "yesterday"}, "startingOffsets is earliest, latest, or JSON such as"),
         ({"startingOffsets": '{"t": 5}'}, 'JSON such as {"orders": {"0": 23}}'),
         ({"startingOffsets": '{"t": {"0": "5"}}'}, "an offset is wanted"),
         ({"startingOffsets": "[]"}, "a JSON object by topic"),
@@ -121,3 +124,34 @@ def test_a_schema_file_is_read_where_the_query_is_made(tmp_path: Path) -> None:
     path.write_text('{"type": "record", "name": "o", "fields": []}')
     found = parsed(valueFormat="avro", valueSchema=str(path)).value
     assert found is not None and found.schema == path.read_text()
+
+
+def test_what_is_wrong_for_batch_and_stream_alike_is_known_before_either() -> None:
+    """Spark asks for the columns when a read is defined, and does not say which of the two it becomes."""
+    for options in ({"startingOffsets": "latest"}, {"endingOffsets": "latest"}, {"maxOffsetsPerTrigger": "9"}):
+        parse_options({"subscribe": "t", **options}, streaming=None)
+    for options in ({"startingOffsets": "erliest"}, {"minPartitions": "x"}, {"subcribe": "u"}):
+        with pytest.raises(PipelineError):
+            parse_options({"subscribe": "t", **options}, streaming=None)
+
+
+@pytest.mark.parametrize(
+    ("ddl", "told"),
+    [
+        ("user STRNG", "'user STRNG' has no type that Spark knows: did you mean STRING?"),
+        ("user", "'user' is no column"),
+        ("user STRING, ", "'' is no column"),
+    ],
+)
+def test_a_schema_that_spark_would_not_read(ddl: str, told: str) -> None:
+    with pytest.raises(PipelineError, match=re.escape(told)):
+        refuse_unknown_types(ddl)
+
+
+def test_schemas_that_are_left_to_spark() -> None:
+    for ddl in (
+        "`a b`: INT, s STRUCT<x INT, y: ARRAY<STRING>> NOT NULL",
+        "d DECIMAL(12,4) COMMENT 'x, y'",
+        "p polygon",
+    ):
+        refuse_unknown_types(ddl)

@@ -31,6 +31,8 @@ def pairs(items: list[str] | None, flag: str, example: str = "retention.ms=36000
         name, equals, value = item.partition("=")
         if not equals or not name.strip():
             raise usage(f"{flag} {item!r} is not name=value", f"Write it as {flag} {example}.")
+        if found.get(name.strip(), value) != value:
+            raise usage(f"{flag} gives {name.strip()} twice, {found[name.strip()]!r} and {value!r}", "Say one of them.")
         found[name.strip()] = value
     return found
 

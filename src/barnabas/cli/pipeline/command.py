@@ -8,15 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from barnabas.cli.common import human
 from barnabas.cli.common.failure import Failure, usage
 from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, pairs
-from barnabas.cli.common.screen import Column, emit_json, paint, say, table
+from barnabas.cli.common.screen import emit_json, paint, say
 from barnabas.pipelines.session import DEFAULT_MASTER
+
+if TYPE_CHECKING:
+    from barnabas.pipelines.framework.pipeline import Option as PipelineOption
 
 app = typer.Typer(help="The data pipelines on Spark: list, make, run, watch and stop them.", no_args_is_help=True)
 
@@ -28,7 +30,6 @@ Data = Annotated[
     ),
 ]  # fmt: skip
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A pipeline's name, or the file or folder of one's own.")]
-_STALE_S = 15.0
 
 
 @app.command("list")
@@ -64,7 +65,7 @@ def list_pipelines(as_json: AsJson = False) -> None:
             if each.has(part):
                 say(f"  {paint(f'--{part}'.ljust(8), 'cyan')} {told}")
         if each.options:
-            say(paint(f"  --set     {', '.join(f'{o.name}={o.default}' for o in each.options)}", "dim"))
+            say(paint(f"  --set     {', '.join(_shown(option) for option in each.options)}", "dim"))
     say()
     say("Try one: barnabas pipeline run activity --generate 200     Make one: barnabas pipeline new mine")
 
@@ -194,49 +195,26 @@ def status(
       barnabas pipeline status
       barnabas pipeline status activity --json
     """
-    import time
-
+    from barnabas.cli.pipeline.running import show
     from barnabas.pipelines.framework.run_directory import PARTS, houses
 
-    states = []
-    for house in houses(_home(data)):
-        for part in PARTS:
-            state = house.state(part) if name in (None, house.pipeline) else None
-            if state is not None:
-                states.append(state)
+    found = houses(_home(data))
+    if name is not None:
+        name = _pipeline_name(name)
+        _refuse_unknown(name, {house.pipeline for house in found})
+    states = [
+        state
+        for house in found
+        if name in (None, house.pipeline)
+        for part in PARTS
+        if (state := house.state(part)) is not None
+    ]
     if as_json:
         emit_json(states)
-        return
-    if not states:
+    elif not states:
         say(f"{name} does not run" if name else "no pipeline runs")
-        return
-    rows = []
-    for state in states:
-        rate = sum(query["rows_per_s"] for query in state.get("queries", ()))
-        lag, old = state.get("lag_records"), state.get("lag_seconds")
-        told = time.time() - state.get("told_at", 0)
-        trouble = next((query["trouble"] for query in state.get("queries", ()) if query["trouble"]), "")
-        rows.append(
-            (
-                state["pipeline"], state["part"], str(state["pid"]),
-                human.duration(int(time.time() - state["begun_at"])),
-                human.rate(rate, 1), "-" if lag is None else f"{lag:,}", "-" if old is None else f"{old:.1f} s",
-                f"{state.get('results', 0):,}", f"{state.get('bad', 0):,}", f"{state.get('late', 0):,}",
-                trouble or (f"silent for {told:.0f} s" if told > _STALE_S else ""),
-            )
-        )  # fmt: skip
-    table(
-        (
-            Column("pipeline", style="bold"), Column("part"), Column("process", right=True), Column("up", right=True),
-            Column("rows/s", right=True), Column("lag", right=True), Column("behind", right=True),
-            Column("results", right=True), Column("bad", right=True), Column("late", right=True),
-            Column("trouble", flexible=True),
-        ),
-        rows,
-    )  # fmt: skip
-    for state in states:
-        if state.get("ui"):
-            say(f"Spark's own pages of {state['pipeline']}: {state['ui']}")
+    else:
+        show(states)
 
 
 @app.command("stop")
@@ -247,12 +225,13 @@ def stop(name: Name, data: Data = None) -> None:
     Example:
       barnabas pipeline stop activity
     """
-    from barnabas.pipelines.framework.run_directory import PARTS, RunDirectory
+    from barnabas.pipelines.framework.run_directory import PARTS, RunDirectory, houses
 
     with one_line():
-        house = RunDirectory(_home(data), Path(name).stem if name.endswith(".py") else name)
+        house = RunDirectory(_home(data), _pipeline_name(name))
         stopped = [house.stop(part) for part in PARTS]
         if not any(stopped):
+            _refuse_unknown(house.pipeline, {each.pipeline for each in houses(_home(data))})
             raise Failure(f"{house.pipeline} does not run", "barnabas pipeline status shows what does.")
     say(f"stopped {house.pipeline}")
 
@@ -266,6 +245,26 @@ def one_line() -> Iterator[None]:
         yield
     except PipelineError as error:
         raise Failure(str(error)) from error
+
+
+def _shown(option: PipelineOption) -> str:
+    """A default with a comma in it would look like several options."""
+    return f"{option.name}={option.default!r}" if "," in option.default else f"{option.name}={option.default}"
+
+
+def _pipeline_name(name: str) -> str:
+    """A file of one's own runs under its name, unless its class says another."""
+    return Path(name).stem if name.endswith(".py") else name
+
+
+def _refuse_unknown(name: str, ran: set[str]) -> None:
+    """A name that never ran here and does not ship is most often misspelt."""
+    from barnabas.pipelines.framework.registry import BUILT_IN
+    from barnabas.pipelines.nearest import did_you_mean
+
+    known = {*BUILT_IN, *ran}
+    if name not in known:
+        raise Failure(f"no pipeline {name!r} has run here.{did_you_mean(name, known)}")
 
 
 def _home(data: str | None) -> Path:

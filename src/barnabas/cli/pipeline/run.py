@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.cli.common import human, moments
 from barnabas.cli.common.failure import usage
@@ -61,16 +61,13 @@ def run_pipeline(asked: Asked) -> int:
         return 0
     wanted = _wanted(asked)
     told = (lambda _: None) if asked.quiet else (lambda words: note(f"{words} ..."))
-    begun = time.time()
     with opened(wanted, told) as run:
-        state = {"pid": os.getpid(), "pipeline": wanted.pipeline.name, "bootstrap": wanted.bootstrap}
-        state |= {"master": wanted.master, "begun_at": begun, "part": "now" if wanted.now else "later"}
         if not wanted.now:
-            run.house.tell("later", {**state, "told_at": time.time()})
+            run.house.tell("later", {**run.state, "phase": "working", "told_at": time.time()})
             outcome = run.later()
-            _tell_outcome(outcome, wanted, time.time() - begun)
+            _tell_outcome(outcome, wanted, time.time() - run.state["begun_at"])
             return 0
-        return _stream(run, asked, state)
+        return _stream(run, asked)
 
 
 def _say_event(words: str) -> None:
@@ -92,13 +89,13 @@ def _no_more_than(asked: Asked) -> None:
             raise usage(f"{flag} is not for a folder of Declarative Pipelines", "They run over what is there, once.")
 
 
-def _stream(run: Run, asked: Asked, state: dict[str, Any]) -> int:
+def _stream(run: Run, asked: Asked) -> int:
     from barnabas.cli.pipeline.screen import open_view
     from barnabas.pipelines.framework.watching import Watch
 
     with Watch(run) as watch, _feeding(run, asked) as fed, _until_told() as ended:
         run.start_now()
-        state["spark_s"] = round(run.spark_s, 2)
+        state = {**run.state, "spark_s": round(run.spark_s, 2)}
         deadline = time.monotonic() + asked.seconds if asked.seconds else None
         with open_view(run, watch, asked.quiet) as view:
             next_tell = 0.0

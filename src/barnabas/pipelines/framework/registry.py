@@ -7,7 +7,6 @@ for. One's own is a Python file that defines a subclass of `Pipeline` (or an obj
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
 import sys
@@ -16,6 +15,7 @@ from types import ModuleType
 
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.framework.pipeline import Pipeline
+from barnabas.pipelines.nearest import did_you_mean
 
 BUILT_IN = ("activity", "metrics", "anomalies", "market", "lake", "restore")
 
@@ -30,7 +30,7 @@ def built_in() -> list[Pipeline]:
 
 
 def find(wanted: str) -> Pipeline:
-    """The pipeline of this name, or in this file or folder; an error names the nearest neighbour."""
+    """The pipeline of this name, or in this file or folder; an error names the one that was probably meant."""
     if wanted in BUILT_IN and importlib.util.find_spec(f"barnabas.pipelines.{wanted}") is not None:
         return _from_package(wanted)
     path = Path(wanted).expanduser()
@@ -38,10 +38,12 @@ def find(wanted: str) -> Pipeline:
         path = path / "pipeline.py"
     if path.is_file():
         return _from_file(path)
-    near = difflib.get_close_matches(wanted, BUILT_IN, n=1)
-    hint = f"Did you mean {near[0]!r}?" if near else "barnabas pipeline list shows what there is."
+    beside = [str(path.parent / each.name) for each in path.parent.glob("*.py")] if path.parent.is_dir() else []
+    known = beside if wanted.endswith(".py") else [*BUILT_IN, *beside]
+    own = f"{wanted}.py"
+    hint = f" Did you mean {own!r}?" if own in known else did_you_mean(wanted, known)
     kind = "file" if wanted.endswith(".py") else "pipeline"
-    raise PipelineError(f"there is no {kind} {wanted!r}. {hint}")
+    raise PipelineError(f"there is no {kind} {wanted!r}.{hint or ' barnabas pipeline list shows what there is.'}")
 
 
 def _from_package(name: str) -> Pipeline:

@@ -8,6 +8,7 @@ times without a batch done in between ends the run with the reason.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from barnabas.pipelines.framework.failures import explain
 from barnabas.pipelines.framework.outcome import Outcome
 from barnabas.pipelines.framework.pipeline import Pipeline
 from barnabas.pipelines.framework.run_directory import RunDirectory
+from barnabas.pipelines.nearest import did_you_mean
 from barnabas.pipelines.session import DEFAULT_MASTER, local_cores
 
 if TYPE_CHECKING:
@@ -67,12 +69,18 @@ class Wanted:
         known = {option.name for option in pipeline.options}
         for name in self.options:
             if name not in known:
-                has = f"It has {', '.join(sorted(known))}" if known else "It has none"
-                raise PipelineError(f"{pipeline.name} has no option {name!r}. {has}")
+                has = f"It has {', '.join(sorted(known))}." if known else "It has none."
+                raise PipelineError(f"{pipeline.name} has no option {name!r}. {has}{did_you_mean(name, known)}")
         usual = {topic.name for topic in (*pipeline.reads, *pipeline.writes)}
         for name in self.topics:
             if name not in usual:
-                raise PipelineError(f"{pipeline.name} has no topic {name!r}. It has {', '.join(sorted(usual))}")
+                has = ", ".join(sorted(usual))
+                raise PipelineError(f"{pipeline.name} has no topic {name!r}. It has {has}.{did_you_mean(name, usual)}")
+            if "," in self.topics[name]:
+                raise PipelineError(
+                    f"--topic {name}= takes one topic, not {self.topics[name]!r}: start a run for each, with a --data"
+                    " of its own where they run at the same time"
+                )
         if self.begin_ms is not None and self.end_ms is not None and self.begin_ms >= self.end_ms:
             raise PipelineError("--from lies behind --to: there is nothing between them")
 
@@ -83,6 +91,7 @@ class Run:
     def __init__(self, wanted: Wanted, context: RunContext, house: RunDirectory, spark_s: float) -> None:
         self.wanted, self.context, self.house = wanted, context, house
         self.spark_s = spark_s  # how long Spark itself took to start
+        self.state: dict[str, Any] = {}  # what `status` shows beside the numbers: who runs, where, since when
         self.troubles: dict[str, str] = {}
         self.notice = ""  # something a person should know while it lasts
         self._failures: dict[str, list[float]] = {}
@@ -189,7 +198,11 @@ def opened(wanted: Wanted, told: Callable[[str], Any] | None = None) -> Iterator
     wanted.check()
     spark_start.is_there()
     house = RunDirectory(wanted.home, wanted.pipeline.name)
-    with house.occupied("now" if wanted.now else "later"):
+    part = "now" if wanted.now else "later"
+    state = {"pid": os.getpid(), "pipeline": wanted.pipeline.name, "part": part, "begun_at": time.time()}
+    state |= {"bootstrap": wanted.bootstrap, "master": wanted.master}
+    with house.occupied(part):
+        house.tell(part, {**state, "phase": "starting Spark", "told_at": time.time()})
         cluster_id = topics.prepare(
             wanted.bootstrap, wanted.pipeline, wanted.topic, make_inputs=wanted.make_inputs, now=wanted.now
         )
@@ -216,6 +229,7 @@ def opened(wanted: Wanted, told: Callable[[str], Any] | None = None) -> Iterator
                 wanted.source,
             )
             run = Run(wanted, context, house, time.monotonic() - begun)
+            run.state = state
             try:
                 yield run
             finally:

@@ -6,13 +6,13 @@ A missing input is an error and not something to make silently: most often the n
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.framework.pipeline import Pipeline, Topic
+from barnabas.pipelines.nearest import nearest
 
 if TYPE_CHECKING:
     from barnabas.client.admin.admin import Admin
@@ -36,7 +36,7 @@ def prepare(bootstrap: str, pipeline: Pipeline, rename: Callable[[str], str], *,
             if name in there or not (topic.streamed or not now or make_inputs):
                 continue
             if not make_inputs:
-                raise missing(name, pipeline.name, sorted(there))
+                raise missing(topic.name, name, there, generates=now and pipeline.has("generate"))
             create(admin, topic, name)
         if now:
             for topic in pipeline.writes:
@@ -56,7 +56,9 @@ def create(admin: Admin, topic: Topic, name: str) -> None:
         admin.create_topic(name, partitions=topic.partitions, configs=topic.configs)
 
 
-def missing(name: str, pipeline: str, there: list[str]) -> PipelineError:
-    near = difflib.get_close_matches(name, [each for each in there if not each.startswith("__")], n=1)
-    hint = f"Did you mean --topic {name}={near[0]}?" if near else f"Create it: barnabas topic create {name}"
-    return PipelineError(f"there is no topic {name!r}. {hint}, or bring believable data with --generate 200")
+def missing(usual: str, name: str, there: Iterable[str], *, generates: bool) -> PipelineError:
+    """`usual` is the pipeline's own name for the topic, `name` what it is called in this run."""
+    near = nearest(name, (each for each in there if not each.startswith("__")))
+    hint = f"Did you mean --topic {usual}={near}?" if near else f"Create it: barnabas topic create {name}."
+    data = " Or bring believable data with --generate 200" if generates else ""
+    return PipelineError(f"there is no topic {name!r}. {hint}{data}")

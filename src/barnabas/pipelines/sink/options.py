@@ -8,13 +8,13 @@ lies in its checkpoint. An option that is not known is refused: a misspelt one w
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from barnabas.client.common.connection import bootstrap_or_default
 from barnabas.pipelines.errors import PipelineError
+from barnabas.pipelines.nearest import nearest, refuse_misspelt
 from barnabas.pipelines.source.security import librdkafka_settings_of
 
 EXACTLY_ONCE, AT_LEAST_ONCE = "exactly-once", "at-least-once"
@@ -26,6 +26,10 @@ _KNOWN = (
     "queryName", "path", "failOnDataLoss",
 )  # fmt: skip
 _BY_LOWER = {name.lower(): name for name in _KNOWN}
+_USED = (
+    "bootstrap.servers", "acks", "compression.type", "batch.size", "buffer.memory", "request.timeout.ms",
+    "delivery.timeout.ms", "transaction.timeout.ms",
+)  # fmt: skip
 _NOT_YOURS = {
     "key.serializer": "keys are bytes or strings",
     "value.serializer": "values are bytes or strings",
@@ -62,6 +66,7 @@ def parse_options(given: Mapping[str, str], *, streaming: bool) -> SinkOptions:
     for name, why in _NOT_YOURS.items():
         if name in client:
             raise PipelineError(f"kafka.{name} cannot be set: {why}")
+    refuse_misspelt(client, _USED)
     if client.get("acks", "all") not in ("all", "-1"):
         raise PipelineError(f"kafka.acks is all for this sink, not {client['acks']!r}: less may lose rows")
     delivery = options.get("delivery", EXACTLY_ONCE if streaming else AT_LEAST_ONCE)
@@ -91,8 +96,8 @@ def _refuse_unknown(options: Mapping[str, str]) -> None:
     for name in options:
         if name.startswith("kafka.") or name in _BY_LOWER:
             continue
-        near = difflib.get_close_matches(name, _BY_LOWER, 1)
-        hint = f": did you mean {_BY_LOWER[near[0]]}?" if near else ""
+        near = nearest(name, _BY_LOWER)
+        hint = f": did you mean {_BY_LOWER[near]}?" if near else ""
         raise PipelineError(f"format barnabas has no option {name!r} for writing{hint}")
 
 

@@ -26,6 +26,7 @@ class Bound:
     offsets: Offsets = field(default_factory=dict)
     timestamp: int | None = None
     timestamps: Offsets = field(default_factory=dict)
+    option: str = field(default="", compare=False)  # that said it, for messages
 
     @property
     def by_time(self) -> bool:
@@ -39,6 +40,8 @@ def parse_offsets(text: str, option: str) -> Bound:
         return Bound(word=EARLIEST)
     if word == "latest":
         return Bound(word=LATEST)
+    if word.isalpha():
+        raise PipelineError(f'{option} is earliest, latest, or JSON such as {{"orders": {{"0": 23}}}}, not {text!r}')
     return Bound(offsets=_parse_places(text, option, "an offset", lowest=EARLIEST))
 
 
@@ -49,11 +52,11 @@ def parse_timestamp(text: str, option: str) -> Bound:
         raise PipelineError(f"{option} is a time in milliseconds since 1970, not {text!r}") from None
     if value < 0:
         raise PipelineError(f"{option} is a time in milliseconds since 1970, not {value}")
-    return Bound(timestamp=value)
+    return Bound(timestamp=value, option=option)
 
 
 def parse_timestamps(text: str, option: str) -> Bound:
-    return Bound(timestamps=_parse_places(text, option, "a time in milliseconds", lowest=0))
+    return Bound(timestamps=_parse_places(text, option, "a time in milliseconds", lowest=0), option=option)
 
 
 def parse_assign(text: str, option: str) -> list[Place]:
@@ -100,7 +103,7 @@ def _load(text: str, option: str) -> dict[str, Any]:
     try:
         found = json.loads(text)
     except ValueError:
-        raise PipelineError(f"{option} is neither a word it knows nor JSON: {text!r}") from None
+        raise PipelineError(f"{option} is not JSON: {text!r}") from None
     if not isinstance(found, dict):
         raise PipelineError(f"{option} is a JSON object by topic, not {text!r}")
     return found

@@ -20,6 +20,7 @@ from barnabas.client.admin.rdkafka import OffsetSpec
 from barnabas.client.common.connection import CONNECT_TIMEOUT_S, librdkafka_settings, open_handle
 from barnabas.client.errors import BarnabasError, NotAllowed, UnknownTopic, translate
 from barnabas.pipelines.errors import PipelineError
+from barnabas.pipelines.nearest import did_you_mean
 from barnabas.pipelines.source.bounds import EARLIEST, LATEST, Bound, Offsets, Place
 from barnabas.pipelines.source.loss import lost
 from barnabas.pipelines.source.options import SourceOptions
@@ -67,7 +68,8 @@ class Cluster:
             return sorted((name, part) for name in names for part in known[name])
         missing = [name for name in options.topics or sorted({t for t, _ in options.assigned}) if name not in known]
         if missing and not lenient:
-            raise PipelineError(f"there is no topic {', '.join(missing)} at {options.bootstrap}")
+            hint = did_you_mean(missing[0], (name for name in known if not name.startswith("__")))
+            raise PipelineError(f"there is no topic {', '.join(missing)} at {options.bootstrap}.{hint}")
         for topic, part in () if lenient else options.assigned:
             if part not in known[topic]:
                 raise PipelineError(f"topic {topic} has {len(known[topic])} partitions, none is {part}")
@@ -94,6 +96,7 @@ class Cluster:
         `without_match` is what stands for a time after the last record: LATEST, or None for an error. An offset after
         the end is lost data, as in the connector; a query that goes on without (failOnDataLoss) takes the end.
         """
+        option = bound.option or option
         if bound.word is not None:
             wanted = dict.fromkeys(places, bound.word)
         elif bound.by_time:

@@ -11,7 +11,7 @@ from pyspark.sql import types
 
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.source.options import SourceOptions
-from barnabas.pipelines.source.values.ddl import without_not_null
+from barnabas.pipelines.source.values.ddl import refuse_unknown_types, without_not_null
 from barnabas.pipelines.source.values.settings import BAD_COLUMN, PERMISSIVE, ValueOptions, own_type
 
 _COLUMNS = {
@@ -65,6 +65,7 @@ def _json_ddl(own: types.StructType, value: ValueOptions) -> str:
     ddl = str(value.schema)
     if not ddl:
         raise PipelineError("valueFormat json needs valueSchema, such as 'user STRING, amount DOUBLE'")
+    refuse_unknown_types(ddl)
     parts = [f"`{field.name}` {field.dataType.simpleString()}" for field in own.fields]
     # A bad record and a tombstone have none of the fields; inside a struct of their own they are null as a whole.
     parts.append(f"`{value.column}` STRUCT<{ddl}>" if value.column is not None else without_not_null(ddl)[0])

@@ -8,7 +8,6 @@ read_committed unless said otherwise; a missing bootstrap is BARNABAS_BOOTSTRAP 
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from dataclasses import dataclass, field
 
 from barnabas.client.common.connection import bootstrap_or_default
 from barnabas.pipelines.errors import PipelineError
+from barnabas.pipelines.nearest import nearest, refuse_misspelt
 from barnabas.pipelines.source import bounds
 from barnabas.pipelines.source.bounds import EARLIEST, LATEST, Bound, Place
 from barnabas.pipelines.source.values.settings import ValueOptions, parse_value_options
@@ -32,6 +32,7 @@ _KNOWN = (
     "kafkaConsumer.pollTimeoutMs", "fetchOffset.numRetries", "fetchOffset.retryIntervalMs",
 )  # fmt: skip
 _BY_LOWER = {name.lower(): name for name in _KNOWN}
+_USED = ("bootstrap.servers", "group.id", "isolation.level")
 _NOT_YOURS = {
     "auto.offset.reset": "say where to start by startingOffsets",
     "enable.auto.commit": "offsets are committed when Spark commits a batch",
@@ -73,11 +74,14 @@ class SourceOptions:
         return f"topic {', '.join(names)}"
 
 
-def parse_options(given: Mapping[str, str], *, streaming: bool) -> SourceOptions:
+def parse_options(given: Mapping[str, str], *, streaming: bool | None) -> SourceOptions:
+    """`streaming` None: what is wrong for a batch and for a stream alike. Spark asks for the columns of a read before
+    it is known which of the two it becomes."""
     options = {name.lower(): str(value) for name, value in given.items()}
     client = {name[6:]: value for name, value in options.items() if name.startswith("kafka.")}
     _refuse_unknown(options)
     _refuse_not_yours(client)
+    refuse_misspelt(client, _USED)
     topics, pattern, assigned = _strategy(options)
     starting = _starting(options, streaming)
     ending = _ending(options, streaming)
@@ -115,8 +119,8 @@ def _refuse_unknown(options: Mapping[str, str]) -> None:
     for name in options:
         if name.startswith("kafka.") or name in _BY_LOWER:
             continue
-        near = difflib.get_close_matches(name, _BY_LOWER, 1)
-        hint = f": did you mean {_BY_LOWER[near[0]]}?" if near else ""
+        near = nearest(name, _BY_LOWER)
+        hint = f": did you mean {_BY_LOWER[near]}?" if near else ""
         raise PipelineError(f"format barnabas has no option {name!r}{hint}")
 
 
@@ -149,7 +153,7 @@ def _strategy(options: Mapping[str, str]) -> tuple[tuple[str, ...], str | None, 
     return topics, None, ()
 
 
-def _starting(options: Mapping[str, str], streaming: bool) -> Bound:
+def _starting(options: Mapping[str, str], streaming: bool | None) -> Bound:
     # The order of the connector: one time for all, then times by partition, then offsets.
     if "startingtimestamp" in options:
         return bounds.parse_timestamp(options["startingtimestamp"], "startingTimestamp")
@@ -158,12 +162,12 @@ def _starting(options: Mapping[str, str], streaming: bool) -> Bound:
     if "startingoffsets" not in options:
         return Bound(word=LATEST if streaming else EARLIEST)
     bound = bounds.parse_offsets(options["startingoffsets"], "startingOffsets")
-    if not streaming and (bound.word == LATEST or LATEST in bound.offsets.values()):
+    if streaming is False and (bound.word == LATEST or LATEST in bound.offsets.values()):
         raise PipelineError("startingOffsets cannot be latest for a batch: there is nothing after it to read")
     return bound
 
 
-def _ending(options: Mapping[str, str], streaming: bool) -> Bound:
+def _ending(options: Mapping[str, str], streaming: bool | None) -> Bound:
     for name in ("endingTimestamp", "endingOffsetsByTimestamp", "endingOffsets"):
         if streaming and name.lower() in options:
             raise PipelineError(f"{name} is for a batch; a stream has no end")

@@ -9,8 +9,17 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from barnabas.pipelines.errors import PipelineError
+from barnabas.pipelines.nearest import nearest
+
 _NOT_NULL = re.compile(r"\s+NOT\s+NULL\b", re.IGNORECASE)
 _NAME = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^\s`:]+))")
+_TYPE = re.compile(r"\s*:?\s*([A-Za-z_]+)")
+_TYPES = (
+    "BOOLEAN", "BYTE", "TINYINT", "SHORT", "SMALLINT", "INT", "INTEGER", "LONG", "BIGINT", "FLOAT", "REAL", "DOUBLE",
+    "DATE", "TIME", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "STRING", "CHAR", "CHARACTER", "VARCHAR", "BINARY",
+    "DECIMAL", "DEC", "NUMERIC", "INTERVAL", "VOID", "ARRAY", "STRUCT", "MAP", "VARIANT",
+)  # fmt: skip
 _OPENING, _CLOSING, _QUOTES = "<(", ">)", "'\"`"
 
 
@@ -29,6 +38,19 @@ def without_not_null(ddl: str) -> tuple[str, frozenset[str]]:
             column = column[: place.start()] + column[place.end() :]
         columns.append(column)
     return ",".join(columns), frozenset(required)
+
+
+def refuse_unknown_types(ddl: str) -> None:
+    """The mistakes that are made most: Spark's parser would point at a column that nobody wrote."""
+    for column in _split(ddl):
+        named = _NAME.match(column)
+        kind = _TYPE.match(column, named.end()) if named is not None else None
+        if named is None or kind is None:
+            raise PipelineError(f"valueSchema: {column.strip()!r} is no column: write 'user STRING, amount DOUBLE'")
+        near = None if kind[1].upper() in _TYPES else nearest(kind[1].upper(), _TYPES)
+        if near is not None:
+            told = f"valueSchema: {column.strip()!r} has no type that Spark knows"
+            raise PipelineError(f"{told}: did you mean {near}?")
 
 
 def _flat(column: str) -> str:
