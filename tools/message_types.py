@@ -6,9 +6,10 @@ needs to know of them is in `src/barnabas/wire/messages/`, one stub a schema fil
     class OffsetCommitRequest(Struct)            what decode_request gives, and what may be constructed
     class OffsetCommitRequestBody(TypedDict)     the same as a dict to encode; a missing key is the schema's default
 
-Both have the fields of all versions; a field that may be null in one version may be null. A struct has the name that
-its schema gives it; where structs of several messages share one, the message's name stands before it. `names.json`,
-beside the stubs, says where the class of each name is found.
+A request's class says with which body it is answered: `Request[OffsetCommitResponseBody]`, so that whoever hands a
+request on and gives back its answer has a type for both. All have the fields of all versions; a field that may be null
+in one version may be null. A struct has the name that its schema gives it; where structs of several messages share one,
+the message's name stands before it. `names.json`, beside the stubs, says where the class of each name is found.
 """
 
 import sys
@@ -33,10 +34,25 @@ from collections.abc import Sequence
 from typing import TypedDict
 
 from msgspec import Struct
+
+from barnabas.wire.messages.request import Request
 '''
 INDEX_HEAD = '''"""The types of all messages, made by tools/message_types.py. At run time: __init__.py."""
 
 '''
+
+BASE = '''"""What all requests are to a type checker, made by tools/message_types.py."""
+
+from typing import Generic, TypeVar
+
+from msgspec import Struct
+
+BodyT = TypeVar("BodyT", covariant=True)
+
+class Request(Struct, Generic[BodyT], kw_only=True):
+    """A request that is answered with such a body."""
+'''
+REQUEST_IMPORT = "from barnabas.wire.messages.request import Request\n"
 
 _PLAIN = {
     "string": "str",
@@ -142,10 +158,10 @@ def body_type(each: Field, struct: StructType) -> str:
 def stub(file: str, structs: list[StructType]) -> str:
     text = HEAD.format(file=file)
     for struct in structs:
-        decoded, body = (
-            f"class {struct.name}(Struct, kw_only=True):",
-            f"class {struct.name}Body(TypedDict, total=False):",
-        )
+        of_request = struct.kind == "request" and not struct.path
+        base = f"Request[{class_name(load(file), 'response')}Body]" if of_request else "Struct"
+        decoded = f"class {struct.name}({base}, kw_only=True):"
+        body = f"class {struct.name}Body(TypedDict, total=False):"
         if not struct.fields:
             text += f"\n{decoded} ...\n{body} ...\n"
             continue
@@ -153,14 +169,21 @@ def stub(file: str, structs: list[StructType]) -> str:
         text += "".join(f"    {each.name}: {decoded_type(each, struct)} = ...\n" for each in struct.fields)
         text += f"\n{body}\n"
         text += "".join(f"    {each.name}: {body_type(each, struct)}\n" for each in struct.fields)
-    return text if "Sequence[" in text else text.replace("from collections.abc import Sequence\n", "")
+    for used, imported in (
+        ("Sequence[", "from collections.abc import Sequence\n"),
+        ("(Struct,", "from msgspec import Struct\n"),
+    ):
+        text = text if used in text else text.replace(imported, "")
+    return text if "(Request[" in text else text.replace(f"\n{REQUEST_IMPORT}", "")
 
 
 def pages() -> dict[Path, str]:
     """Every file that is made, with its text."""
     structs = all_structs()
     made = {STUBS / f"{_module(file)}.pyi": stub(file, found) for file, found in structs.items()}
-    index = "".join(f"from barnabas.wire.messages.{_module(file)} import *\n" for file in sorted(structs, key=_module))
+    made[STUBS / "request.pyi"] = BASE
+    modules = sorted(["request", *map(_module, structs)])
+    index = "".join(f"from barnabas.wire.messages.{module} import *\n" for module in modules)
     made[STUBS / "__init__.pyi"] = INDEX_HEAD + index
     places = {struct.name: [struct.file, struct.kind, *struct.path] for found in structs.values() for struct in found}
     made[NAMES] = msgspec.json.encode(places).decode() + "\n"

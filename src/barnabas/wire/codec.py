@@ -30,6 +30,8 @@ __all__ = [
     "encode_request",
     "encode_response",
     "encode_struct",
+    "request_of",
+    "response_of",
 ]
 
 STRICT = False  # tests set it: a key that no version has is then an error instead of being left out
@@ -79,6 +81,15 @@ def encode_response(api_key: int, version: int, body: Mapping[str, object]) -> b
 
 def encode_struct(name: str, version: int, body: Mapping[str, object]) -> bytes:
     return _encode("data", name, version, body)
+
+
+def request_of(api_key: int, body: Mapping[str, object]) -> Any:
+    """What another node would decode from this body, for one that asks itself."""
+    return class_of("request", api_key).build(body)
+
+
+def response_of(api_key: int, body: Mapping[str, object]) -> Any:
+    return class_of("response", api_key).build(body)
 
 
 def class_of(kind: str, which: int | str) -> StructClass:

@@ -68,20 +68,20 @@ def test_a_request_that_breaks_a_shard_is_told_and_the_shard_loaded_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     good, poison, other = group_in(0, "good"), group_in(0, "poison"), group_in(1, "other")
-    real = group_requests.HANDLERS[8]
+    real = group_requests.ANSWERING[8]
 
-    def breaks(world: Any, request: Any, info: Any, token: object) -> None:
+    def breaks(world: Any, request: Any, info: Any) -> Any:
         if request.group_id == poison:
             world.groups[poison] = ClassicGroup(poison, world.now_ms)  # in memory, and not in the log
             raise ValueError("a planted defect")
-        real(world, request, info, token)
+        return real(world, request, info)
 
     async def story() -> None:
         cluster, node = await one_node(tmp_path)
         try:
             assert await commit(node, good, 5) == 0
             assert await commit(node, other, 6) == 0
-            monkeypatch.setitem(group_requests.HANDLERS, 8, breaks)
+            monkeypatch.setitem(group_requests.ANSWERING, 8, breaks)
             body = {"group_id": good, "session_timeout_ms": 30_000, "rebalance_timeout_ms": 30_000, "member_id": ""}
             body |= {"protocol_type": "consumer", "protocols": [{"name": "range", "metadata": b""}]}
             parked = asyncio.ensure_future(ask(node, apis.JOIN_GROUP, 3, body))
@@ -153,10 +153,10 @@ def test_a_shard_whose_log_cannot_be_replayed_harms_only_itself(
 def test_the_transaction_coordinator_keeps_the_same_contract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = txn_requests.HANDLERS[22]
 
-    def breaks(world: Any, request: Any, info: Any, token: object) -> None:
+    def breaks(world: Any, request: Any, info: Any) -> Any:
         if request.transactional_id == "poison":
             raise RuntimeError("a planted defect")
-        real(world, request, info, token)
+        return real(world, request, info)
 
     async def init(node: Node, name: str) -> Any:
         body = {"transactional_id": name, "transaction_timeout_ms": 20_000, "producer_id": -1, "producer_epoch": -1}

@@ -1,17 +1,17 @@
 """Wall time that is wrong when a coordinator starts, and right later; or the other way round."""
 
 import random
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from barnabas.core.coordinator.contract import RequestInfo
 from barnabas.core.groups.config import GroupConfig
-from barnabas.core.groups.effects import RequestInfo
 from barnabas.core.groups.shard import GroupShard
 from barnabas.core.txn import TxnConfig, TxnShard
 from barnabas.core.txn.records import decode_value
 from barnabas.core.wall_time import WallTime
+from barnabas.wire import messages
 from tests.unit.groups.stage import FakeTopics
 
 DAY_MS = 24 * 3_600_000
@@ -33,6 +33,9 @@ class Machine:
         return self.real_ms + (now_ms - self.start_ms) + self.wrong_ms
 
 
+TOKEN: Any = object()
+
+
 def shard_of(machine: Machine, log: list[tuple[bytes, bytes | None]]) -> TxnShard:
     shard = TxnShard(TxnConfig(), 0, lambda: 7, lambda group: 0, machine.wall_of)
     for key, value in log:
@@ -42,17 +45,16 @@ def shard_of(machine: Machine, log: list[tuple[bytes, bytes | None]]) -> TxnShar
 
 
 def begin(shard: TxnShard, machine: Machine, timeout_ms: int) -> list[tuple[bytes, bytes | None]]:
-    init: dict[str, Any] = {"transactional_id": "id", "transaction_timeout_ms": timeout_ms, "producer_id": -1}
-    init |= {"producer_epoch": -1, "enable2_pc": False, "keep_prepared_txn": False}
-    records = list(shard.handle(SimpleNamespace(**init), RequestInfo(22, 4, "", ""), machine.now_ms, "t").records)
-    topics = [SimpleNamespace(name="t", partitions=[0])]
-    add = SimpleNamespace(
+    init = messages.InitProducerIdRequest(transactional_id="id", transaction_timeout_ms=timeout_ms)
+    records = list(shard.handle(init, RequestInfo(22, 4, "", ""), machine.now_ms, TOKEN).records)
+    topics = [messages.AddPartitionsToTxnTopic(name="t", partitions=[0])]
+    add = messages.AddPartitionsToTxnRequest(
         v3_and_below_transactional_id="id",
         v3_and_below_producer_id=7,
         v3_and_below_producer_epoch=0,
         v3_and_below_topics=topics,
     )
-    return records + list(shard.handle(add, RequestInfo(24, 3, "", ""), machine.now_ms, "t").records)
+    return records + list(shard.handle(add, RequestInfo(24, 3, "", ""), machine.now_ms, TOKEN).records)
 
 
 @pytest.mark.parametrize("before_ms", [-DAY_MS, 0, DAY_MS])
@@ -73,13 +75,13 @@ def test_a_clock_that_is_set_right_does_not_move_a_deadline_and_does_move_what_i
     begin(shard, machine, timeout_ms=2_000)
     deadline_ms = shard.next_deadline_ms()
     machine.wrong_ms, machine.passed_ms = 0, 1_000
-    more = SimpleNamespace(
+    more = messages.AddPartitionsToTxnRequest(
         v3_and_below_transactional_id="id",
         v3_and_below_producer_id=7,
         v3_and_below_producer_epoch=0,
-        v3_and_below_topics=[SimpleNamespace(name="t", partitions=[1])],
+        v3_and_below_topics=[messages.AddPartitionsToTxnTopic(name="t", partitions=[1])],
     )
-    shard.handle(more, RequestInfo(24, 3, "", ""), machine.now_ms, "t")
+    shard.handle(more, RequestInfo(24, 3, "", ""), machine.now_ms, TOKEN)
     assert shard.next_deadline_ms() == deadline_ms == machine.now_ms + 1_000
 
 
@@ -93,19 +95,10 @@ def test_a_lagging_clock_that_is_set_right_shows_in_the_records_of_the_same_proc
 
 
 def committed(shard: GroupShard, machine: Machine) -> list[tuple[bytes, bytes | None]]:
-    partition = SimpleNamespace(
-        partition_index=0, committed_offset=5, committed_leader_epoch=-1, committed_metadata="", commit_timestamp=-1
-    )
-    topic = SimpleNamespace(name="t", topic_id=bytes(16), partitions=[partition])
-    request = SimpleNamespace(
-        group_id="g",
-        generation_id_or_member_epoch=-1,
-        member_id="",
-        group_instance_id=None,
-        retention_time_ms=-1,
-        topics=[topic],
-    )
-    return list(shard.handle(request, RequestInfo(8, 7, "", ""), machine.now_ms, "t").records)
+    partition = messages.OffsetCommitRequestPartition(committed_offset=5, committed_metadata="")
+    topic = messages.OffsetCommitRequestTopic(name="t", partitions=[partition])
+    request = messages.OffsetCommitRequest(group_id="g", topics=[topic])
+    return list(shard.handle(request, RequestInfo(8, 7, "", ""), machine.now_ms, TOKEN).records)
 
 
 def group_shard(machine: Machine, log: list[tuple[bytes, bytes | None]]) -> GroupShard:

@@ -101,10 +101,11 @@ class Bench:
         key = KEYS[api]
         version = NEWEST[key] if version is None else version
         request = codec.decode_request(key, version, bytes(codec.encode_request(key, version, body)))
-        token = len(self.asked)
-        self.asked[token] = (key, version)
+        number = len(self.asked)
+        token: Any = number
+        self.asked[number] = (key, version)
         self.take(self.shard.handle(request, RequestInfo(key, version, client_id, host), self.now_ms, token))
-        return token
+        return number
 
     def call(self, api: str, body: Mapping[str, Any], version: int | None = None, client_id: str = "app") -> Any:
         """The same, for a request that must be answered at once."""
@@ -115,11 +116,12 @@ class Bench:
     def take(self, effects: Effects) -> None:
         self.log.extend(effects.records)
         for reply in effects.replies:
-            assert isinstance(reply.token, int)
-            assert reply.token not in self.answers, "a token was answered twice"
-            key, version = self.asked[reply.token]
+            token: object = reply.token
+            assert isinstance(token, int)
+            assert token not in self.answers, "a token was answered twice"
+            key, version = self.asked[token]
             data = bytes(codec.encode_response(key, version, reply.response))
-            self.answers[reply.token] = codec.decode_response(key, version, data)
+            self.answers[token] = codec.decode_response(key, version, data)
         self.jobs.extend(effects.jobs)
         if not self.holds_jobs:
             self.compute()

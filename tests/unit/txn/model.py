@@ -81,13 +81,13 @@ class Model:
     def ask(self, api_key: int, version: int, body: dict[str, Any]) -> dict[str, Any]:
         """What the shard decides; nobody knows of it before `commit`."""
         request = codec.decode_request(api_key, version, codec.encode_request(api_key, version, body))
-        token = object()
+        token: Any = object()
         info = RequestInfo(api_key, version, "", "")
         effects = self.shard.handle(request, info, self.now_ms, token)
         assert [reply.token for reply in effects.replies] == [token], "answered exactly once, and at once"
         codec.encode_response(api_key, version, effects.replies[0].response)
         self.add(effects)
-        return effects.replies[0].response
+        return dict(effects.replies[0].response)
 
     def add(self, effects: Effects) -> None:
         self.pending.append(Pending(effects, []))

@@ -44,7 +44,7 @@ class Stage:
     def ask(self, api_key: int, version: int, body: dict[str, Any]) -> Any:
         codec.STRICT = True
         request = codec.decode_request(api_key, version, codec.encode_request(api_key, version, body))
-        token = object()
+        token: Any = object()
         effects = self.shard.handle(request, RequestInfo(api_key, version, "client", "host"), self.now_ms, token)
         assert [reply.token for reply in effects.replies] == [token], "each token is answered exactly once"
         self.take(effects)

@@ -15,6 +15,8 @@ from barnabas.wire import codec
 from tests.unit.txn.script import Script
 from tests.unit.txn.stage import START_MS, Stage
 
+TOKEN: Any = object()
+
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
@@ -201,7 +203,7 @@ def test_every_answer_waits_for_the_commit(stage: Stage) -> None:
     request = codec.decode_request(
         22, 5, codec.encode_request(22, 5, {"transactional_id": "", "transaction_timeout_ms": 1})
     )
-    effects = stage.shard.handle(request, RequestInfo(22, 5, "", ""), START_MS, "token")
+    effects = stage.shard.handle(request, RequestInfo(22, 5, "", ""), START_MS, TOKEN)
     assert [reply.after_commit for reply in effects.replies] == [True]
 
 

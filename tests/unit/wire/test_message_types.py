@@ -7,7 +7,14 @@ from types import ModuleType
 import pytest
 
 from barnabas.wire import messages
-from barnabas.wire.codec import decode_request, encode_request
+from barnabas.wire.codec import (
+    decode_request,
+    decode_response,
+    encode_request,
+    encode_response,
+    request_of,
+    response_of,
+)
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -59,3 +66,12 @@ def test_a_struct_in_two_places_of_a_message_has_one_class() -> None:
 def test_a_name_that_no_schema_has_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="NoSuchRequest"):
         _ = messages.NoSuchRequest  # type: ignore[attr-defined]
+
+
+def test_a_body_becomes_the_object_that_its_bytes_would_give() -> None:
+    body = {"group_id": "g", "topics": [{"name": "t", "partitions": ({"partition_index": 3},)}], "member_id": "m"}
+    assert request_of(8, body) == decode_request(8, 9, encode_request(8, 9, body))
+    cursor = {"topics": [], "next_cursor": {"topic_name": "t", "partition_index": 7}}
+    assert response_of(75, cursor) == decode_response(75, 0, encode_response(75, 0, cursor))
+    none = response_of(75, {"topics": [{"name": "t", "partitions": [{"isr_nodes": (1, 2)}]}], "next_cursor": None})
+    assert (none.next_cursor, none.topics[0].partitions[0].isr_nodes) == (None, [1, 2])

@@ -1,23 +1,29 @@
 """AddOffsetsToTxn (25), versions 0-4: the offsets a group commits become part of a transaction."""
 
-import asyncio
-from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
-from barnabas.broker.network.context import RequestContext
+import asyncio
+from typing import TYPE_CHECKING
+
+from barnabas.broker.network.context import Answered, RequestContext
 from barnabas.model.ids import OFFSETS_TOPIC
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import AddOffsetsToTxnRequest, AddOffsetsToTxnResponseBody
 
 
-def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any] | Awaitable[dict[str, Any]]:
+def handle(
+    node: Node, request: AddOffsetsToTxnRequest, context: RequestContext
+) -> Answered[AddOffsetsToTxnResponseBody]:
     if node.image.topic(OFFSETS_TOPIC) is None:
         return _after_creating(node, request, context)
     return node.transactions.ask_after_completion(request.transactional_id, request, context)
 
 
-async def _after_creating(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+async def _after_creating(
+    node: Node, request: AddOffsetsToTxnRequest, context: RequestContext
+) -> AddOffsetsToTxnResponseBody:
     """Where the offsets will be kept: a client of the old generation asks this before it looks for the group."""
     await node.controller_requests.create_internal_topic(OFFSETS_TOPIC)
     answer = node.transactions.ask_after_completion(request.transactional_id, request, context)

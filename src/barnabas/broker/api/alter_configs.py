@@ -2,7 +2,9 @@
 they do not name is lost, which is why IncrementalAlterConfigs exists.
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from barnabas.broker.api.incremental_alter_configs import result_item
 from barnabas.broker.network.context import RequestContext
@@ -11,11 +13,12 @@ from barnabas.core.cluster.controller import Controller
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import AlterConfigsRequest, AlterConfigsResponseBody
 
 _SET = 0
 
 
-async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+async def handle(node: Node, request: AlterConfigsRequest, context: RequestContext) -> AlterConfigsResponseBody:
     changes = [
         ConfigChange(
             resource.resource_type,

@@ -3,7 +3,9 @@
 Served by the active controller, for brokers. What is refused, and why, is in core/cluster/alterations.py.
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from barnabas.broker.network.context import RequestContext
 from barnabas.core.cluster import AlteredPartition, PartitionAlteration
@@ -11,12 +13,18 @@ from barnabas.core.cluster.controller import Controller
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import (
+        AlterPartitionRequest,
+        AlterPartitionRequestPartitionData,
+        AlterPartitionResponseBody,
+        AlterPartitionResponsePartitionDataBody,
+    )
 
 _EPOCHS_SINCE = 3
 _UNKNOWN_EPOCH = -1
 
 
-async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+async def handle(node: Node, request: AlterPartitionRequest, context: RequestContext) -> AlterPartitionResponseBody:
     with_epochs = context.api_version >= _EPOCHS_SINCE
     wanted = [
         PartitionAlteration(
@@ -26,19 +34,21 @@ async def handle(node: "Node", request: Any, context: RequestContext) -> dict[st
         for item in topic.partitions
     ]
     results = await node.controller.submit(Controller.alter_partition, request.broker_id, request.broker_epoch, wanted)
-    topics: dict[bytes, list[dict[str, Any]]] = {topic.topic_id: [] for topic in request.topics}
+    topics: dict[bytes, list[AlterPartitionResponsePartitionDataBody]] = {
+        topic.topic_id: [] for topic in request.topics
+    }
     for result in results:
         topics[result.topic_id].append(_item(result))
     return {"error_code": 0, "topics": [{"topic_id": key, "partitions": items} for key, items in topics.items()]}
 
 
-def _isr(item: Any, with_epochs: bool) -> list[tuple[int, int]]:
+def _isr(item: AlterPartitionRequestPartitionData, with_epochs: bool) -> list[tuple[int, int]]:
     if with_epochs:
         return [(state.broker_id, state.broker_epoch) for state in item.new_isr_with_epochs]
     return [(broker_id, _UNKNOWN_EPOCH) for broker_id in item.new_isr]
 
 
-def _item(result: AlteredPartition) -> dict[str, Any]:
+def _item(result: AlteredPartition) -> AlterPartitionResponsePartitionDataBody:
     return {
         "partition_index": result.partition,
         "error_code": int(result.code),

@@ -3,7 +3,9 @@
 v1 may forbid that the number of replicas changes (KIP-860).
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from barnabas.broker.network.context import RequestContext
 from barnabas.core.cluster import Reassignment
@@ -13,9 +15,16 @@ from barnabas.model.limits import PARTITIONS_PER_REQUEST_MAX
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import (
+        AlterPartitionReassignmentsRequest,
+        AlterPartitionReassignmentsResponseBody,
+        ReassignablePartitionResponseBody,
+    )
 
 
-async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+async def handle(
+    node: Node, request: AlterPartitionReassignmentsRequest, context: RequestContext
+) -> AlterPartitionReassignmentsResponseBody:
     wanted = [
         Reassignment(topic.name, item.partition_index, item.replicas)
         for topic in request.topics
@@ -25,7 +34,7 @@ async def handle(node: "Node", request: Any, context: RequestContext) -> dict[st
         raise KafkaError(ErrorCode.POLICY_VIOLATION, f"{PARTITIONS_PER_REQUEST_MAX} partitions at once are the most")
     factor_may_change = context.api_version < 1 or request.allow_replication_factor_change
     results = await node.controller.submit(Controller.alter_reassignments, wanted, factor_may_change)
-    topics: dict[str, list[dict[str, Any]]] = {topic.name: [] for topic in request.topics}
+    topics: dict[str, list[ReassignablePartitionResponseBody]] = {topic.name: [] for topic in request.topics}
     for result in results:
         topics[result.topic].append(
             {

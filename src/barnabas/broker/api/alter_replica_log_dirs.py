@@ -2,8 +2,10 @@
 so a replica is where it should be, or the folder does not exist.
 """
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.broker.network.context import RequestContext
 from barnabas.broker.network.loop_budget import LoopBudget
@@ -11,10 +13,17 @@ from barnabas.model.errors import ErrorCode
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import (
+        AlterReplicaLogDirPartitionResultBody,
+        AlterReplicaLogDirsRequest,
+        AlterReplicaLogDirsResponseBody,
+    )
 
 
-async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
-    results: dict[str, list[dict[str, Any]]] = {}
+async def handle(
+    node: Node, request: AlterReplicaLogDirsRequest, context: RequestContext
+) -> AlterReplicaLogDirsResponseBody:
+    results: dict[str, list[AlterReplicaLogDirPartitionResultBody]] = {}
     here, budget = node.data_dir.absolute(), LoopBudget()
     for directory in request.dirs:
         known = directory.path.startswith("/") and Path(directory.path) == here

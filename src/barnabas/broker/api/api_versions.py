@@ -6,8 +6,10 @@ to v3 a feature whose lowest level is 0 is left out of the supported ones, becau
 API, so that any client can go on (KIP-511). A listener of the controllers names what a controller answers.
 """
 
+from __future__ import annotations
+
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from barnabas.broker.network.context import RequestContext
@@ -19,12 +21,13 @@ from barnabas.wire.codec import encode_response
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import ApiVersionBody, ApiVersionsRequest, ApiVersionsResponseBody
 
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
-_answers: "WeakKeyDictionary[Node, tuple[MetadataImage, dict[tuple[int, bool], bytes]]]" = WeakKeyDictionary()
+_answers: WeakKeyDictionary[Node, tuple[MetadataImage, dict[tuple[int, bool], bytes]]] = WeakKeyDictionary()
 
 
-def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any] | bytes:
+def handle(node: Node, request: ApiVersionsRequest, context: RequestContext) -> ApiVersionsResponseBody | bytes:
     version = context.api_version
     if version >= 3 and not (
         _SOFTWARE.fullmatch(request.client_software_name) and _SOFTWARE.fullmatch(request.client_software_version)
@@ -41,19 +44,19 @@ def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any
     return body
 
 
-def serves_controllers(node: "Node", context: RequestContext) -> bool:
+def serves_controllers(node: Node, context: RequestContext) -> bool:
     """Is the request on a listener of the controllers, where no broker answers?"""
     return not node.has_broker or (node.quorum_ports is not None and context.listener_port in node.quorum_ports)
 
 
-def unsupported_version_body(node: "Node") -> dict[str, Any]:
+def unsupported_version_body(node: Node) -> ApiVersionsResponseBody:
     """For version 0: the code, and which versions of ApiVersions there are."""
     api = SERVED[API_VERSIONS]
-    served = {"api_key": api.key, "min_version": api.min_version, "max_version": api.max_version}
+    served: ApiVersionBody = {"api_key": api.key, "min_version": api.min_version, "max_version": api.max_version}
     return {"error_code": int(ErrorCode.UNSUPPORTED_VERSION), "api_keys": [served]}
 
 
-def _body(image: MetadataImage, version: int, controllers: bool) -> dict[str, Any]:
+def _body(image: MetadataImage, version: int, controllers: bool) -> ApiVersionsResponseBody:
     return {
         "error_code": 0,
         "api_keys": [

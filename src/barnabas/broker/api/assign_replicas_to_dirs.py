@@ -1,6 +1,8 @@
 """AssignReplicasToDirs (73), version 0: a broker says where its replicas lie, or that one is lost (KIP-858)."""
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from barnabas.broker.network.context import RequestContext
 from barnabas.core.cluster import ReplicaDirectory
@@ -8,9 +10,16 @@ from barnabas.core.cluster.controller import Controller
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import (
+        AssignReplicasToDirsRequest,
+        AssignReplicasToDirsResponseBody,
+        AssignReplicasToDirsResponsePartitionDataBody,
+    )
 
 
-async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+async def handle(
+    node: Node, request: AssignReplicasToDirsRequest, context: RequestContext
+) -> AssignReplicasToDirsResponseBody:
     wanted = [
         ReplicaDirectory(directory.id, topic.topic_id, item.partition_index)
         for directory in request.directories
@@ -20,7 +29,7 @@ async def handle(node: "Node", request: Any, context: RequestContext) -> dict[st
     results = await node.controller.submit(
         Controller.assign_directories, request.broker_id, request.broker_epoch, wanted
     )
-    directories: dict[bytes, dict[bytes, list[dict[str, Any]]]] = {}
+    directories: dict[bytes, dict[bytes, list[AssignReplicasToDirsResponsePartitionDataBody]]] = {}
     for result in results:
         items = directories.setdefault(result.directory_id, {}).setdefault(result.topic_id, [])
         items.append({"partition_index": result.partition, "error_code": int(result.code)})

@@ -3,7 +3,9 @@
 The connection it comes on is watched: when it closes, the broker is fenced at once (broker/controller/sessions.py).
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from barnabas.broker.network.context import RequestContext
 from barnabas.core.cluster.controller import Controller
@@ -11,9 +13,10 @@ from barnabas.core.cluster.items import Heartbeat
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import BrokerHeartbeatRequest, BrokerHeartbeatResponseBody
 
 
-async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+async def handle(node: Node, request: BrokerHeartbeatRequest, context: RequestContext) -> BrokerHeartbeatResponseBody:
     controller = node.controller
     controller.check_active()
     beat = Heartbeat(

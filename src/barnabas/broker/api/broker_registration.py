@@ -5,6 +5,8 @@ killed: its logs are then all there. Registered is not yet serving: a heartbeat 
 up.
 """
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.controller.lifecycle import SECURITY_PROTOCOLS
@@ -16,9 +18,12 @@ from barnabas.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import BrokerRegistrationRequest, BrokerRegistrationResponseBody
 
 
-async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+async def handle(
+    node: Node, request: BrokerRegistrationRequest, context: RequestContext
+) -> BrokerRegistrationResponseBody:
     controller = node.controller
     controller.check_active()
     if request.cluster_id != node.cluster_id:

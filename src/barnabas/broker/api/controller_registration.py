@@ -3,14 +3,19 @@
 The voter set in the metadata log names the controllers and their addresses already, so there is nothing to write down.
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from barnabas.broker.network.context import RequestContext
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import ControllerRegistrationRequest, ControllerRegistrationResponseBody
 
 
-def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+def handle(
+    node: Node, request: ControllerRegistrationRequest, context: RequestContext
+) -> ControllerRegistrationResponseBody:
     node.controller.check_active()
     return {"error_code": 0, "error_message": None}

@@ -1,13 +1,16 @@
 """CreateAcls (30), versions 1-3: refused one by one, as by a Kafka without an authorizer."""
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
-from barnabas.broker.api.describe_acls import DISABLED
+from typing import TYPE_CHECKING
+
+from barnabas.broker.api.describe_acls import CODE, MESSAGE
 from barnabas.broker.network.context import RequestContext
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import CreateAclsRequest, CreateAclsResponseBody
 
 
-def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
-    return {"results": [DISABLED for _ in request.creations]}
+def handle(node: Node, request: CreateAclsRequest, context: RequestContext) -> CreateAclsResponseBody:
+    return {"results": [{"error_code": CODE, "error_message": MESSAGE} for _ in request.creations]}

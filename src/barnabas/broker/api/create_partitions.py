@@ -3,9 +3,11 @@
 A request with many topics is decided in parts, so that others are served in between.
 """
 
+from __future__ import annotations
+
 import asyncio
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.broker.network.context import RequestContext
 from barnabas.broker.network.loop_budget import in_turns
@@ -15,11 +17,17 @@ from barnabas.model.limits import PARTITIONS_PER_REQUEST_MAX
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import (
+        CreatePartitionsRequest,
+        CreatePartitionsResponseBody,
+        CreatePartitionsTopic,
+        CreatePartitionsTopicResultBody,
+    )
 
 _AT_ONCE = 256  # topics of one decision
 
 
-async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+async def handle(node: Node, request: CreatePartitionsRequest, context: RequestContext) -> CreatePartitionsResponseBody:
     wanted = await in_turns(request.topics, _wanted)
     if len(wanted) <= _AT_ONCE or _growth(node, wanted) > PARTITIONS_PER_REQUEST_MAX:
         results = await node.controller.submit(Controller.create_partitions, wanted, request.validate_only)
@@ -28,22 +36,22 @@ async def handle(node: "Node", request: Any, context: RequestContext) -> dict[st
     return {"results": await in_turns(results, _item)}
 
 
-def _wanted(topic: Any) -> MorePartitions:
+def _wanted(topic: CreatePartitionsTopic) -> MorePartitions:
     assignments = None if topic.assignments is None else [assignment.broker_ids for assignment in topic.assignments]
     return MorePartitions(topic.name, topic.count, assignments)
 
 
-def _item(result: TopicResult) -> dict[str, Any]:
+def _item(result: TopicResult) -> CreatePartitionsTopicResultBody:
     return {"name": result.name, "error_code": int(result.code), "error_message": result.message}
 
 
-def _growth(node: "Node", wanted: list[MorePartitions]) -> int:
+def _growth(node: Node, wanted: list[MorePartitions]) -> int:
     """More than fits one decision is refused by it, so it has to see all of the request."""
     known = node.image.topics
     return sum(max(more.count - len(known[more.name].partitions), 0) for more in wanted if more.name in known)
 
 
-async def _in_parts(node: "Node", wanted: list[MorePartitions], validate_only: bool) -> list[TopicResult]:
+async def _in_parts(node: Node, wanted: list[MorePartitions], validate_only: bool) -> list[TopicResult]:
     """Two that name the same topic stay together, because both are refused; a third would change nothing."""
     times = Counter(more.name for more in wanted)
     once = list({more.name: more for more in wanted}.values())

@@ -5,9 +5,11 @@ included; v7 adds its id. The answer leaves when the topics are in the metadata 
 request is never reached. A request with many topics is decided in parts, so that others are served in between.
 """
 
+from __future__ import annotations
+
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.broker.network.context import RequestContext
 from barnabas.broker.network.loop_budget import in_turns
@@ -20,11 +22,18 @@ from barnabas.model.settings import TOPIC_SETTINGS, Settings, value_text
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import (
+        CreatableTopic,
+        CreatableTopicConfigsBody,
+        CreatableTopicResultBody,
+        CreateTopicsRequest,
+        CreateTopicsResponseBody,
+    )
 
 _AT_ONCE = 256  # topics of one decision: 25 us each, and their records have to be played onto the image
 
 
-async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+async def handle(node: Node, request: CreateTopicsRequest, context: RequestContext) -> CreateTopicsResponseBody:
     wanted = await in_turns(request.topics, _wanted)
     if len(wanted) <= _AT_ONCE:
         results = await node.controller.submit(Controller.create_topics, wanted, request.validate_only)
@@ -33,7 +42,7 @@ async def handle(node: "Node", request: Any, context: RequestContext) -> dict[st
     return {"topics": await in_turns(results, partial(_item, node.settings))}
 
 
-def _wanted(topic: Any) -> NewTopic:
+def _wanted(topic: CreatableTopic) -> NewTopic:
     return NewTopic(
         topic.name,
         topic.num_partitions,
@@ -44,7 +53,7 @@ def _wanted(topic: Any) -> NewTopic:
     )
 
 
-async def _in_parts(node: "Node", wanted: list[NewTopic], validate_only: bool) -> list[TopicResult]:
+async def _in_parts(node: Node, wanted: list[NewTopic], validate_only: bool) -> list[TopicResult]:
     """What the request as a whole forbids (a name twice, too many partitions) is judged before it is taken apart."""
     node.controller.check_active()
     if len(wanted) > PARTITIONS_PER_REQUEST_MAX:  # each has one at least: no need to count them
@@ -65,7 +74,7 @@ async def _in_parts(node: "Node", wanted: list[NewTopic], validate_only: bool) -
     return results
 
 
-def _item(settings: Settings, result: TopicResult) -> dict[str, Any]:
+def _item(settings: Settings, result: TopicResult) -> CreatableTopicResultBody:
     if result.code is not ErrorCode.NONE:
         return {"name": result.name, "error_code": int(result.code), "error_message": result.message, "configs": []}
     return {
@@ -79,9 +88,9 @@ def _item(settings: Settings, result: TopicResult) -> dict[str, Any]:
     }
 
 
-def _configs(settings: Settings, result: TopicResult) -> list[dict[str, Any]]:
+def _configs(settings: Settings, result: TopicResult) -> list[CreatableTopicConfigsBody]:
     view = settings.topic(result.configs)
-    items = []
+    items: list[CreatableTopicConfigsBody] = []
     for name in sorted(name for name, row in TOPIC_SETTINGS.items() if not row.internal or name in result.configs):
         value, source = view.resolve(name)
         items.append(

@@ -1,13 +1,18 @@
 """DeleteAcls (31), versions 1-3: refused one by one, as by a Kafka without an authorizer."""
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
-from barnabas.broker.api.describe_acls import DISABLED
+from typing import TYPE_CHECKING
+
+from barnabas.broker.api.describe_acls import CODE, MESSAGE
 from barnabas.broker.network.context import RequestContext
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import DeleteAclsRequest, DeleteAclsResponseBody
 
 
-def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
-    return {"filter_results": [DISABLED | {"matching_acls": []} for _ in request.filters]}
+def handle(node: Node, request: DeleteAclsRequest, context: RequestContext) -> DeleteAclsResponseBody:
+    return {
+        "filter_results": [{"error_code": CODE, "error_message": MESSAGE, "matching_acls": []} for _ in request.filters]
+    }

@@ -1,13 +1,29 @@
 """DeleteGroups (42), versions 0-2: forget groups that have no members, with their offsets."""
 
-from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
-from barnabas.broker.network.context import RequestContext
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from barnabas.broker.coordinator.several import Parts, ask_each
+from barnabas.broker.network.context import Answered, RequestContext
+from barnabas.wire import messages
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import DeletableGroupResultBody, DeleteGroupsRequest, DeleteGroupsResponseBody
 
 
-def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any] | Awaitable[dict[str, Any]]:
-    return node.groups.ask_each(request, context, asked="groups_names", answered="results")
+def handle(node: Node, request: DeleteGroupsRequest, context: RequestContext) -> Answered[DeleteGroupsResponseBody]:
+    return ask_each(node.groups, request.groups_names, _PARTS, context)
+
+
+def _part(group_ids: list[str]) -> DeleteGroupsRequest:
+    return messages.DeleteGroupsRequest(groups_names=group_ids)
+
+
+def _whole(results: list[DeletableGroupResultBody]) -> DeleteGroupsResponseBody:
+    return {"results": results}
+
+
+_PARTS = Parts(str, _part, itemgetter("results"), _whole)

@@ -4,9 +4,11 @@ With followers the answer waits until their logs begin there too (those that are
 was deleted must not come back with the next leader.
 """
 
+from __future__ import annotations
+
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.api.leadership import leader_partition
 from barnabas.broker.network.context import RequestContext
@@ -16,11 +18,17 @@ from barnabas.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import (
+        DeleteRecordsPartition,
+        DeleteRecordsPartitionResultBody,
+        DeleteRecordsRequest,
+        DeleteRecordsResponseBody,
+    )
 
 _SEGMENTS_AT_ONCE = 16
 
 
-async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+async def handle(node: Node, request: DeleteRecordsRequest, context: RequestContext) -> DeleteRecordsResponseBody:
     deadline = asyncio.get_running_loop().time() + max(request.timeout_ms, 0) / 1000
     budget = LoopBudget()
     begun: list[tuple[int, _Deletion | KafkaError]] = []
@@ -44,10 +52,10 @@ class _Deletion(NamedTuple):
     """Done here, perhaps not yet by the followers."""
 
     partition: HostedPartition
-    outcome: "asyncio.Future[ErrorCode]"
+    outcome: asyncio.Future[ErrorCode]
 
 
-async def _begin(node: "Node", topic: str, asked: Any, budget: LoopBudget) -> _Deletion | KafkaError:
+async def _begin(node: Node, topic: str, asked: DeleteRecordsPartition, budget: LoopBudget) -> _Deletion | KafkaError:
     """Our own log begins at the offset afterwards, and the followers have been told."""
     try:
         partition = leader_partition(node, topic, asked.partition_index)
@@ -75,12 +83,12 @@ async def _begin(node: "Node", topic: str, asked: Any, budget: LoopBudget) -> _D
         return error
 
 
-def _settle(outcome: "asyncio.Future[ErrorCode]", code: ErrorCode) -> None:
+def _settle(outcome: asyncio.Future[ErrorCode], code: ErrorCode) -> None:
     if not outcome.done():
         outcome.set_result(code)
 
 
-async def _finish(index: int, deletion: _Deletion | KafkaError, deadline: float) -> dict[str, Any]:
+async def _finish(index: int, deletion: _Deletion | KafkaError, deadline: float) -> DeleteRecordsPartitionResultBody:
     low_watermark = -1
     if isinstance(deletion, KafkaError):
         code = deletion.code

@@ -4,7 +4,9 @@ The topic is gone from the metadata when the answer leaves; its files follow in 
 TOPIC_DELETION_DISABLED and are told INVALID_REQUEST instead.
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from barnabas.broker.network.context import RequestContext
 from barnabas.core.cluster.controller import Controller
@@ -13,14 +15,15 @@ from barnabas.model.ids import ZERO_UUID
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import DeletableTopicResultBody, DeleteTopicsRequest, DeleteTopicsResponseBody
 
 
-async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+async def handle(node: Node, request: DeleteTopicsRequest, context: RequestContext) -> DeleteTopicsResponseBody:
     if context.api_version >= 6:
         wanted = [(topic.name, topic.topic_id) for topic in request.topics]
     else:
         wanted = [(name, ZERO_UUID) for name in request.topic_names]
-    responses = []
+    responses: list[DeletableTopicResultBody] = []
     for result in await node.controller.submit(Controller.delete_topics, wanted):
         code = result.code
         if code is ErrorCode.TOPIC_DELETION_DISABLED and context.api_version < 3:

@@ -2,16 +2,19 @@
 authorizer, which tools and MirrorMaker 2 know how to take.
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from barnabas.broker.network.context import RequestContext
 from barnabas.model.errors import ErrorCode
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import DescribeAclsRequest, DescribeAclsResponseBody
 
-DISABLED = {"error_code": int(ErrorCode.SECURITY_DISABLED), "error_message": "No Authorizer is configured."}
+CODE, MESSAGE = int(ErrorCode.SECURITY_DISABLED), "No Authorizer is configured."
 
 
-def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
-    return DISABLED | {"resources": []}
+def handle(node: Node, request: DescribeAclsRequest, context: RequestContext) -> DescribeAclsResponseBody:
+    return {"error_code": CODE, "error_message": MESSAGE, "resources": []}

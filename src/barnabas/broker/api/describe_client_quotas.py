@@ -1,12 +1,17 @@
 """DescribeClientQuotas (48), versions 0-1: nobody can set a quota, so there are none."""
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from barnabas.broker.network.context import RequestContext
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import DescribeClientQuotasRequest, DescribeClientQuotasResponseBody
 
 
-def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+def handle(
+    node: Node, request: DescribeClientQuotasRequest, context: RequestContext
+) -> DescribeClientQuotasResponseBody:
     return {"error_code": 0, "error_message": None, "entries": []}

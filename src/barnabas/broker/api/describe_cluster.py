@@ -2,28 +2,29 @@
 instead (KIP-919), which answer where the quorum is served; v2 may list fenced brokers too.
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
-from barnabas.broker.api.metadata import broker_items
+from typing import TYPE_CHECKING
+
+from barnabas.broker.api.metadata import told_brokers
 from barnabas.broker.api.operations import CLUSTER_OPERATIONS, NO_OPERATIONS
 from barnabas.broker.network.context import RequestContext
 from barnabas.model.errors import ErrorCode
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import DescribeClusterRequest, DescribeClusterResponseBody
 
 BROKERS, CONTROLLERS = 1, 2
 
 
-def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+def handle(node: Node, request: DescribeClusterRequest, context: RequestContext) -> DescribeClusterResponseBody:
     if context.api_version >= 1 and request.endpoint_type != BROKERS:
         if request.endpoint_type == CONTROLLERS and serves_quorum(node, context):
             return _controllers(node)
         return _refusal(request.endpoint_type)
     with_fenced = context.api_version >= 2 and request.include_fenced_brokers
-    brokers = broker_items(node, context, "broker_id", node.image.brokers if with_fenced else ())
-    for item in brokers:
-        item["is_fenced"] = not node.image.is_alive(item["broker_id"])
+    told = told_brokers(node, context, node.image.brokers if with_fenced else ())
     with_operations = request.include_cluster_authorized_operations
     return {
         "error_code": 0,
@@ -31,19 +32,28 @@ def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any
         "endpoint_type": BROKERS,
         "cluster_id": node.cluster_id,
         "controller_id": node.node_id,
-        "brokers": brokers,
+        "brokers": [
+            {
+                "broker_id": broker.broker_id,
+                "host": host,
+                "port": port,
+                "rack": broker.rack,
+                "is_fenced": not node.image.is_alive(broker.broker_id),
+            }
+            for broker, host, port in told
+        ],
         "cluster_authorized_operations": CLUSTER_OPERATIONS if with_operations else NO_OPERATIONS,
     }
 
 
-def serves_quorum(node: "Node", context: RequestContext) -> bool:
+def serves_quorum(node: Node, context: RequestContext) -> bool:
     ports = node.quorum_ports
     if ports is not None:
         return context.listener_port in ports
     return node.is_controller and not node.quorum.is_alone
 
 
-def _controllers(node: "Node") -> dict[str, Any]:
+def _controllers(node: Node) -> DescribeClusterResponseBody:
     voters = node.quorum.raft.voters.voters
     return {
         "error_code": 0,
@@ -59,7 +69,7 @@ def _controllers(node: "Node") -> dict[str, Any]:
     }
 
 
-def _refusal(endpoint_type: int) -> dict[str, Any]:
+def _refusal(endpoint_type: int) -> DescribeClusterResponseBody:
     if endpoint_type == CONTROLLERS:
         code = ErrorCode.MISMATCHED_ENDPOINT_TYPE
         message = "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER"

@@ -6,10 +6,12 @@ the same list is answered once, and many are described in turns with other reque
 the empty name stands for the settings of all brokers and lists just those that were set.
 """
 
-from collections.abc import Awaitable, Iterable
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
-from barnabas.broker.network.context import RequestContext
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from barnabas.broker.network.context import Answered, RequestContext
 from barnabas.broker.network.large_requests import encode
 from barnabas.broker.network.loop_budget import in_turns
 from barnabas.broker.settings.loggers import logger_levels
@@ -30,14 +32,22 @@ from barnabas.model.settings import (
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import (
+        DescribeConfigsRequest,
+        DescribeConfigsResource,
+        DescribeConfigsResourceResultBody,
+        DescribeConfigsResponseBody,
+        DescribeConfigsResultBody,
+    )
 
-Body = dict[str, Any] | bytes
+    Body = DescribeConfigsResponseBody | bytes
+
 _AT_ONCE = 32  # resources described without a pause: 0.3 ms each
 _ALIKE = (ResourceType.TOPIC, ResourceType.GROUP)  # resources that differ by nothing but what was set for them
 _KNOWN_MAX = 1_000  # sets of settings remembered within one answer
 
 
-def handle(node: "Node", request: Any, context: RequestContext) -> "Body | Awaitable[Body]":
+def handle(node: Node, request: DescribeConfigsRequest, context: RequestContext) -> Answered[Body]:
     wanted = {(r.resource_type, r.resource_name, tuple(r.configuration_keys or ())): r for r in request.resources}
     described = _Described(node, request.include_synonyms, request.include_documentation)
     if len(wanted) <= _AT_ONCE:
@@ -45,30 +55,40 @@ def handle(node: "Node", request: Any, context: RequestContext) -> "Body | Await
     return _in_turns(node, list(wanted.values()), described, context)
 
 
-async def _in_turns(node: "Node", wanted: list[Any], described: "_Described", context: RequestContext) -> Body:
+async def _in_turns(
+    node: Node, wanted: list[DescribeConfigsResource], described: _Described, context: RequestContext
+) -> Body:
     results = await in_turns(wanted, described.result)
-    return await encode(node.read_threads, {"results": results}, context)
+    body: DescribeConfigsResponseBody = {"results": results}
+    return await encode(node.read_threads, body, context)
 
 
 class _Described:
     """The settings of resources as one answer has them. Most topics have no settings of their own, so what was
     described for one is the same for the next."""
 
-    def __init__(self, node: "Node", synonyms: bool, docs: bool) -> None:
+    def __init__(self, node: Node, synonyms: bool, docs: bool) -> None:
         self._node = node
         self._synonyms = synonyms
         self._docs = docs
-        self._known: dict[Any, list[dict[str, Any]]] = {}
+        self._known: dict[
+            tuple[int, frozenset[str], tuple[tuple[str, str], ...]], list[DescribeConfigsResourceResultBody]
+        ] = {}
 
-    def result(self, resource: Any) -> dict[str, Any]:
-        result = {"resource_type": resource.resource_type, "resource_name": resource.resource_name}
+    def result(self, resource: DescribeConfigsResource) -> DescribeConfigsResultBody:
+        result: DescribeConfigsResultBody = {
+            "resource_type": resource.resource_type,
+            "resource_name": resource.resource_name,
+        }
         try:
             entries = _entries(self._node, resource.resource_type, resource.resource_name)
         except KafkaError as error:
-            return result | {"error_code": int(error.code), "error_message": error.message, "configs": []}
-        return result | {"error_code": 0, "error_message": "", "configs": self._configs(resource, entries)}
+            return {**result, "error_code": int(error.code), "error_message": error.message, "configs": []}
+        return {**result, "error_code": 0, "error_message": "", "configs": self._configs(resource, entries)}
 
-    def _configs(self, resource: Any, entries: Iterable[ConfigEntry]) -> list[dict[str, Any]]:
+    def _configs(
+        self, resource: DescribeConfigsResource, entries: Iterable[ConfigEntry]
+    ) -> list[DescribeConfigsResourceResultBody]:
         names = frozenset(resource.configuration_keys or ())
         stored = self._node.image.config(resource.resource_type, resource.resource_name)
         alike = resource.resource_type in _ALIKE
@@ -82,7 +102,7 @@ class _Described:
         return configs
 
 
-def _item(entry: ConfigEntry, synonyms: bool, docs: bool) -> dict[str, Any]:
+def _item(entry: ConfigEntry, synonyms: bool, docs: bool) -> DescribeConfigsResourceResultBody:
     return {
         "name": entry.name,
         "value": entry.value,
@@ -97,7 +117,7 @@ def _item(entry: ConfigEntry, synonyms: bool, docs: bool) -> dict[str, Any]:
     }
 
 
-def _entries(node: "Node", resource_type: int, name: str) -> Iterable[ConfigEntry]:
+def _entries(node: Node, resource_type: int, name: str) -> Iterable[ConfigEntry]:
     stored = node.image.config(resource_type, name)
     match resource_type:
         case ResourceType.TOPIC:
@@ -131,7 +151,7 @@ def _entries(node: "Node", resource_type: int, name: str) -> Iterable[ConfigEntr
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"unknown resource type {resource_type}")
 
 
-def _with_used_factor(node: "Node", entry: ConfigEntry) -> ConfigEntry:
+def _with_used_factor(node: Node, entry: ConfigEntry) -> ConfigEntry:
     """Nobody set it: what topics get is told, which hangs on the number of brokers (core/cluster/assignments.py)."""
     if entry.source is not ConfigSource.DEFAULT:
         return entry
@@ -139,6 +159,6 @@ def _with_used_factor(node: "Node", entry: ConfigEntry) -> ConfigEntry:
     return entry._replace(value=value, synonyms=[Synonym(FACTOR, value, ConfigSource.DEFAULT)])
 
 
-def _check_broker(node: "Node", name: str) -> None:
+def _check_broker(node: Node, name: str) -> None:
     if name != str(node.node_id):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"this is broker {node.node_id}, and it cannot answer for {name!r}")

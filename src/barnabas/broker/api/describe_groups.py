@@ -1,15 +1,39 @@
 """DescribeGroups (15), versions 0-6: the members and the state of classic groups."""
 
-from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import TYPE_CHECKING
 
 from barnabas.broker.api.operations import GROUP_OPERATIONS
-from barnabas.broker.network.context import RequestContext
+from barnabas.broker.coordinator.several import Parts, ask_each
+from barnabas.broker.network.context import Answered, RequestContext
+from barnabas.wire import messages
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import (
+        DescribeGroupsRequest,
+        DescribeGroupsResponseBody,
+        DescribeGroupsResponseDescribedGroupBody,
+    )
 
 
-def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any] | Awaitable[dict[str, Any]]:
-    also = {"authorized_operations": GROUP_OPERATIONS} if request.include_authorized_operations else None
-    return node.groups.ask_each(request, context, asked="groups", answered="groups", also=also)
+def handle(node: Node, request: DescribeGroupsRequest, context: RequestContext) -> Answered[DescribeGroupsResponseBody]:
+    whole = _with_operations if request.include_authorized_operations else _whole
+    return ask_each(node.groups, request.groups, Parts(str, _part, itemgetter("groups"), whole), context)
+
+
+def _part(group_ids: list[str]) -> DescribeGroupsRequest:
+    return messages.DescribeGroupsRequest(groups=group_ids)
+
+
+def _whole(groups: list[DescribeGroupsResponseDescribedGroupBody]) -> DescribeGroupsResponseBody:
+    return {"groups": groups}
+
+
+def _with_operations(groups: list[DescribeGroupsResponseDescribedGroupBody]) -> DescribeGroupsResponseBody:
+    for group in groups:
+        if not group["error_code"]:
+            group["authorized_operations"] = GROUP_OPERATIONS
+    return {"groups": groups}

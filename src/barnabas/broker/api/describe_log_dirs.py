@@ -2,20 +2,30 @@
 KIP-827 in v4). A partition whose log nobody has opened yet is measured by its files, in a thread.
 """
 
+from __future__ import annotations
+
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.broker.network.context import RequestContext
 from barnabas.broker.network.loop_budget import LoopBudget
 from barnabas.broker.partition.partition import HostedPartition
 from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import TopicPartition
 from barnabas.storage.disk import Disk
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import (
+        DescribableLogDirTopic,
+        DescribeLogDirsPartitionBody,
+        DescribeLogDirsRequest,
+        DescribeLogDirsResponseBody,
+        DescribeLogDirsResultBody,
+    )
 
 
-async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+async def handle(node: Node, request: DescribeLogDirsRequest, context: RequestContext) -> DescribeLogDirsResponseBody:
     budget = LoopBudget()
     hosted, closed = [], {}
     for partition in _chosen(node, request.topics):
@@ -26,7 +36,7 @@ async def handle(node: "Node", request: Any, context: RequestContext) -> dict[st
     sizes, disk = await asyncio.get_running_loop().run_in_executor(
         node.read_threads, _measure, node.data.disk, closed, str(node.data_dir)
     )
-    topics: dict[str, list[dict[str, Any]]] = {}
+    topics: dict[str, list[DescribeLogDirsPartitionBody]] = {}
     for partition in hosted:
         size = partition.log.size_bytes if partition.is_open and not partition.deleted else sizes.get(partition.id, 0)
         topics.setdefault(partition.id.topic, []).append(
@@ -40,7 +50,7 @@ async def handle(node: "Node", request: Any, context: RequestContext) -> dict[st
         await budget.pause()
     if disk and node.disk_space.is_lacking:
         disk = (disk[0], 0)  # what is left is kept for the node itself: producers are refused
-    result = {
+    result: DescribeLogDirsResultBody = {
         "error_code": int(ErrorCode.NONE if disk else ErrorCode.KAFKA_STORAGE_ERROR),
         "log_dir": str(node.data_dir.absolute()),
         "topics": [{"name": name, "partitions": partitions} for name, partitions in topics.items()],
@@ -51,7 +61,7 @@ async def handle(node: "Node", request: Any, context: RequestContext) -> dict[st
     return {"error_code": 0, "results": [result]}
 
 
-def _chosen(node: "Node", asked: list[Any] | None) -> list[HostedPartition]:
+def _chosen(node: Node, asked: list[DescribableLogDirTopic] | None) -> list[HostedPartition]:
     """What was asked for and is here; null asks for everything."""
     if asked is None:
         return list(node.partitions)
@@ -59,7 +69,9 @@ def _chosen(node: "Node", asked: list[Any] | None) -> list[HostedPartition]:
     return list(dict.fromkeys(partition for partition in found if partition is not None))
 
 
-def _measure(disk: Disk, closed: dict[Any, str], data_dir: str) -> tuple[dict[Any, int], tuple[int, int] | None]:
+def _measure(
+    disk: Disk, closed: dict[TopicPartition, str], data_dir: str
+) -> tuple[dict[TopicPartition, int], tuple[int, int] | None]:
     sizes = {partition: _log_bytes(disk, path) for partition, path in closed.items()}
     try:
         return sizes, disk.space(data_dir)

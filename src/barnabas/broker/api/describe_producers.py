@@ -5,8 +5,10 @@ answered once, and an answer has a limit, so that a small request cannot ask for
 long answer is encoded in a thread.
 """
 
+from __future__ import annotations
+
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.broker.api.leadership import hosted_partition
 from barnabas.broker.network.context import RequestContext
@@ -18,15 +20,23 @@ from barnabas.wire.codec import encode_response
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import (
+        DescribeProducersRequest,
+        DescribeProducersResponseBody,
+        PartitionResponseBody,
+        TopicResponseBody,
+    )
 
 _ENCODED_HERE_MAX = 2_000  # producers; encoding one takes about 3 us
 
 
-async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any] | bytes:
+async def handle(
+    node: Node, request: DescribeProducersRequest, context: RequestContext
+) -> DescribeProducersResponseBody | bytes:
     budget, answered, count = LoopBudget(), set[tuple[str, int]](), 0
-    topics = []
+    topics: list[TopicResponseBody] = []
     for topic in request.topics:
-        answers = []
+        answers: list[PartitionResponseBody] = []
         for index in topic.partition_indexes:
             if (topic.name, index) in answered:
                 continue
@@ -36,14 +46,14 @@ async def handle(node: "Node", request: Any, context: RequestContext) -> dict[st
             answers.append(answer)
             await budget.pause()
         topics.append({"name": topic.name, "partitions": answers})
-    body = {"topics": topics}
+    body: DescribeProducersResponseBody = {"topics": topics}
     if count <= _ENCODED_HERE_MAX:
         return body
     key, version = context.api_key, context.api_version
     return await asyncio.get_running_loop().run_in_executor(node.read_threads, encode_response, key, version, body)
 
 
-def _describe(node: "Node", topic: str, index: int, most: int) -> dict[str, Any]:
+def _describe(node: Node, topic: str, index: int, most: int) -> PartitionResponseBody:
     try:
         if problem := topic_name_problem(topic):
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)

@@ -3,24 +3,37 @@
 Answered by the leader of the quorum, to which other nodes hand the question on. A cluster of one is a quorum of one.
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from barnabas.broker.network.context import RequestContext
 from barnabas.core.raft.view import QuorumView, ReplicaView
+from barnabas.core.raft.voters import Endpoint
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import METADATA_TOPIC
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import (
+        DescribeQuorumRequest,
+        DescribeQuorumResponseBody,
+        DescribeQuorumResponseListenerBody,
+        DescribeQuorumResponsePartitionDataBody,
+        DescribeQuorumResponseReplicaStateBody,
+        DescribeQuorumResponseTopicDataBody,
+        NodeBody,
+    )
 
 
-def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+def handle(node: Node, request: DescribeQuorumRequest, context: RequestContext) -> DescribeQuorumResponseBody:
     node.controller.check_active()
     view = node.quorum.view()
-    topics = []
+    topics: list[DescribeQuorumResponseTopicDataBody] = []
     hosted = False
     for topic in request.topics:
-        partitions = []
+        partitions: list[DescribeQuorumResponsePartitionDataBody] = []
         for partition in topic.partitions:
             index = partition.partition_index
             if topic.topic_name == METADATA_TOPIC and index == 0:
@@ -41,7 +54,7 @@ def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any
     return {"error_code": 0, "error_message": "", "topics": topics, "nodes": nodes}
 
 
-def _quorum(view: QuorumView) -> dict[str, Any]:
+def _quorum(view: QuorumView) -> DescribeQuorumResponsePartitionDataBody:
     return {
         "partition_index": 0,
         "error_code": 0,
@@ -54,9 +67,18 @@ def _quorum(view: QuorumView) -> dict[str, Any]:
     }
 
 
-def _replica(replica: ReplicaView) -> dict[str, Any]:
-    return replica._asdict()
+def _replica(replica: ReplicaView) -> DescribeQuorumResponseReplicaStateBody:
+    return {
+        "replica_id": replica.replica_id,
+        "replica_directory_id": replica.replica_directory_id,
+        "log_end_offset": replica.log_end_offset,
+        "last_fetch_timestamp": replica.last_fetch_timestamp,
+        "last_caught_up_timestamp": replica.last_caught_up_timestamp,
+    }
 
 
-def _node(node_id: int, endpoints: Any) -> dict[str, Any]:
-    return {"node_id": node_id, "listeners": [endpoint._asdict() for endpoint in endpoints]}
+def _node(node_id: int, endpoints: Iterable[Endpoint]) -> NodeBody:
+    listeners: list[DescribeQuorumResponseListenerBody] = [
+        {"name": endpoint.name, "host": endpoint.host, "port": endpoint.port} for endpoint in endpoints
+    ]
+    return {"node_id": node_id, "listeners": listeners}

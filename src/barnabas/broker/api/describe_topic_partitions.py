@@ -6,7 +6,9 @@ gone by then is left out when all topics were asked for. Beside the in-sync repl
 they are not in sync, and those last known to (`core/cluster/partition_change.py`).
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from barnabas.broker.api.metadata import partition_item
 from barnabas.broker.api.operations import NO_OPERATIONS, TOPIC_OPERATIONS
@@ -16,9 +18,16 @@ from barnabas.model.ids import INTERNAL_TOPICS, ZERO_UUID, topic_name_problem
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import (
+        DescribeTopicPartitionsRequest,
+        DescribeTopicPartitionsResponseBody,
+        DescribeTopicPartitionsResponseTopicBody,
+    )
 
 
-def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+def handle(
+    node: Node, request: DescribeTopicPartitionsRequest, context: RequestContext
+) -> DescribeTopicPartitionsResponseBody:
     asked = [topic.name for topic in request.topics]
     cursor = request.cursor
     names = sorted(set(asked) if asked else node.image.topics)
@@ -28,7 +37,7 @@ def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any
         names = [name for name in names if name >= cursor.topic_name]
     most = node.settings.int("max.request.partition.size.limit")
     room = max(1, min(request.response_partition_limit, most))
-    topics: list[dict[str, Any]] = []
+    topics: list[DescribeTopicPartitionsResponseTopicBody] = []
     for name in names:
         if room == 0:
             return {"topics": topics, "next_cursor": {"topic_name": name, "partition_index": 0}}
@@ -41,10 +50,10 @@ def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any
     return {"topics": topics, "next_cursor": None}
 
 
-def _topic(node: "Node", name: str, first: int, room: int) -> tuple[dict[str, Any], int | None]:
+def _topic(node: Node, name: str, first: int, room: int) -> tuple[DescribeTopicPartitionsResponseTopicBody, int | None]:
     """The topic from its partition `first` on, and where it was cut, if it was."""
     image = node.image
-    item: dict[str, Any] = {
+    item: DescribeTopicPartitionsResponseTopicBody = {
         "error_code": 0,
         "name": name,
         "topic_id": ZERO_UUID,
@@ -56,19 +65,23 @@ def _topic(node: "Node", name: str, first: int, room: int) -> tuple[dict[str, An
     if topic is None:
         invalid = topic_name_problem(name) is not None
         code = ErrorCode.INVALID_TOPIC_EXCEPTION if invalid else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return item | {"error_code": int(code)}, None
+        item["error_code"] = int(code)
+        return item, None
     end = min(len(topic.partitions), first + room)
     item["topic_id"] = topic.id
     item["partitions"] = [
-        partition_item(image, index, partition)
-        | {"eligible_leader_replicas": partition.elr, "last_known_elr": partition.last_known_elr}
+        {
+            **partition_item(image, index, partition),
+            "eligible_leader_replicas": partition.elr,
+            "last_known_elr": partition.last_known_elr,
+        }
         for index, partition in enumerate(topic.partitions[first:end], first)
     ]
     return item, end if end < len(topic.partitions) else None
 
 
-def _refusal(asked: list[str]) -> dict[str, Any]:
-    topics = [
+def _refusal(asked: list[str]) -> DescribeTopicPartitionsResponseBody:
+    topics: list[DescribeTopicPartitionsResponseTopicBody] = [
         {
             "error_code": int(ErrorCode.INVALID_REQUEST),
             "name": name,

@@ -1,18 +1,27 @@
 """DescribeTransactions (65), version 0: what the coordinator knows of transactional ids (KIP-664)."""
 
+from __future__ import annotations
+
 import asyncio
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.broker.network.context import RequestContext
 from barnabas.model.errors import KafkaError
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import (
+        DescribeTransactionsRequest,
+        DescribeTransactionsResponseBody,
+        DescribeTransactionsResponseTransactionStateBody,
+    )
 
 
-async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
-    states: list[dict[str, Any]] = []
+async def handle(
+    node: Node, request: DescribeTransactionsRequest, context: RequestContext
+) -> DescribeTransactionsResponseBody:
+    states: list[DescribeTransactionsResponseTransactionStateBody] = []
     for name in request.transactional_ids:
         part = copy(request)
         part.transactional_ids = [name]

@@ -2,22 +2,31 @@
 one that is named twice is told so.
 """
 
+from __future__ import annotations
+
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.broker.network.context import RequestContext
 from barnabas.model.errors import ErrorCode
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import (
+        DescribeUserScramCredentialsRequest,
+        DescribeUserScramCredentialsResponseBody,
+        DescribeUserScramCredentialsResultBody,
+    )
 
 
-def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+def handle(
+    node: Node, request: DescribeUserScramCredentialsRequest, context: RequestContext
+) -> DescribeUserScramCredentialsResponseBody:
     results = [_missing(name, times) for name, times in Counter(user.name for user in request.users or ()).items()]
     return {"error_code": 0, "error_message": None, "results": results}
 
 
-def _missing(user: str, times: int) -> dict[str, Any]:
+def _missing(user: str, times: int) -> DescribeUserScramCredentialsResultBody:
     if times > 1:
         code = ErrorCode.DUPLICATE_RESOURCE
         message = f"Cannot describe SCRAM credentials for the same user twice in a single request: {user}"

@@ -3,8 +3,10 @@ that is up (KIP-460). Null asks for all partitions; those that have the right le
 many are named they are decided in parts, so that others are served in between.
 """
 
+from __future__ import annotations
+
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.broker.network.context import RequestContext
 from barnabas.broker.network.loop_budget import LoopBudget
@@ -14,17 +16,25 @@ from barnabas.model.errors import KafkaError
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import (
+        ElectLeadersRequest,
+        ElectLeadersRequestTopicPartitions,
+        ElectLeadersResponseBody,
+        ElectLeadersResponsePartitionResultBody,
+    )
 
 _PREFERRED = 0
 _AT_ONCE = 1_000  # partitions of one decision
 
 
-async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+async def handle(node: Node, request: ElectLeadersRequest, context: RequestContext) -> ElectLeadersResponseBody:
     election_type = request.election_type if context.api_version >= 1 else _PREFERRED
     asked = request.topic_partitions
     wanted = None if asked is None else await _named(asked)
     code, budget = 0, LoopBudget()
-    topics: dict[str, list[dict[str, Any]]] = {name: [] for name in (node.image.topics if asked is None else ())}
+    topics: dict[str, list[ElectLeadersResponsePartitionResultBody]] = {
+        name: [] for name in (node.image.topics if asked is None else ())
+    }
     try:
         results = await _elected(node, election_type, wanted)
     except KafkaError as error:
@@ -36,11 +46,13 @@ async def handle(node: "Node", request: Any, context: RequestContext) -> dict[st
         for result in results:
             topics.setdefault(result.topic, []).append(_item(result.partition, int(result.code), result.message))
             await budget.pause()
-    results_by_topic = [{"topic": name, "partition_result": items} for name, items in topics.items()]
-    return {"error_code": code, "replica_election_results": results_by_topic}
+    return {
+        "error_code": code,
+        "replica_election_results": [{"topic": name, "partition_result": items} for name, items in topics.items()],
+    }
 
 
-async def _named(asked: list[Any]) -> list[tuple[str, int]]:
+async def _named(asked: list[ElectLeadersRequestTopicPartitions]) -> list[tuple[str, int]]:
     """Each partition once."""
     found: dict[tuple[str, int], None] = {}
     budget = LoopBudget()
@@ -51,7 +63,7 @@ async def _named(asked: list[Any]) -> list[tuple[str, int]]:
     return list(found)
 
 
-async def _elected(node: "Node", election_type: int, wanted: list[tuple[str, int]] | None) -> list[ElectionResult]:
+async def _elected(node: Node, election_type: int, wanted: list[tuple[str, int]] | None) -> list[ElectionResult]:
     if wanted is None or len(wanted) <= _AT_ONCE:
         results: list[ElectionResult] = await node.controller.submit(Controller.elect_leaders, election_type, wanted)
         return results
@@ -62,5 +74,5 @@ async def _elected(node: "Node", election_type: int, wanted: list[tuple[str, int
     return results
 
 
-def _item(index: int, code: int, message: str | None) -> dict[str, Any]:
+def _item(index: int, code: int, message: str | None) -> ElectLeadersResponsePartitionResultBody:
     return {"partition_id": index, "error_code": code, "error_message": message}

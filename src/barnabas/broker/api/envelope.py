@@ -4,8 +4,10 @@ The answer travels back as it is, header included. A node that is not the active
 that the one who handed it on looks for the right one.
 """
 
+from __future__ import annotations
+
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.broker.network.context import RequestContext
 from barnabas.model.errors import KafkaError
@@ -13,9 +15,10 @@ from barnabas.wire.errors import ProtocolError
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import EnvelopeRequest, EnvelopeResponseBody
 
 
-async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+async def handle(node: Node, request: EnvelopeRequest, context: RequestContext) -> EnvelopeResponseBody:
     try:
         node.controller.check_active()
         answer = await node.dispatcher.handle_enveloped(memoryview(request.request_data), _host(request))
@@ -24,7 +27,7 @@ async def handle(node: "Node", request: Any, context: RequestContext) -> dict[st
     return {"response_data": answer, "error_code": 0}
 
 
-def _host(request: Any) -> str:
+def _host(request: EnvelopeRequest) -> str:
     try:
         return str(ip_address(bytes(request.client_host_address)))
     except ValueError:

@@ -5,51 +5,70 @@ node can answer from its image. v4 asks for many at once. The first question cre
 groups (2) have no coordinator here, and the answer says so instead of letting a client try for ever.
 """
 
-from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from barnabas.broker.network.addresses import advertised
-from barnabas.broker.network.context import RequestContext
+from barnabas.broker.network.context import Answered, RequestContext
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import OFFSETS_TOPIC, TRANSACTION_TOPIC
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import CoordinatorBody, FindCoordinatorRequest, FindCoordinatorResponseBody
 
 GROUP, TRANSACTION = 0, 1
 _TOPICS = {GROUP: OFFSETS_TOPIC, TRANSACTION: TRANSACTION_TOPIC}
 
 
-def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any] | Awaitable[dict[str, Any]]:
+def handle(
+    node: Node, request: FindCoordinatorRequest, context: RequestContext
+) -> Answered[FindCoordinatorResponseBody]:
     topic = _TOPICS.get(request.key_type)
     if topic is not None and node.image.topic(topic) is None:
         return _after_creating(node, topic, request, context)
     return _answer(node, request, context)
 
 
-async def _after_creating(node: "Node", topic: str, request: Any, context: RequestContext) -> dict[str, Any]:
+async def _after_creating(
+    node: Node, topic: str, request: FindCoordinatorRequest, context: RequestContext
+) -> FindCoordinatorResponseBody:
     await node.controller_requests.create_internal_topic(topic)
     return _answer(node, request, context)
 
 
-def _answer(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+def _answer(node: Node, request: FindCoordinatorRequest, context: RequestContext) -> FindCoordinatorResponseBody:
     if context.api_version >= 4:
-        keys = request.coordinator_keys
-        return {"coordinators": [{"key": key} | _find(node, request.key_type, key, context) for key in keys]}
-    return _find(node, request.key_type, request.key, context)
+        return {"coordinators": [_find(node, request.key_type, key, context) for key in request.coordinator_keys]}
+    found = _find(node, request.key_type, request.key, context)
+    return {
+        "error_code": found["error_code"],
+        "error_message": found["error_message"],
+        "node_id": found["node_id"],
+        "host": found["host"],
+        "port": found["port"],
+    }
 
 
-def _find(node: "Node", key_type: int, key: str, context: RequestContext) -> dict[str, Any]:
+def _find(node: Node, key_type: int, key: str, context: RequestContext) -> CoordinatorBody:
     if key_type not in _TOPICS:
-        return _nowhere(ErrorCode.INVALID_REQUEST, "this node coordinates groups and transactions only")
+        return _nowhere(key, ErrorCode.INVALID_REQUEST, "this node coordinates groups and transactions only")
     driver = node.groups if key_type == GROUP else node.transactions
     partition = node.image.partition(driver.topic, driver.index_of(key)) if driver.partition_count else None
     if partition is None or not node.image.is_alive(partition.leader):
-        return _nowhere(ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator is not available")
+        return _nowhere(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, "the coordinator is not available")
     host, port = advertised(node, partition.leader, context)
     silence = "NONE" if context.api_version < 4 else ""  # the name of "no error", as Kafka writes it
-    return {"error_code": 0, "error_message": silence, "node_id": partition.leader, "host": host, "port": port}
+    return {
+        "key": key,
+        "error_code": 0,
+        "error_message": silence,
+        "node_id": partition.leader,
+        "host": host,
+        "port": port,
+    }
 
 
-def _nowhere(code: ErrorCode, message: str) -> dict[str, Any]:
-    return {"error_code": int(code), "error_message": message, "node_id": -1, "host": "", "port": -1}
+def _nowhere(key: str, code: ErrorCode, message: str) -> CoordinatorBody:
+    return {"key": key, "error_code": int(code), "error_message": message, "node_id": -1, "host": "", "port": -1}

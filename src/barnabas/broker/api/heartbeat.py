@@ -1,13 +1,15 @@
 """Heartbeat (12), versions 0-4: a member of a classic group is alive, and hears whether the group rebalances."""
 
-from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
-from barnabas.broker.network.context import RequestContext
+from typing import TYPE_CHECKING
+
+from barnabas.broker.network.context import Answered, RequestContext
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import HeartbeatRequest, HeartbeatResponseBody
 
 
-def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any] | Awaitable[dict[str, Any]]:
+def handle(node: Node, request: HeartbeatRequest, context: RequestContext) -> Answered[HeartbeatResponseBody]:
     return node.groups.ask(request.group_id, request, context)

@@ -4,7 +4,9 @@ Topics, brokers, groups and metrics subscriptions go through the controller into
 node's own affair and change at once (KIP-412).
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from barnabas.broker.network.context import RequestContext
 from barnabas.broker.settings.loggers import change_levels
@@ -15,9 +17,16 @@ from barnabas.model.settings import ResourceType
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import (
+        IncrementalAlterConfigsRequest,
+        IncrementalAlterConfigsResponseAlterConfigsResourceResponseBody,
+        IncrementalAlterConfigsResponseBody,
+    )
 
 
-async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+async def handle(
+    node: Node, request: IncrementalAlterConfigsRequest, context: RequestContext
+) -> IncrementalAlterConfigsResponseBody:
     changes = [
         ConfigChange(
             resource.resource_type,
@@ -33,7 +42,7 @@ async def handle(node: "Node", request: Any, context: RequestContext) -> dict[st
     return {"responses": [result_item(result) for result in results]}
 
 
-def result_item(result: ConfigResult) -> dict[str, Any]:
+def result_item(result: ConfigResult) -> IncrementalAlterConfigsResponseAlterConfigsResourceResponseBody:
     return {
         "error_code": int(result.code),
         "error_message": result.message,
@@ -42,7 +51,7 @@ def result_item(result: ConfigResult) -> dict[str, Any]:
     }
 
 
-def _alter_loggers(node: "Node", change: ConfigChange, validate_only: bool) -> ConfigResult:
+def _alter_loggers(node: Node, change: ConfigChange, validate_only: bool) -> ConfigResult:
     key = (change.resource_type, change.resource_name)
     try:
         if change.resource_name != str(node.node_id):

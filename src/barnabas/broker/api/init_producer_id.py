@@ -5,44 +5,48 @@ from the cluster's metadata, so no id is given twice, after a crash neither. Wit
 answers, which fences whoever used the id before.
 """
 
-import asyncio
-from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
-from barnabas.broker.network.context import RequestContext
+import asyncio
+from typing import TYPE_CHECKING
+
+from barnabas.broker.network.context import Answered, RequestContext
 from barnabas.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import InitProducerIdRequest, InitProducerIdResponseBody
 
 _NONE = -1
 
 
-def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any] | Awaitable[dict[str, Any]]:
+def handle(node: Node, request: InitProducerIdRequest, context: RequestContext) -> Answered[InitProducerIdResponseBody]:
     if (request.producer_id == _NONE) != (request.producer_epoch == _NONE):
         return _refused(ErrorCode.INVALID_REQUEST)
     if request.transactional_id is not None:
         if not request.transactional_id:
             return _refused(ErrorCode.INVALID_REQUEST)
-        return _for_transactions(node, request, context)
+        return _for_transactions(node, request.transactional_id, request, context)
     producer_id = node.producer_ids.take_now()
     if producer_id is not None:
         return _granted(producer_id)
     return _granted_later(node)
 
 
-async def _for_transactions(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+async def _for_transactions(
+    node: Node, transactional_id: str, request: InitProducerIdRequest, context: RequestContext
+) -> InitProducerIdResponseBody:
     try:
         if (preparing := node.transactions.prepared()) is not None:
             await asyncio.wait([preparing])
         await _ids_at_hand(node)
-        answer = node.transactions.ask(request.transactional_id, request, context)
+        answer = node.transactions.ask(transactional_id, request, context)
         return await answer if isinstance(answer, asyncio.Future) else answer
     except KafkaError as error:
         return _refused(error.code)
 
 
-async def _granted_later(node: "Node") -> dict[str, Any]:
+async def _granted_later(node: Node) -> InitProducerIdResponseBody:
     try:
         await _ids_at_hand(node)
     except KafkaError as error:
@@ -50,7 +54,7 @@ async def _granted_later(node: "Node") -> dict[str, Any]:
     return _granted(await node.producer_ids.take())
 
 
-async def _ids_at_hand(node: "Node") -> None:
+async def _ids_at_hand(node: Node) -> None:
     """A new block comes from the controller; while there is none, the client is told to come again."""
     try:
         await node.producer_ids.fill()
@@ -58,9 +62,9 @@ async def _ids_at_hand(node: "Node") -> None:
         raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, error.message) from error
 
 
-def _granted(producer_id: int) -> dict[str, Any]:
+def _granted(producer_id: int) -> InitProducerIdResponseBody:
     return {"error_code": 0, "producer_id": producer_id, "producer_epoch": 0}
 
 
-def _refused(code: ErrorCode) -> dict[str, Any]:
+def _refused(code: ErrorCode) -> InitProducerIdResponseBody:
     return {"error_code": int(code), "producer_id": -1, "producer_epoch": -1}

@@ -1,13 +1,15 @@
 """JoinGroup (11), versions 0-9: a member comes to a classic group; answered when its next generation begins."""
 
-from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
-from barnabas.broker.network.context import RequestContext
+from typing import TYPE_CHECKING
+
+from barnabas.broker.network.context import Answered, RequestContext
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import JoinGroupRequest, JoinGroupResponseBody
 
 
-def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any] | Awaitable[dict[str, Any]]:
+def handle(node: Node, request: JoinGroupRequest, context: RequestContext) -> Answered[JoinGroupResponseBody]:
     return node.groups.ask(request.group_id, request, context)

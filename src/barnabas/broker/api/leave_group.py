@@ -1,13 +1,15 @@
 """LeaveGroup (13), versions 0-5: members go at once instead of by timeout (several from v3 on, KIP-345)."""
 
-from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
-from barnabas.broker.network.context import RequestContext
+from typing import TYPE_CHECKING
+
+from barnabas.broker.network.context import Answered, RequestContext
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import LeaveGroupRequest, LeaveGroupResponseBody
 
 
-def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any] | Awaitable[dict[str, Any]]:
+def handle(node: Node, request: LeaveGroupRequest, context: RequestContext) -> Answered[LeaveGroupResponseBody]:
     return node.groups.ask(request.group_id, request, context)

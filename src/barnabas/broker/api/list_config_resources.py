@@ -2,7 +2,9 @@
 then, KIP-714); v1 lists topics, brokers, their loggers, groups and subscriptions, of the types asked for (KIP-1142).
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from barnabas.broker.network.context import RequestContext
 from barnabas.model.errors import ErrorCode
@@ -10,6 +12,7 @@ from barnabas.model.settings import ResourceType
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import ConfigResourceBody, ListConfigResourcesRequest, ListConfigResourcesResponseBody
 
 _ALL = (
     ResourceType.BROKER_LOGGER,
@@ -20,11 +23,11 @@ _ALL = (
 )
 
 
-def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+def handle(node: Node, request: ListConfigResourcesRequest, context: RequestContext) -> ListConfigResourcesResponseBody:
     wanted = [ResourceType.CLIENT_METRICS] if context.api_version == 0 else request.resource_types or _ALL
     if not set(wanted) <= set(_ALL):
         return {"error_code": int(ErrorCode.UNSUPPORTED_VERSION), "config_resources": []}
-    resources = [
+    resources: list[ConfigResourceBody] = [
         {"resource_name": name, "resource_type": int(kind)}
         for kind in _ALL
         if kind in wanted
@@ -33,7 +36,7 @@ def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any
     return {"error_code": 0, "config_resources": resources}
 
 
-def _names(node: "Node", kind: ResourceType) -> list[str]:
+def _names(node: Node, kind: ResourceType) -> list[str]:
     match kind:
         case ResourceType.TOPIC:
             return list(node.image.topics)

@@ -1,12 +1,15 @@
 """ListGroups (16), versions 0-5: the groups this node coordinates, filtered by state (v4) and by type (v5)."""
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from barnabas.broker.network.context import RequestContext
 from barnabas.model.errors import KafkaError
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import ListGroupsRequest, ListGroupsResponseBody
 
 # Every state and type a group can have, as a filter names them, in small letters.
 _NAMES = frozenset(
@@ -15,7 +18,7 @@ _NAMES = frozenset(
 )
 
 
-async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+async def handle(node: Node, request: ListGroupsRequest, context: RequestContext) -> ListGroupsResponseBody:
     try:
         groups = await node.groups.list_groups(_known(request.states_filter), _known(request.types_filter))
     except KafkaError as error:

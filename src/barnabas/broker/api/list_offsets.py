@@ -8,14 +8,16 @@ A look-up by time reads files and may decompress a batch: in a thread. Many part
 the first question opens the folder of each.
 """
 
+from __future__ import annotations
+
 import asyncio
 import logging
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.broker.api.leadership import check_leader_epoch, leader_partition
-from barnabas.broker.network.context import RequestContext
+from barnabas.broker.network.context import Answered, RequestContext
 from barnabas.broker.network.loop_budget import LoopBudget
 from barnabas.broker.partition.partition import HostedPartition
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -24,6 +26,13 @@ from barnabas.wire.errors import ProtocolError
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import (
+        ListOffsetsPartition,
+        ListOffsetsPartitionResponseBody,
+        ListOffsetsRequest,
+        ListOffsetsResponseBody,
+        ListOffsetsTopicResponseBody,
+    )
 
 log = logging.getLogger(__name__)
 
@@ -36,8 +45,6 @@ _SINCE_VERSION = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIES
 _AT_ONCE = 32  # partitions answered without letting others run: opening one takes about 0.15 ms
 _SEARCHES_PER_JOB = 64  # look-ups by time that a thread does before cold reads of others get their turn
 
-Answer = dict[str, Any]
-
 
 @dataclass(slots=True)
 class _Search:
@@ -47,17 +54,17 @@ class _Search:
     leader_epoch: int
     timestamp: int
     bound: int  # the answer lies below it
-    answer: Answer  # to be filled in
+    answer: ListOffsetsPartitionResponseBody  # to be filled in
 
 
-def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any] | Coroutine[Any, Any, dict[str, Any]]:
+def handle(node: Node, request: ListOffsetsRequest, context: RequestContext) -> Answered[ListOffsetsResponseBody]:
     asked = 0
     for topic in request.topics:
         asked += len(topic.partitions)
     if asked > _AT_ONCE:
         return _answer_in_turns(node, request, context)
     searches: list[_Search] = []
-    topics = [
+    topics: list[ListOffsetsTopicResponseBody] = [
         {
             "name": topic.name,
             "partitions": [
@@ -70,9 +77,9 @@ def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any
     return _searched(node, searches, topics) if searches else {"topics": topics}
 
 
-async def _answer_in_turns(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+async def _answer_in_turns(node: Node, request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsResponseBody:
     budget, searches = LoopBudget(), list[_Search]()
-    topics = []
+    topics: list[ListOffsetsTopicResponseBody] = []
     for topic in request.topics:
         answers = []
         for part, count in _once_each(topic.partitions):
@@ -82,7 +89,9 @@ async def _answer_in_turns(node: "Node", request: Any, context: RequestContext) 
     return await _searched(node, searches, topics)
 
 
-async def _searched(node: "Node", searches: list[_Search], topics: list[Answer]) -> dict[str, Any]:
+async def _searched(
+    node: Node, searches: list[_Search], topics: list[ListOffsetsTopicResponseBody]
+) -> ListOffsetsResponseBody:
     loop = asyncio.get_running_loop()
     for start in range(0, len(searches), _SEARCHES_PER_JOB):
         job = searches[start : start + _SEARCHES_PER_JOB]
@@ -92,26 +101,26 @@ async def _searched(node: "Node", searches: list[_Search], topics: list[Answer])
     return {"topics": topics}
 
 
-def _once_each(partitions: Sequence[Any]) -> list[tuple[Any, int]]:
+def _once_each(partitions: Sequence[ListOffsetsPartition]) -> list[tuple[ListOffsetsPartition, int]]:
     """Each partition once, and how often it was asked for."""
     if len(partitions) == 1:
         return [(partitions[0], 1)]
-    asked: dict[int, tuple[Any, int]] = {}
+    asked: dict[int, tuple[ListOffsetsPartition, int]] = {}
     for partition in partitions:
-        _, count = asked.get(partition.partition_index, (None, 0))
+        _, count = asked.get(partition.partition_index, (partition, 0))
         asked[partition.partition_index] = (partition, count + 1)
     return list(asked.values())
 
 
 def _answer(
-    node: "Node",
+    node: Node,
     topic: str,
-    asked: Any,
+    asked: ListOffsetsPartition,
     context: RequestContext,
-    request: Any,
+    request: ListOffsetsRequest,
     twice: bool,
     searches: list[_Search],
-) -> Answer:
+) -> ListOffsetsPartitionResponseBody:
     """The answer, or one that will be filled in by the search that is added."""
     isolation_level, replica_id = request.isolation_level, request.replica_id
     try:
@@ -127,7 +136,7 @@ def _answer(
             bound = partition.last_stable_offset if isolation_level == READ_COMMITTED else partition.high_watermark
             _check_settled(partition, asked.timestamp, context.api_version)
         if asked.timestamp >= 0 or asked.timestamp == MAX_TIMESTAMP:
-            answer: Answer = {"partition_index": asked.partition_index}
+            answer: ListOffsetsPartitionResponseBody = {"partition_index": asked.partition_index}
             searches.append(_Search(partition, partition.leader_epoch, asked.timestamp, bound, answer))
             return answer
         timestamp, offset, epoch = _known(partition, asked.timestamp, bound)
@@ -142,8 +151,8 @@ def _answer(
     }
 
 
-def _found(timestamp: int, offset: int, epoch: int) -> Answer:
-    return {"error_code": 0, "timestamp": timestamp, "offset": offset, "leader_epoch": epoch}
+def _found(answer: ListOffsetsPartitionResponseBody, timestamp: int, offset: int, epoch: int) -> None:
+    answer["error_code"], answer["timestamp"], answer["offset"], answer["leader_epoch"] = 0, timestamp, offset, epoch
 
 
 def _check_settled(partition: HostedPartition, timestamp: int, version: int) -> None:
@@ -198,6 +207,6 @@ def _fill_in(search: _Search, outcome: Outcome) -> None:
             partition.found_damaged(outcome)
         answer["error_code"] = int(ErrorCode.KAFKA_STORAGE_ERROR)
     elif outcome is None or outcome[1] >= search.bound:
-        answer |= _found(-1, -1, -1)
+        _found(answer, -1, -1, -1)
     else:
-        answer |= _found(*outcome)
+        _found(answer, *outcome)

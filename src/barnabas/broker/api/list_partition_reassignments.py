@@ -1,17 +1,26 @@
 """ListPartitionReassignments (46), version 0: the moves that are under way, of some partitions or of all (KIP-455)."""
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from barnabas.broker.network.context import RequestContext
 from barnabas.core.cluster.controller import Controller
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import (
+        ListPartitionReassignmentsRequest,
+        ListPartitionReassignmentsResponseBody,
+        OngoingPartitionReassignmentBody,
+    )
 
 
-async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+async def handle(
+    node: Node, request: ListPartitionReassignmentsRequest, context: RequestContext
+) -> ListPartitionReassignmentsResponseBody:
     asked = None if request.topics is None else [(topic.name, topic.partition_indexes) for topic in request.topics]
-    topics: dict[str, list[dict[str, Any]]] = {}
+    topics: dict[str, list[OngoingPartitionReassignmentBody]] = {}
     for move in await node.controller.submit(Controller.list_reassignments, asked):
         topics.setdefault(move.topic, []).append(
             {
@@ -21,5 +30,8 @@ async def handle(node: "Node", request: Any, context: RequestContext) -> dict[st
                 "removing_replicas": move.removing,
             }
         )
-    found = [{"name": name, "partitions": items} for name, items in topics.items()]
-    return {"error_code": 0, "error_message": None, "topics": found}
+    return {
+        "error_code": 0,
+        "error_message": None,
+        "topics": [{"name": name, "partitions": items} for name, items in topics.items()],
+    }

@@ -3,15 +3,18 @@
 Filtered by state and producer, from v1 on by how long they have been open, from v2 on by a pattern of their ids.
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from barnabas.broker.network.context import RequestContext
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import ListTransactionsRequest, ListTransactionsResponseBody
 
 
-async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+async def handle(node: Node, request: ListTransactionsRequest, context: RequestContext) -> ListTransactionsResponseBody:
     answers = await node.transactions.ask_everywhere(request, context)
     for answer in answers:
         if answer["error_code"]:

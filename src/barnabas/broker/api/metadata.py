@@ -10,20 +10,23 @@ answer is kept until the image changes. A missing topic is created where both th
 the first METADATA_CREATES_MAX, the others are unknown until the client asks again.
 """
 
+from __future__ import annotations
+
 import asyncio
-from collections.abc import Awaitable, Callable, Container, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from barnabas.broker.api.operations import CLUSTER_OPERATIONS, NO_OPERATIONS, TOPIC_OPERATIONS
 from barnabas.broker.network.addresses import advertised
-from barnabas.broker.network.context import RequestContext
+from barnabas.broker.network.context import Answered, RequestContext
 from barnabas.broker.network.large_requests import encode
 from barnabas.broker.network.loop_budget import in_turns
 from barnabas.core.cluster import MetadataImage, NewTopic, PartitionImage, TopicImage, internal_topic
+from barnabas.core.cluster.image import BrokerImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import INTERNAL_TOPICS, METADATA_TOPIC, ZERO_UUID, topic_name_problem
 from barnabas.model.limits import METADATA_CACHE_MAX_BYTES, METADATA_CREATES_MAX
@@ -33,13 +36,25 @@ from barnabas.wire.codec import encode_response
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import (
+        MetadataRequest,
+        MetadataRequestTopic,
+        MetadataResponseBody,
+        MetadataResponsePartitionBody,
+        MetadataResponseTopicBody,
+    )
+
+    Body = MetadataResponseBody | bytes
 
 
-Body = dict[str, Any] | bytes
 _BY_ID_SINCE = 12
 _TOPICS_AT_ONCE = 500  # answered without a pause, 10 us each
 _PARTITIONS_AT_ONCE = 5_000  # the same, 2 us each
 _NAME_BYTES = 64  # what a name in the key of a kept answer weighs beside its letters
+
+
+# Version, names, with operations of topics and of the cluster, listener, brokers that departed recently.
+Key = tuple[int, tuple[str, ...] | None, bool, bool, str, int, frozenset[int]]
 
 
 class _Answers:
@@ -47,8 +62,8 @@ class _Answers:
 
     def __init__(self) -> None:
         self.image: MetadataImage | None = None
-        self.bodies: dict[tuple[Any, ...], bytes] = {}
-        self.pending: dict[tuple[Any, ...], asyncio.Future[bytes]] = {}
+        self.bodies: dict[Key, bytes] = {}
+        self.pending: dict[Key, asyncio.Future[bytes]] = {}
         self.size_bytes = 0
 
     def begin(self, image: MetadataImage) -> None:
@@ -56,14 +71,14 @@ class _Answers:
         self.bodies.clear()
         self.pending = {}
 
-    def keep(self, key: tuple[Any, ...], body: bytes) -> None:
+    def keep(self, key: Key, body: bytes) -> None:
         names = key[1] or ()
         size = len(body) + sum(_NAME_BYTES + len(name) for name in names)
         if self.size_bytes + size <= METADATA_CACHE_MAX_BYTES:
             self.bodies[key] = body
             self.size_bytes += size
 
-    async def shared(self, key: tuple[Any, ...], make: Callable[[], Awaitable[bytes]]) -> bytes:
+    async def shared(self, key: Key, make: Callable[[], Awaitable[bytes]]) -> bytes:
         """A large answer: who asks the same while it is made gets the same."""
         image, begun = self.image, self.pending
         pending = begun.get(key)
@@ -76,23 +91,23 @@ class _Answers:
         return body
 
 
-_answers: "WeakKeyDictionary[Node, _Answers]" = WeakKeyDictionary()
+_answers: WeakKeyDictionary[Node, _Answers] = WeakKeyDictionary()
 
 
-def handle(node: "Node", request: Any, context: RequestContext) -> "Body | Awaitable[Body]":
+def handle(node: Node, request: MetadataRequest, context: RequestContext) -> Answered[Body]:
     if node.suspected_brokers:
         return _when_decided(node, request, context)
     return _answer(node, request, context)
 
 
-async def _when_decided(node: "Node", request: Any, context: RequestContext) -> Body:
+async def _when_decided(node: Node, request: MetadataRequest, context: RequestContext) -> Body:
     """A broker has probably just died: who leads in its place is told, not that it leads (suspected_brokers.py)."""
     await node.suspected_brokers.over()
     answer = _answer(node, request, context)
     return await answer if isinstance(answer, Awaitable) else answer
 
 
-def _answer(node: "Node", request: Any, context: RequestContext) -> "Body | Awaitable[Body]":
+def _answer(node: Node, request: MetadataRequest, context: RequestContext) -> Answered[Body]:
     version = context.api_version
     wanted = request.topics
     if wanted is None or (version == 0 and not wanted):
@@ -104,11 +119,12 @@ def _answer(node: "Node", request: Any, context: RequestContext) -> "Body | Awai
             by_id = True
         elif topic.name is None:
             return _refusal(node, context, wanted, ErrorCode.INVALID_REQUEST)
-        named[topic.name] = None
+        else:
+            named[topic.name] = None
     if by_id and version < _BY_ID_SINCE:
         return _refusal(node, context, wanted, ErrorCode.INVALID_REQUEST)
     if by_id:
-        return _by_id(node, context, request)
+        return _by_id(node, context, request, wanted)
     names = tuple(named)
     if request.allow_auto_topic_creation and node.settings.bool("auto.create.topics.enable"):
         missing = list(islice((name for name in names if _may_create(node.image, name)), METADATA_CREATES_MAX))
@@ -122,7 +138,7 @@ def _may_create(image: MetadataImage, name: str) -> bool:
 
 
 async def _after_creating(
-    node: "Node", context: RequestContext, request: Any, names: tuple[str, ...], missing: list[str]
+    node: Node, context: RequestContext, request: MetadataRequest, names: tuple[str, ...], missing: list[str]
 ) -> bytes:
     # What was set for this broker, else what the controller has: the two may be processes with files of their own.
     partitions, factor = _set_here(node, "num.partitions"), _set_here(node, "default.replication.factor")
@@ -137,17 +153,17 @@ async def _after_creating(
     return await body if isinstance(body, Awaitable) else body
 
 
-def _set_here(node: "Node", name: str) -> int:
+def _set_here(node: Node, name: str) -> int:
     return -1 if node.settings.source(name) is ConfigSource.DEFAULT else node.settings.int(name)
 
 
 def _encoded(
-    node: "Node",
+    node: Node,
     context: RequestContext,
-    request: Any,
+    request: MetadataRequest,
     names: tuple[str, ...] | None,
     failed: dict[str, ErrorCode] | None = None,
-) -> "bytes | Awaitable[bytes]":
+) -> bytes | Awaitable[bytes]:
     """The answer for these topics (None: all), from the cache when this image has been asked the same."""
     answers = _answers.get(node)
     if answers is None:
@@ -184,7 +200,7 @@ def _is_much(image: MetadataImage, names: tuple[str, ...] | None) -> bool:
 
 
 async def _in_turns(
-    node: "Node",
+    node: Node,
     context: RequestContext,
     names: tuple[str, ...] | None,
     operations: int,
@@ -198,9 +214,14 @@ async def _in_turns(
     return await encode(node.read_threads, body, context)
 
 
-def _whole(node: "Node", context: RequestContext, topics: list[dict[str, Any]], with_cluster: bool) -> dict[str, Any]:
+def _whole(
+    node: Node, context: RequestContext, topics: list[MetadataResponseTopicBody], with_cluster: bool
+) -> MetadataResponseBody:
     return {
-        "brokers": broker_items(node, context, "node_id", node.recently_departed.ids),
+        "brokers": [
+            {"node_id": broker.broker_id, "host": host, "port": port, "rack": broker.rack}
+            for broker, host, port in told_brokers(node, context, node.recently_departed.ids)
+        ],
         "cluster_id": node.cluster_id,
         "controller_id": node.node_id,  # any broker will do: it hands on what is the controller's (KIP-590)
         "topics": topics,
@@ -208,27 +229,26 @@ def _whole(node: "Node", context: RequestContext, topics: list[dict[str, Any]], 
     }
 
 
-def broker_items(
-    node: "Node", context: RequestContext, id_field: str, fenced: Container[int] = ()
-) -> list[dict[str, Any]]:
-    """Those that are alive, and of the others those that are named."""
-    items = []
+def told_brokers(
+    node: Node, context: RequestContext, fenced: Container[int] = ()
+) -> Iterator[tuple[BrokerImage, str, int]]:
+    """Those that are alive, and of the others those that are named; each with its host and port for this client."""
     for broker in sorted(node.image.brokers.values(), key=lambda broker: broker.broker_id):
         if broker.alive or broker.broker_id in fenced:
-            host, port = advertised(node, broker.broker_id, context)
-            items.append({id_field: broker.broker_id, "host": host, "port": port, "rack": broker.rack})
-    return items
+            yield broker, *advertised(node, broker.broker_id, context)
 
 
 def topic_items(
     image: MetadataImage, names: Iterable[str] | None, operations: int, failed: dict[str, ErrorCode]
-) -> list[dict[str, Any]]:
+) -> list[MetadataResponseTopicBody]:
     found = [_told(image, operations, failed, name) for name in (image.topics if names is None else names)]
     found.sort(key=itemgetter(0))
     return [item for _, item in found]
 
 
-def _told(image: MetadataImage, operations: int, failed: dict[str, ErrorCode], name: str) -> tuple[int, dict[str, Any]]:
+def _told(
+    image: MetadataImage, operations: int, failed: dict[str, ErrorCode], name: str
+) -> tuple[int, MetadataResponseTopicBody]:
     """A topic and its place: known ones first, then unknown ones, then names no topic can have. Kafka's order."""
     topic = image.topics.get(name)
     if topic is not None:
@@ -238,7 +258,7 @@ def _told(image: MetadataImage, operations: int, failed: dict[str, ErrorCode], n
     return 1, _missing(name, failed.get(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
 
 
-def topic_item(image: MetadataImage, topic: TopicImage, operations: int) -> dict[str, Any]:
+def topic_item(image: MetadataImage, topic: TopicImage, operations: int) -> MetadataResponseTopicBody:
     return {
         "error_code": 0,
         "name": topic.name,
@@ -249,7 +269,7 @@ def topic_item(image: MetadataImage, topic: TopicImage, operations: int) -> dict
     }
 
 
-def partition_item(image: MetadataImage, index: int, partition: PartitionImage) -> dict[str, Any]:
+def partition_item(image: MetadataImage, index: int, partition: PartitionImage) -> MetadataResponsePartitionBody:
     leads = image.is_alive(partition.leader)
     return {
         "error_code": 0 if leads else int(ErrorCode.LEADER_NOT_AVAILABLE),
@@ -262,7 +282,7 @@ def partition_item(image: MetadataImage, index: int, partition: PartitionImage) 
     }
 
 
-def _missing(name: str | None, code: ErrorCode, topic_id: bytes = ZERO_UUID) -> dict[str, Any]:
+def _missing(name: str | None, code: ErrorCode, topic_id: bytes = ZERO_UUID) -> MetadataResponseTopicBody:
     return {
         "error_code": int(code),
         "name": name,
@@ -273,10 +293,12 @@ def _missing(name: str | None, code: ErrorCode, topic_id: bytes = ZERO_UUID) -> 
     }
 
 
-def _by_id(node: "Node", context: RequestContext, request: Any) -> "Body | Awaitable[Body]":
+def _by_id(
+    node: Node, context: RequestContext, request: MetadataRequest, wanted: Sequence[MetadataRequestTopic]
+) -> Answered[Body]:
     """Once one topic is asked for by id, only ids count (as in Kafka)."""
     operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NO_OPERATIONS
-    ids = list(dict.fromkeys(topic.topic_id for topic in request.topics if topic.topic_id != ZERO_UUID))
+    ids = list(dict.fromkeys(topic.topic_id for topic in wanted if topic.topic_id != ZERO_UUID))
     told = partial(_told_by_id, node.image, operations)
     with_cluster = request.include_cluster_authorized_operations
     if len(ids) > _TOPICS_AT_ONCE:
@@ -285,20 +307,26 @@ def _by_id(node: "Node", context: RequestContext, request: Any) -> "Body | Await
 
 
 async def _by_id_in_turns(
-    node: "Node", context: RequestContext, ids: list[bytes], told: Callable[[bytes], dict[str, Any]], with_cluster: bool
+    node: Node,
+    context: RequestContext,
+    ids: list[bytes],
+    told: Callable[[bytes], MetadataResponseTopicBody],
+    with_cluster: bool,
 ) -> Body:
     body = _whole(node, context, await in_turns(ids, told), with_cluster)
     return await encode(node.read_threads, body, context)
 
 
-def _told_by_id(image: MetadataImage, operations: int, topic_id: bytes) -> dict[str, Any]:
+def _told_by_id(image: MetadataImage, operations: int, topic_id: bytes) -> MetadataResponseTopicBody:
     topic = image.topic_by_id(topic_id)
     if topic is None:
         return _missing(None, ErrorCode.UNKNOWN_TOPIC_ID, topic_id)
     return topic_item(image, topic, operations)
 
 
-async def _refusal(node: "Node", context: RequestContext, wanted: Sequence[Any], code: ErrorCode) -> Body:
+async def _refusal(
+    node: Node, context: RequestContext, wanted: Sequence[MetadataRequestTopic], code: ErrorCode
+) -> Body:
     topics = await in_turns(wanted, lambda topic: _missing(topic.name or "", code, topic.topic_id))
-    body = {"brokers": [], "cluster_id": None, "controller_id": -1, "topics": topics}
+    body: MetadataResponseBody = {"brokers": [], "cluster_id": None, "controller_id": -1, "topics": topics}
     return body if len(topics) <= _TOPICS_AT_ONCE else await encode(node.read_threads, body, context)

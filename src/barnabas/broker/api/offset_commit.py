@@ -1,13 +1,15 @@
 """OffsetCommit (8), versions 2-10: how far a group has read; answered when the offsets are in the log."""
 
-from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
-from barnabas.broker.network.context import RequestContext
+from typing import TYPE_CHECKING
+
+from barnabas.broker.network.context import Answered, RequestContext
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import OffsetCommitRequest, OffsetCommitResponseBody
 
 
-def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any] | Awaitable[dict[str, Any]]:
+def handle(node: Node, request: OffsetCommitRequest, context: RequestContext) -> Answered[OffsetCommitResponseBody]:
     return node.groups.ask(request.group_id, request, context)

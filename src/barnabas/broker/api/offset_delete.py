@@ -1,13 +1,15 @@
 """OffsetDelete (47), version 0: forget a group's offsets of topics it no longer reads (KIP-496)."""
 
-from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
-from barnabas.broker.network.context import RequestContext
+from typing import TYPE_CHECKING
+
+from barnabas.broker.network.context import Answered, RequestContext
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import OffsetDeleteRequest, OffsetDeleteResponseBody
 
 
-def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any] | Awaitable[dict[str, Any]]:
+def handle(node: Node, request: OffsetDeleteRequest, context: RequestContext) -> Answered[OffsetDeleteResponseBody]:
     return node.groups.ask(request.group_id, request, context)

@@ -1,57 +1,83 @@
 """OffsetFetch (9), versions 1-10: where groups stand. Until v7 one group a request, then several."""
 
-from collections.abc import Awaitable, Iterator
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+from collections.abc import Awaitable, Iterator, Sequence
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from barnabas.broker.network.context import RequestContext
+from barnabas.broker.coordinator.several import Parts, ask_each
+from barnabas.broker.network.context import Answered, RequestContext
 from barnabas.broker.network.loop_budget import LoopBudget
+from barnabas.wire import messages
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import (
+        OffsetFetchRequest,
+        OffsetFetchRequestGroup,
+        OffsetFetchRequestTopics,
+        OffsetFetchResponseBody,
+        OffsetFetchResponseGroupBody,
+        OffsetFetchResponseTopicsBody,
+    )
 
 _SEVERAL_GROUPS_SINCE = 8
 _AT_ONCE = 2_000  # partitions looked at in one step, 1 us each
 
 
-def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any] | Awaitable[dict[str, Any]]:
+def handle(node: Node, request: OffsetFetchRequest, context: RequestContext) -> Answered[OffsetFetchResponseBody]:
     if context.api_version < _SEVERAL_GROUPS_SINCE:
         return node.groups.ask(request.group_id, request, context)
     if len(request.groups) + sum(map(_size, request.groups)) > _AT_ONCE:
         return _in_pieces(node, request, context)
-    return node.groups.ask_each(request, context, asked="groups", answered="groups")
+    return _ask(node, request.groups, request.require_stable, context)
 
 
-def _size(group: Any) -> int:
+def _ask(
+    node: Node, groups: list[OffsetFetchRequestGroup], require_stable: bool, context: RequestContext
+) -> Answered[OffsetFetchResponseBody]:
+    def part(some: list[OffsetFetchRequestGroup]) -> OffsetFetchRequest:
+        return messages.OffsetFetchRequest(groups=some, require_stable=require_stable)
+
+    return ask_each(node.groups, groups, Parts(attrgetter("group_id"), part, itemgetter("groups"), _whole), context)
+
+
+def _whole(groups: list[OffsetFetchResponseGroupBody]) -> OffsetFetchResponseBody:
+    return {"groups": groups}
+
+
+def _size(group: OffsetFetchRequestGroup) -> int:
     return sum(1 + len(topic.partition_indexes) for topic in group.topics or ())
 
 
-async def _in_pieces(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+async def _in_pieces(node: Node, request: OffsetFetchRequest, context: RequestContext) -> OffsetFetchResponseBody:
     """Some partitions at a time, with others served in between: a group may be asked about all of a large cluster."""
-    found: list[dict[str, Any]] = []
+    found: list[OffsetFetchResponseGroupBody] = []
     budget = LoopBudget()
     for group in request.groups:
-        whole: dict[str, Any] | None = None
-        for topics in _pieces(group.topics):
-            part = replace(request, groups=[group if topics is None else replace(group, topics=topics)])
-            answered = node.groups.ask_each(part, context, asked="groups", answered="groups")
+        topics: list[OffsetFetchResponseTopicsBody] = []
+        for some in _pieces(group.topics):
+            answered = _ask(node, [replace(group, topics=some)], request.require_stable, context)
             answer = (await answered if isinstance(answered, Awaitable) else answered)["groups"][0]
-            whole = answer if whole is None or answer["error_code"] else _joined(whole, answer)
             await budget.pause()
-            if whole["error_code"]:
+            if answer["error_code"]:
+                found.append(answer)
                 break
-        assert whole is not None
-        found.append(whole)
+            _join(topics, answer["topics"])
+        else:
+            found.append({"group_id": group.group_id, "error_code": 0, "topics": topics})
     return {"groups": found}
 
 
-def _pieces(topics: list[Any] | None) -> Iterator[list[Any] | None]:
+def _pieces(topics: list[OffsetFetchRequestTopics] | None) -> Iterator[list[OffsetFetchRequestTopics] | None]:
     """Topics with at most `_AT_ONCE` partitions together, those of a large topic in several pieces."""
     if topics is None:  # all that the group has committed
         yield None
         return
-    piece: list[Any] = []
+    piece: list[OffsetFetchRequestTopics] = []
     room = _AT_ONCE
     for topic in topics:
         indexes = topic.partition_indexes
@@ -65,15 +91,14 @@ def _pieces(topics: list[Any] | None) -> Iterator[list[Any] | None]:
     yield piece
 
 
-def _joined(known: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
-    """Both answers' partitions; the last topic of the one and the first of the other may be the same."""
-    topics, more = known["topics"], answer["topics"]
+def _join(topics: list[OffsetFetchResponseTopicsBody], more: Sequence[OffsetFetchResponseTopicsBody]) -> None:
+    """Behind those found so far; the last of them and the first of the others may be the same topic."""
     if topics and more and _name(topics[-1]) == _name(more[0]):
-        topics[-1]["partitions"].extend(more[0]["partitions"])
+        last = topics[-1]
+        topics[-1] = {**last, "partitions": [*last["partitions"], *more[0]["partitions"]]}
         more = more[1:]
     topics.extend(more)
-    return known
 
 
-def _name(topic: dict[str, Any]) -> tuple[Any, Any]:
+def _name(topic: OffsetFetchResponseTopicsBody) -> tuple[str | None, bytes | None]:
     return topic.get("name"), topic.get("topic_id")

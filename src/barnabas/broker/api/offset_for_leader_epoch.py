@@ -3,7 +3,9 @@
 KIP-101, KIP-320. The answer for an epoch that this log does not know is the end of the epoch before it.
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from barnabas.broker.api.leadership import check_leader_epoch, leader_partition
 from barnabas.broker.network.context import RequestContext
@@ -12,10 +14,20 @@ from barnabas.model.errors import KafkaError
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import (
+        OffsetForLeaderEpochRequest,
+        OffsetForLeaderEpochResponseBody,
+        OffsetForLeaderEpochResponseEpochEndOffsetBody,
+        OffsetForLeaderPartition,
+        OffsetForLeaderTopicResultBody,
+    )
 
 
-async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
-    budget, topics = LoopBudget(), []
+async def handle(
+    node: Node, request: OffsetForLeaderEpochRequest, context: RequestContext
+) -> OffsetForLeaderEpochResponseBody:
+    budget = LoopBudget()
+    topics: list[OffsetForLeaderTopicResultBody] = []
     for topic in request.topics:
         answers = []
         for asked in topic.partitions:
@@ -25,7 +37,7 @@ async def handle(node: "Node", request: Any, context: RequestContext) -> dict[st
     return {"topics": topics}
 
 
-def _answer(node: "Node", topic: str, asked: Any) -> dict[str, Any]:
+def _answer(node: Node, topic: str, asked: OffsetForLeaderPartition) -> OffsetForLeaderEpochResponseEpochEndOffsetBody:
     try:
         partition = leader_partition(node, topic, asked.partition)
         check_leader_epoch(partition, asked.current_leader_epoch)

@@ -84,12 +84,10 @@ async def enlist(node: "Node", request: ProduceRequest, news: News, version: int
             code = _known_to(error.code, version)
             refused |= dict.fromkeys(partitions, KafkaError(code, error.message))
             continue
-        for topic in done["results_by_transaction"][0]["topic_results"]:
-            for item in topic["results_by_partition"]:
-                code = _known_to(ErrorCode(item["partition_error_code"]), version)
-                if code is not ErrorCode.NONE:
-                    partition = TopicPartition(topic["name"], item["partition_index"])
-                    refused[partition] = KafkaError(code, "the transaction does not know this partition")
+        for partition, found in done.items():
+            code = _known_to(found, version)
+            if code is not ErrorCode.NONE:
+                refused[partition] = KafkaError(code, "the transaction does not know this partition")
     return _overtaken(node, news) | refused
 
 

@@ -1,13 +1,15 @@
 """SyncGroup (14), versions 0-5: a member asks for its assignment; answered when the group's leader has given it."""
 
-from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
-from barnabas.broker.network.context import RequestContext
+from typing import TYPE_CHECKING
+
+from barnabas.broker.network.context import Answered, RequestContext
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import SyncGroupRequest, SyncGroupResponseBody
 
 
-def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any] | Awaitable[dict[str, Any]]:
+def handle(node: Node, request: SyncGroupRequest, context: RequestContext) -> Answered[SyncGroupResponseBody]:
     return node.groups.ask(request.group_id, request, context)

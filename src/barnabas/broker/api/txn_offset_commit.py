@@ -4,8 +4,10 @@ Clients of the old generation have named the group before (AddOffsetsToTxn), and
 group's partition is added to the transaction here (KIP-890).
 """
 
+from __future__ import annotations
+
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.broker.api.transaction_verification import begin, overtaken
 from barnabas.broker.network.context import RequestContext
@@ -14,11 +16,12 @@ from barnabas.model.ids import OFFSETS_TOPIC, TopicPartition
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import TxnOffsetCommitRequest, TxnOffsetCommitResponseBody
 
 _ENLISTS_SINCE = 5
 
 
-async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+async def handle(node: Node, request: TxnOffsetCommitRequest, context: RequestContext) -> TxnOffsetCommitResponseBody:
     if not request.group_id:
         return _refused(request, ErrorCode.INVALID_GROUP_ID)
     try:
@@ -32,7 +35,9 @@ async def handle(node: "Node", request: Any, context: RequestContext) -> dict[st
     return await answer if isinstance(answer, asyncio.Future) else answer
 
 
-async def _enlist(node: "Node", request: Any, context: RequestContext, partition: TopicPartition) -> int:
+async def _enlist(
+    node: Node, request: TxnOffsetCommitRequest, context: RequestContext, partition: TopicPartition
+) -> int:
     """The offsets' partition must belong to the transaction before its records do."""
     producer = (request.producer_id, request.producer_epoch)
     hosted = node.partitions.get(OFFSETS_TOPIC, partition.partition)
@@ -43,7 +48,7 @@ async def _enlist(node: "Node", request: Any, context: RequestContext, partition
     verify_only = context.api_version < _ENLISTS_SINCE
     noted = begin(hosted, producer, epoch_rises=not verify_only)
     done = await node.transactions.enlist(request.transactional_id, producer, [partition], verify_only=verify_only)
-    code: int = done["results_by_transaction"][0]["topic_results"][0]["results_by_partition"][0]["partition_error_code"]
+    code = int(done[partition])
     if not code and (error := overtaken(hosted, noted)):
         moved = error.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
         code = int(ErrorCode.NOT_COORDINATOR if moved else error.code)
@@ -54,7 +59,7 @@ async def _enlist(node: "Node", request: Any, context: RequestContext, partition
     return code
 
 
-def _refused(request: Any, code: int) -> dict[str, Any]:
+def _refused(request: TxnOffsetCommitRequest, code: int) -> TxnOffsetCommitResponseBody:
     return {
         "topics": [
             {

@@ -4,7 +4,9 @@ A broker that is up and has partitions is not forgotten: it would lose them whil
 happen.) One that has been emptied may go.
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from barnabas.broker.network.context import RequestContext
 from barnabas.core.cluster.controller import Controller
@@ -12,9 +14,10 @@ from barnabas.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import UnregisterBrokerRequest, UnregisterBrokerResponseBody
 
 
-async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+async def handle(node: Node, request: UnregisterBrokerRequest, context: RequestContext) -> UnregisterBrokerResponseBody:
     image, broker_id = node.image, request.broker_id
     if image.is_alive(broker_id) and next(iter(image.partitions_of(broker_id)), None) is not None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"broker {broker_id} is up and has partitions: drain it first")

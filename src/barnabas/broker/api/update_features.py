@@ -4,7 +4,9 @@
 v0 has a flag for downgrades, v1 a kind of update and a dry run; up to v1 the answer has a line for each feature.
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from barnabas.broker.network.context import RequestContext
 from barnabas.core.cluster import FeatureUpdate
@@ -14,12 +16,13 @@ from barnabas.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import UpdateFeaturesRequest, UpdateFeaturesResponseBody
 
 # Kafka's words, which kafka-features prints.
 _NONE_OF_THEM = "The update failed for all features since the following feature had an error: "
 
 
-async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+async def handle(node: Node, request: UpdateFeaturesRequest, context: RequestContext) -> UpdateFeaturesResponseBody:
     old = context.api_version == 0
     updates = [
         FeatureUpdate(
@@ -34,5 +37,8 @@ async def handle(node: "Node", request: Any, context: RequestContext) -> dict[st
     except KafkaError as error:
         start = _NONE_OF_THEM if error.code is ErrorCode.INVALID_UPDATE_VERSION else ""
         return {"error_code": int(error.code), "error_message": start + error.message, "results": []}
-    results = [{"feature": name, "error_code": 0, "error_message": "NONE"} for name in names]
-    return {"error_code": 0, "error_message": None, "results": results}
+    return {
+        "error_code": 0,
+        "error_message": None,
+        "results": [{"feature": name, "error_code": 0, "error_message": "NONE"} for name in names],
+    }

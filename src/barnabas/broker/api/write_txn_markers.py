@@ -5,10 +5,12 @@ committed, or with a code that makes the coordinator look for the leader again. 
 it too, to end a transaction that hangs.
 """
 
+from __future__ import annotations
+
 import asyncio
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.broker.network.context import RequestContext
 from barnabas.broker.network.loop_budget import LoopBudget
@@ -19,12 +21,20 @@ from barnabas.model.ids import TopicPartition
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
     from barnabas.broker.partition.partition import HostedPartition
+    from barnabas.wire.messages import (
+        WritableTxnMarker,
+        WritableTxnMarkerPartitionResultBody,
+        WritableTxnMarkerResultBody,
+        WritableTxnMarkerTopicResultBody,
+        WriteTxnMarkersRequest,
+        WriteTxnMarkersResponseBody,
+    )
 
 _STRICT_VERSION = 2
 _COMMIT_TIMEOUT_SECONDS = 5.0  # a partition that cannot commit for so long must not hold up the others
 
 
-async def handle(node: "Node", request: Any, context: RequestContext) -> dict[str, Any]:
+async def handle(node: Node, request: WriteTxnMarkersRequest, context: RequestContext) -> WriteTxnMarkersResponseBody:
     waiting = _Waiting()
     budget = LoopBudget()
     markers = [await _one(node, item, waiting, budget) for item in request.markers]
@@ -39,11 +49,11 @@ class _Waiting:
         self._out = 0
         self._done = asyncio.Event()
 
-    def add(self, item: dict[str, Any], leader: "HostedPartition", offset: int) -> None:
+    def add(self, item: WritableTxnMarkerPartitionResultBody, leader: HostedPartition, offset: int) -> None:
         self._out += 1
         leader.when_committed(offset, partial(self._settled, item))
 
-    def _settled(self, item: dict[str, Any], code: ErrorCode) -> None:
+    def _settled(self, item: WritableTxnMarkerPartitionResultBody, code: ErrorCode) -> None:
         item["error_code"] = int(code)
         self._out -= 1
         if not self._out:
@@ -57,7 +67,9 @@ class _Waiting:
                     await self._done.wait()
 
 
-async def _one(node: "Node", item: Any, waiting: _Waiting, budget: LoopBudget) -> dict[str, Any]:
+async def _one(
+    node: Node, item: WritableTxnMarker, waiting: _Waiting, budget: LoopBudget
+) -> WritableTxnMarkerResultBody:
     """Each partition once, however often it is named, and others are served in between."""
     marker = Marker(
         item.producer_id,
@@ -66,7 +78,7 @@ async def _one(node: "Node", item: Any, waiting: _Waiting, budget: LoopBudget) -
         item.transaction_result,
         strictly_newer=item.transaction_version >= _STRICT_VERSION,
     )
-    topics = []
+    topics: list[WritableTxnMarkerTopicResultBody] = []
     for topic in item.topics:
         partitions = []
         for index in dict.fromkeys(topic.partition_indexes):
@@ -76,8 +88,13 @@ async def _one(node: "Node", item: Any, waiting: _Waiting, budget: LoopBudget) -
     return {"producer_id": item.producer_id, "topics": topics}
 
 
-def _write(node: "Node", partition: TopicPartition, marker: Marker, waiting: _Waiting) -> dict[str, Any]:
-    answer = {"partition_index": partition.partition, "error_code": int(ErrorCode.REQUEST_TIMED_OUT)}
+def _write(
+    node: Node, partition: TopicPartition, marker: Marker, waiting: _Waiting
+) -> WritableTxnMarkerPartitionResultBody:
+    answer: WritableTxnMarkerPartitionResultBody = {
+        "partition_index": partition.partition,
+        "error_code": int(ErrorCode.REQUEST_TIMED_OUT),
+    }
     try:
         leader, offset = node.transactions.markers.write(partition, marker)
     except KafkaError as error:

@@ -13,7 +13,7 @@ everything that any controller before it may have answered.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from barnabas.broker.controller.link import ControllerLink
@@ -175,7 +175,7 @@ class ControllerDriver:
         if not self.is_active:
             raise KafkaError(ErrorCode.NOT_CONTROLLER, "another node is the active controller")
 
-    async def ask(self, api_key: int, version: int, body: dict[str, Any], timeout_ms: int | None = None) -> Any:
+    async def ask(self, api_key: int, version: int, body: Mapping[str, object], timeout_ms: int | None = None) -> Any:
         """A request to the active controller, wherever it is; the answer decoded."""
         return await self.link.ask(api_key, version, body, timeout_ms)
 

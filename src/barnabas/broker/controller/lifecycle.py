@@ -8,7 +8,7 @@ beats at once where the controller is now.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
 from barnabas.broker.controller.driver import ControllerDriver
@@ -23,7 +23,7 @@ from barnabas.core.cluster.items import Registration
 from barnabas.core.cluster.records import Endpoint
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.wire.apis import BROKER_HEARTBEAT, BROKER_REGISTRATION
-from barnabas.wire.codec import decode_request, encode_request
+from barnabas.wire.codec import request_of, response_of
 
 log = logging.getLogger(__name__)
 
@@ -228,13 +228,12 @@ class Lifecycle:
         if not done.cancelled() and (error := done.exception()) is not None:
             self._hooks.failed(error)
 
-    async def _send(self, api_key: int, body: dict[str, Any]) -> Any:
+    async def _send(self, api_key: int, body: Mapping[str, object]) -> Any:
         """To the active controller; on its own node without a connection."""
         version = _VERSIONS[api_key]
         if self._controller.is_active:
-            request = decode_request(api_key, version, encode_request(api_key, version, body))
             context = RequestContext(api_key, version, 0, None, "", "", 0)
-            return await self._hooks.answer_here(request, context)
+            return response_of(api_key, await self._hooks.answer_here(request_of(api_key, body), context))
         connection = await self._leader.get()
         timeout_ms = self._cluster.settings.int("broker.session.timeout.ms") // 2
         return await connection.ask(api_key, version, body, max(timeout_ms, 500))

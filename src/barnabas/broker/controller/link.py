@@ -11,7 +11,7 @@ request this node asks for the controller's high watermark, and waits, briefly, 
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from barnabas.broker.controller.leader_connection import LeaderConnection
@@ -52,7 +52,7 @@ class ControllerLink:
     def leader_changed(self) -> None:
         self._leader.leader_changed()
 
-    async def ask(self, api_key: int, version: int, body: dict[str, Any], timeout_ms: int | None = None) -> Any:
+    async def ask(self, api_key: int, version: int, body: Mapping[str, object], timeout_ms: int | None = None) -> Any:
         frame = request_header(api_key, version, 0, self._client_id)
         frame += encode_request(api_key, version, body)
         answer = await self.forward(frame, b"", timeout_ms or FORWARD_TIMEOUT_MS, follow=api_key != DESCRIBE_QUORUM)

@@ -15,6 +15,8 @@ starts from it; but no reply leaves before it is (`appended_to`). While too few 
 written: requests that may write are refused before the machine sees them, and its timers wait.
 """
 
+from __future__ import annotations
+
 import asyncio
 import logging
 from abc import ABC, abstractmethod
@@ -22,14 +24,16 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic
+from types import ModuleType
+from typing import TYPE_CHECKING, Generic
 
 from barnabas.broker.clock import wall_ms
 from barnabas.broker.coordinator.batches import batches_of
 from barnabas.broker.coordinator.failures import ShardFailures
-from barnabas.broker.coordinator.shard import Answer, CoordinatorShard, Effects, M, Token, release, release_all
+from barnabas.broker.coordinator.shard import CoordinatorShard, E, M, Waiting, release, release_all
 from barnabas.broker.network.context import RequestContext
 from barnabas.broker.partition.partition import HostedPartition
+from barnabas.core.coordinator.contract import B, Reply, RequestInfo
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.storage.damage import Damaged
 from barnabas.wire.apis import SERVED
@@ -39,7 +43,7 @@ from barnabas.wire.records import iter_records
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
-    from barnabas.core.groups.effects import Reply
+    from barnabas.wire.messages import Request
 
 log = logging.getLogger(__name__)
 
@@ -50,11 +54,11 @@ _AFTER_BACKOFF_MS = 5  # a timer may fire a moment early; the shard would be fou
 _UNREADABLE = (KafkaError, Damaged, ProtocolError, OSError)
 
 
-class Coordinators(ABC, Generic[M]):
+class Coordinators(ABC, Generic[M, E]):
     topic = ""
     machine_module = ""
 
-    def __init__(self, node: "Node") -> None:
+    def __init__(self, node: Node) -> None:
         self._node = node
         self._hosted: dict[int, CoordinatorShard[M]] = {}
         self._loading: dict[int, asyncio.Task[None]] = {}
@@ -62,7 +66,7 @@ class Coordinators(ABC, Generic[M]):
         self._waking: asyncio.Task[None] | None = None
         self._later: dict[int, asyncio.TimerHandle] = {}  # to be looked at again
         self._imported = not node.platform.imports_ahead
-        self._importing: asyncio.Future[Any] | None = None
+        self._importing: asyncio.Future[ModuleType] | None = None
         self.failures = ShardFailures()
         self._closed = False
         node.partitions.on_leadership(self.topic, self._leadership)
@@ -71,7 +75,7 @@ class Coordinators(ABC, Generic[M]):
     def _make(self, partition: HostedPartition) -> M:
         """The machine that lives in this partition, empty."""
 
-    def prepared(self) -> "asyncio.Future[Any] | None":
+    def prepared(self) -> asyncio.Future[ModuleType] | None:
         """The import of the machine, begun if need be: it takes too long for the loop. None: it is there."""
         if self._imported or self._closed:
             return None
@@ -81,7 +85,7 @@ class Coordinators(ABC, Generic[M]):
             self._importing.add_done_callback(self._import_ended)
         return self._importing
 
-    def _import_ended(self, done: "asyncio.Future[Any]") -> None:
+    def _import_ended(self, done: asyncio.Future[ModuleType]) -> None:
         """An import that failed is tried again on the loop, where its error is told to whoever asked."""
         self._imported, self._importing = True, None
         if not done.cancelled():
@@ -247,13 +251,22 @@ class Coordinators(ABC, Generic[M]):
         if hosted.partition.under_min_isr and not SERVED[api_key].only_reads:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"too few replicas of {hosted.partition.id} in sync")
 
-    def new_token(self, hosted: CoordinatorShard[M]) -> Token:
-        token: Token = asyncio.get_running_loop().create_future()
+    def ask(self, key: str, request: Request[B], context: RequestContext) -> B | asyncio.Future[B]:
+        """One request about one group or transactional id: its answer, or a future of it.
+
+        Raises KafkaError when this node does not coordinate it.
+        """
+        return self.ask_shard(self.hosted_for(key), request, request_info(context))
+
+    def ask_shard(self, hosted: CoordinatorShard[M], request: Request[B], info: RequestInfo) -> B | asyncio.Future[B]:
+        self.check_writable(hosted, info.api_key)
+        token: asyncio.Future[B] = asyncio.get_running_loop().create_future()
         hosted.waiting[token] = None
         token.add_done_callback(hosted.waiting.pop)
-        return token
+        self.step(hosted, lambda now_ms: hosted.machine.handle(request, info, now_ms, token), token)
+        return token.result() if token.done() else token  # no task has to wait for an answer that is there already
 
-    def step(self, hosted: CoordinatorShard[M], decide: "Callable[[int], Effects]", token: Token | None = None) -> None:
+    def step(self, hosted: CoordinatorShard[M], decide: Callable[[int], E], token: Waiting | None = None) -> None:
         """Let the machine decide and do what it decided: the only way to it, so that it cannot fail unseen.
 
         `decide` is given the time; `token` belongs to the request that it is about.
@@ -282,7 +295,7 @@ class Coordinators(ABC, Generic[M]):
         self._drop_machine(hosted, ErrorCode.COORDINATOR_NOT_AVAILABLE)
         self._again(index, backoff_ms + _AFTER_BACKOFF_MS)
 
-    def drive(self, hosted: CoordinatorShard[M], effects: Effects) -> None:
+    def drive(self, hosted: CoordinatorShard[M], effects: E) -> None:
         if effects.records and not self._append(hosted, effects):
             return
         later = []
@@ -295,21 +308,20 @@ class Coordinators(ABC, Generic[M]):
             hosted.partition.when_committed(hosted.appended_to, lambda code: self._committed(hosted, later, code))
         self._set_timer(hosted)
 
-    def _committed(self, hosted: CoordinatorShard[M], replies: "Sequence[Reply]", code: ErrorCode) -> None:
+    def _committed(self, hosted: CoordinatorShard[M], replies: Sequence[Reply], code: ErrorCode) -> None:
         if code is ErrorCode.NONE:
             release_all(replies)
         else:
             self._drop_machine(hosted, ErrorCode.NOT_COORDINATOR)  # its records may be gone
 
-    def _append(self, hosted: CoordinatorShard[M], effects: Effects) -> bool:
+    def _append(self, hosted: CoordinatorShard[M], effects: E) -> bool:
         index = hosted.partition.id.partition
         if self._hosted.get(index) is not hosted:  # dropped: another one speaks for this partition now
             hosted.fail(ErrorCode.NOT_COORDINATOR)
             return False
-        transaction = getattr(effects, "transaction", None)
         try:
             for part in batches_of(effects.records, hosted.partition.config.max_message_bytes):
-                hosted.appended_to = hosted.partition.append_records(part, wall_ms(), transaction)
+                hosted.appended_to = hosted.partition.append_records(part, wall_ms(), effects.transaction)
         except KafkaError as error:
             if error.code is not ErrorCode.NOT_LEADER_OR_FOLLOWER:
                 log.error("%s could not be written: %s", hosted.partition.id, error.message)
@@ -369,14 +381,7 @@ class Coordinators(ABC, Generic[M]):
             self._drop(index, ErrorCode.NOT_COORDINATOR)
 
 
-def settled(token: Token) -> "Answer | Token":
-    """The answer where it is there already: then no task has to wait for it."""
-    return token.result() if token.done() else token
-
-
-def request_info(context: RequestContext) -> Any:
-    from barnabas.core.groups.effects import RequestInfo
-
+def request_info(context: RequestContext) -> RequestInfo:
     return RequestInfo(context.api_key, context.api_version, context.client_id or "", context.client_host)
 
 

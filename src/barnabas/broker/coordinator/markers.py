@@ -20,11 +20,13 @@ What each answer means (Kafka's TransactionMarkerRequestCompletionHandler, where
                                           come: CORRUPT_MESSAGE, MESSAGE_TOO_LARGE and the like)
 """
 
+from __future__ import annotations
+
 import asyncio
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.broker.clock import wall_ms
 from barnabas.core.cluster.image import NO_LEADER
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from barnabas.broker.node import Node
     from barnabas.broker.partition.partition import HostedPartition
     from barnabas.core.txn.effects import SendMarkers
+    from barnabas.wire.messages import WritableTxnMarkerBody, WriteTxnMarkersRequestBody, WriteTxnMarkersResponse
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +56,7 @@ Done = Callable[[list[TopicPartition], list[TopicPartition]], None]
 class _Sending:
     """One SendMarkers: counts what is still out and reports once, written and failed."""
 
-    def __init__(self, sent: "SendMarkers", done: Done) -> None:
+    def __init__(self, sent: SendMarkers, done: Done) -> None:
         self.sent = sent
         self.written: list[TopicPartition] = []
         self.failed: list[TopicPartition] = []
@@ -74,12 +77,12 @@ class _Sending:
 
 
 class MarkerSender:
-    def __init__(self, node: "Node") -> None:
+    def __init__(self, node: Node) -> None:
         self._node = node
         self._queues: dict[Lane, list[tuple[_Sending, list[TopicPartition]]]] = {}
         self._tasks: dict[Lane, asyncio.Task[None]] = {}
 
-    def send(self, sent: "SendMarkers", lane: int, done: Done) -> None:
+    def send(self, sent: SendMarkers, lane: int, done: Done) -> None:
         """Write these markers; `done(written, failed)` is called once, when the fate of each is known."""
         sending = _Sending(sent, done)
         remote: dict[int, list[TopicPartition]] = {}
@@ -108,7 +111,7 @@ class MarkerSender:
     def _outcome(self, sending: _Sending, partition: TopicPartition, code: ErrorCode) -> None:
         sending.outcome(partition, code, topic_is_known=self._node.image.partition(*partition) is not None)
 
-    def write(self, partition: TopicPartition, marker: Marker) -> "tuple[HostedPartition, int]":
+    def write(self, partition: TopicPartition, marker: Marker) -> tuple[HostedPartition, int]:
         """Append a marker where we lead; gives the partition and the offset at which the marker is safe."""
         leader = self._node.partitions.get(*partition)
         if leader is None:
@@ -150,8 +153,10 @@ class MarkerSender:
             return nobody
         try:
             connection = await self._node.peers.connection(broker_id, f"markers-{number}")
-            body = {"markers": [_item(sending.sent, partitions) for sending, partitions in batch]}
-            answer = await connection.ask(WRITE_TXN_MARKERS, 2, body, _ANSWER_TIMEOUT_MS)
+            body: WriteTxnMarkersRequestBody = {
+                "markers": [_item(sending.sent, partitions) for sending, partitions in batch]
+            }
+            answer: WriteTxnMarkersResponse = await connection.ask(WRITE_TXN_MARKERS, 2, body, _ANSWER_TIMEOUT_MS)
         except OSError:
             return nobody
         if len(answer.markers) != len(batch):
@@ -174,7 +179,7 @@ class MarkerSender:
             task.cancel()
 
 
-def marker_of(sent: "SendMarkers") -> Marker:
+def marker_of(sent: SendMarkers) -> Marker:
     return Marker(
         sent.producer_id,
         sent.producer_epoch,
@@ -184,7 +189,7 @@ def marker_of(sent: "SendMarkers") -> Marker:
     )
 
 
-def _item(sent: "SendMarkers", partitions: list[TopicPartition]) -> dict[str, Any]:
+def _item(sent: SendMarkers, partitions: list[TopicPartition]) -> WritableTxnMarkerBody:
     topics: dict[str, list[int]] = {}
     for topic, index in partitions:
         topics.setdefault(topic, []).append(index)

@@ -1,34 +1,25 @@
 """One coordinator: a machine of core/, the partition it lives in, and its timer."""
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from barnabas.broker.partition.partition import HostedPartition
+from barnabas.core.coordinator.contract import Effects, Machine, Reply
 from barnabas.model.errors import ErrorCode, KafkaError
 
-if TYPE_CHECKING:
-    from barnabas.core.groups.effects import Reply
-
-Answer = dict[str, Any]
-Token = asyncio.Future[Answer]
+M = TypeVar("M", bound=Machine[Any])  # of E, which Python cannot say: the bound of a type variable names no other
+E = TypeVar("E", bound=Effects)
 
 
-class Effects(Protocol):
-    @property
-    def records(self) -> Sequence[tuple[bytes, bytes | None]]: ...
-    @property
-    def replies(self) -> "Sequence[Reply]": ...
+class Waiting(Protocol):
+    """A future of an answer, whatever the answer is."""
 
+    def done(self) -> bool: ...
 
-class Machine(Protocol):
-    def tick(self, now_ms: int) -> Any: ...
-    def next_deadline_ms(self) -> int | None: ...
-    def replay(self, key: bytes, value: bytes | None) -> object: ...
-    def loaded(self, now_ms: int) -> Any: ...
-
-
-M = TypeVar("M", bound=Machine)
+    def set_exception(self, exception: BaseException, /) -> None: ...
 
 
 class CoordinatorShard(Generic[M]):
@@ -37,7 +28,7 @@ class CoordinatorShard(Generic[M]):
     def __init__(self, partition: HostedPartition, machine: M) -> None:
         self.partition = partition
         self.machine = machine
-        self.waiting: dict[Token, None] = {}  # in the order they came, so that they are let go in that order
+        self.waiting: dict[Waiting, None] = {}  # in the order they came, so that they are let go in that order
         self.timer: asyncio.TimerHandle | None = None
         self.due_ms: int | None = None
         self.replayed_to = 0
@@ -49,12 +40,12 @@ class CoordinatorShard(Generic[M]):
                 token.set_exception(KafkaError(code))
 
 
-def release_all(replies: "Sequence[Reply]") -> None:
+def release_all(replies: Sequence[Reply]) -> None:
     for reply in replies:
         release(reply)
 
 
-def release(reply: "Reply") -> None:
+def release(reply: Reply) -> None:
     token = reply.token
     if isinstance(token, asyncio.Future) and not token.done():
         token.set_result(reply.response)

@@ -10,24 +10,27 @@ each follower and one fsync on each node instead of two. A crash meanwhile finds
 markers once more.
 """
 
+from __future__ import annotations
+
 import asyncio
 import dataclasses
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from barnabas.broker.coordinator.driver import Coordinators, request_info, settled
+from barnabas.broker.coordinator.driver import Coordinators, request_info
 from barnabas.broker.coordinator.markers import MarkerSender
-from barnabas.broker.coordinator.remote import BROKERS_VERSION, RemoteCoordinators
-from barnabas.broker.coordinator.shard import Answer, CoordinatorShard, Token
+from barnabas.broker.coordinator.remote import BROKERS_VERSION, Codes, RemoteCoordinators
+from barnabas.broker.coordinator.shard import CoordinatorShard
 from barnabas.broker.image_bus import ImageChange
 from barnabas.broker.network.context import RequestContext
 from barnabas.broker.network.loop_budget import LoopBudget
 from barnabas.broker.partition.partition import HostedPartition
 from barnabas.core.cluster.image import NO_LEADER
+from barnabas.core.coordinator.contract import B, Record, RequestInfo
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import TRANSACTION_TOPIC, TopicPartition
+from barnabas.wire import messages
 from barnabas.wire.apis import ADD_PARTITIONS_TO_TXN
 
 if TYPE_CHECKING:
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from barnabas.core.txn.effects import Effects as TxnEffects
     from barnabas.core.txn.effects import SendMarkers
     from barnabas.core.txn.shard import TxnShard
+    from barnabas.wire.messages import AddPartitionsToTxnResponseBody, AddPartitionsToTxnTransaction, Request
 
 
 _HELD_SECONDS = 0.02  # a record that nobody waits for is written after so long, if none comes that somebody waits for
@@ -45,15 +49,15 @@ _HELD_SECONDS = 0.02  # a record that nobody waits for is written after so long,
 class _Held:
     """Records of a partition that nobody waits for."""
 
-    records: Sequence[tuple[bytes, bytes | None]]
+    records: Sequence[Record]
     timer: asyncio.TimerHandle
 
 
-class TxnDriver(Coordinators["TxnShard"]):
+class TxnDriver(Coordinators["TxnShard", "TxnEffects"]):
     topic = TRANSACTION_TOPIC
     machine_module = "barnabas.core.txn.shard"
 
-    def __init__(self, node: "Node", config: Callable[[], "TxnConfig"]) -> None:
+    def __init__(self, node: Node, config: Callable[[], TxnConfig]) -> None:
         super().__init__(node)
         self._config = config
         self._remote = RemoteCoordinators(node)
@@ -61,7 +65,7 @@ class TxnDriver(Coordinators["TxnShard"]):
         self._completions: dict[str, list[asyncio.Future[None]]] = {}  # by transactional id: who waits for its markers
         self._held: dict[CoordinatorShard[TxnShard], _Held] = {}
 
-    def _make(self, partition: HostedPartition) -> "TxnShard":
+    def _make(self, partition: HostedPartition) -> TxnShard:
         from barnabas.core.txn.shard import TxnShard
 
         groups = self._node.groups
@@ -73,23 +77,13 @@ class TxnDriver(Coordinators["TxnShard"]):
             self._node.clock.wall_of,
         )
 
-    def ask(self, transactional_id: str, request: Any, context: RequestContext) -> "Answer | Token":
-        """One request about one transactional id. Raises KafkaError when this node does not coordinate it."""
-        return self._ask(self.hosted_for(transactional_id), request, request_info(context))
-
-    def _ask(self, hosted: "CoordinatorShard[TxnShard]", request: Any, info: Any) -> "Answer | Token":
-        self.check_writable(hosted, info.api_key)
-        token = self.new_token(hosted)
-        self.step(hosted, lambda now_ms: hosted.machine.handle(request, info, now_ms, token), token)
-        return settled(token)
-
-    async def ask_everywhere(self, request: Any, context: RequestContext) -> list[Answer]:
+    async def ask_everywhere(self, request: Request[B], context: RequestContext) -> list[B]:
         """The same question to every coordinator of this node; only for questions that write nothing."""
-        answers: list[Answer] = []
+        answers: list[B] = []
         budget = LoopBudget()
         for hosted in self.every():
-            answer = self._ask(hosted, request, request_info(context))
-            if isinstance(answer, dict):
+            answer = self.ask_shard(hosted, request, request_info(context))
+            if not isinstance(answer, asyncio.Future):
                 answers.append(answer)
             await budget.pause()
         return answers
@@ -102,8 +96,8 @@ class TxnDriver(Coordinators["TxnShard"]):
     # --- for the leaders of partitions (KIP-890) --------------------------------------------------------------------
 
     def ask_after_completion(
-        self, transactional_id: str, request: Any, context: RequestContext
-    ) -> "Answer | asyncio.Future[Answer]":
+        self, transactional_id: str, request: Request[B], context: RequestContext
+    ) -> B | asyncio.Future[B]:
         """As `ask`, for what begins a transaction: waits while the markers of the last one are written.
 
         EndTxn is answered before they are, so a client that goes on at once finds its id still busy. A wait that ends
@@ -115,25 +109,25 @@ class TxnDriver(Coordinators["TxnShard"]):
         )
 
     def _after_completion(
-        self, hosted: "CoordinatorShard[TxnShard]", transactional_id: str, request: Any, info: Any
-    ) -> "Answer | asyncio.Future[Answer]":
+        self, hosted: CoordinatorShard[TxnShard], transactional_id: str, request: Request[B], info: RequestInfo
+    ) -> B | asyncio.Future[B]:
         since_ms = hosted.machine.completing_since(transactional_id)
         if since_ms is None:
-            return self._ask(hosted, request, info)
+            return self.ask_shard(hosted, request, info)
         most_ms = self._config().add_partitions_to_txn_retry_backoff_max_ms
         left_ms = since_ms + most_ms - self._node.clock.steady_ms()
         if left_ms <= 0:
-            return self._ask(hosted, request, info)
+            return self.ask_shard(hosted, request, info)
         completion = self._completion(transactional_id, left_ms / 1000)
 
-        async def later() -> Answer:
+        async def later() -> B:
             await completion
-            answer = self._ask(self.hosted_for(transactional_id), request, info)
-            return answer if isinstance(answer, dict) else await answer
+            answer = self.ask_shard(self.hosted_for(transactional_id), request, info)
+            return await answer if isinstance(answer, asyncio.Future) else answer
 
         return asyncio.ensure_future(later())
 
-    def _completion(self, transactional_id: str, seconds: float) -> "asyncio.Future[None]":
+    def _completion(self, transactional_id: str, seconds: float) -> asyncio.Future[None]:
         """Done when the last transaction of the id is complete, or after so long."""
         loop = asyncio.get_running_loop()
         waiting: asyncio.Future[None] = loop.create_future()
@@ -157,48 +151,49 @@ class TxnDriver(Coordinators["TxnShard"]):
         partitions: Iterable[TopicPartition],
         *,
         verify_only: bool,
-    ) -> Answer:
+    ) -> Codes:
         """Add partitions to the producer's transaction, or only ask whether they belong to it; here, or on the node
-        that coordinates it. CONCURRENT_TRANSACTIONS is asked again a few times before the client hears of it."""
+        that coordinates it. CONCURRENT_TRANSACTIONS is asked again a few times before the client hears of it.
+        Gives what became of each partition."""
         topics: dict[str, list[int]] = {}
         for topic, index in partitions:
             topics.setdefault(topic, []).append(index)
-        item: Answer = {
-            "transactional_id": transactional_id,
-            "producer_id": producer[0],
-            "producer_epoch": producer[1],
-            "verify_only": verify_only,
-            "topics": [{"name": name, "partitions": indexes} for name, indexes in topics.items()],
-        }
+        item = messages.AddPartitionsToTxnTransaction(
+            transactional_id=transactional_id,
+            producer_id=producer[0],
+            producer_epoch=producer[1],
+            verify_only=verify_only,
+            topics=[messages.AddPartitionsToTxnTopic(name=name, partitions=found) for name, found in topics.items()],
+        )
         config, began_ms = self._config(), self._node.clock.steady_ms()
         while True:
-            found = self._enlist_once(transactional_id, item)
-            answer = found if isinstance(found, dict) else await found
+            codes = await self._enlist_once(item)
             waited_ms = self._node.clock.steady_ms() - began_ms
-            if not _is_concurrent(answer) or waited_ms >= config.add_partitions_to_txn_retry_backoff_max_ms:
-                return answer
+            concurrent = ErrorCode.CONCURRENT_TRANSACTIONS in codes.values()
+            if not concurrent or waited_ms >= config.add_partitions_to_txn_retry_backoff_max_ms:
+                return codes
             await asyncio.sleep(config.add_partitions_to_txn_retry_backoff_ms / 1000)
 
-    def _enlist_once(self, transactional_id: str, item: Answer) -> "Answer | Awaitable[Answer]":
-        index = self.index_of(transactional_id)
+    async def _enlist_once(self, item: AddPartitionsToTxnTransaction) -> Codes:
+        index = self.index_of(item.transactional_id)
         if self._node.partitions.get(self.topic, index) is not None:
-            return self._enlist_here(self.at(index), item)
+            answer = self._enlist_here(self.at(index), item)
+            return _codes(await answer if isinstance(answer, asyncio.Future) else answer)
         image = self._node.image.partition(self.topic, index)
         if image is None or image.leader in (NO_LEADER, self._node.node_id):
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "nobody coordinates this transaction just now")
-        return self._remote.enlist(image.leader, item)
+        return await self._remote.enlist(image.leader, item)
 
-    def _enlist_here(self, hosted: "CoordinatorShard[TxnShard]", item: Answer) -> "Answer | asyncio.Future[Answer]":
-        from barnabas.core.groups.effects import RequestInfo
-
-        topics = [SimpleNamespace(**topic) for topic in item["topics"]]
-        request = SimpleNamespace(transactions=[SimpleNamespace(**(item | {"topics": topics}))])
+    def _enlist_here(
+        self, hosted: CoordinatorShard[TxnShard], item: AddPartitionsToTxnTransaction
+    ) -> AddPartitionsToTxnResponseBody | asyncio.Future[AddPartitionsToTxnResponseBody]:
+        request = messages.AddPartitionsToTxnRequest(transactions=[item])
         info = RequestInfo(ADD_PARTITIONS_TO_TXN, BROKERS_VERSION, "", "")
-        return self._after_completion(hosted, item["transactional_id"], request, info)
+        return self._after_completion(hosted, item.transactional_id, request, info)
 
     # --- markers ----------------------------------------------------------------------------------------------------
 
-    def drive(self, hosted: "CoordinatorShard[TxnShard]", effects: "TxnEffects") -> None:  # type: ignore[override]
+    def drive(self, hosted: CoordinatorShard[TxnShard], effects: TxnEffects) -> None:
         held = self._held.pop(hosted, None)
         if held is not None:
             effects = dataclasses.replace(effects, records=[*held.records, *effects.records])
@@ -212,34 +207,34 @@ class TxnDriver(Coordinators["TxnShard"]):
                 self._held[hosted] = _Held(effects.records, later)
             self._set_timer(hosted)
 
-    def _later_write(self, hosted: "CoordinatorShard[TxnShard]") -> asyncio.TimerHandle:
+    def _later_write(self, hosted: CoordinatorShard[TxnShard]) -> asyncio.TimerHandle:
         return asyncio.get_running_loop().call_later(_HELD_SECONDS, self._write_held, hosted)
 
-    def _write_held(self, hosted: "CoordinatorShard[TxnShard]") -> None:
+    def _write_held(self, hosted: CoordinatorShard[TxnShard]) -> None:
         held = self._held.pop(hosted)
         held.timer.cancel()
         from barnabas.core.txn.effects import Effects as TxnEffects  # there already: the machine has been made
 
         self._append(hosted, TxnEffects(records=held.records))
 
-    def _write(self, hosted: "CoordinatorShard[TxnShard]", effects: "TxnEffects") -> None:
+    def _write(self, hosted: CoordinatorShard[TxnShard], effects: TxnEffects) -> None:
         super().drive(hosted, effects)
         for sent in effects.markers:
             if self._is_current(hosted):
                 hosted.partition.when_committed(hosted.appended_to, partial(self._send, hosted, sent))
 
-    def _is_current(self, hosted: "CoordinatorShard[TxnShard]") -> bool:
+    def _is_current(self, hosted: CoordinatorShard[TxnShard]) -> bool:
         return self._hosted.get(hosted.partition.id.partition) is hosted
 
-    def _send(self, hosted: "CoordinatorShard[TxnShard]", sent: "SendMarkers", code: ErrorCode) -> None:
+    def _send(self, hosted: CoordinatorShard[TxnShard], sent: SendMarkers, code: ErrorCode) -> None:
         """The decision is safe (or lost with the leadership: then another coordinator finds what is left of it)."""
         if code is ErrorCode.NONE and self._is_current(hosted):
             self.markers.send(sent, hosted.partition.id.partition, partial(self._report, hosted, sent))
 
     def _report(
         self,
-        hosted: "CoordinatorShard[TxnShard]",
-        sent: "SendMarkers",
+        hosted: CoordinatorShard[TxnShard],
+        sent: SendMarkers,
         written: list[TopicPartition],
         failed: list[TopicPartition],
     ) -> None:
@@ -251,7 +246,7 @@ class TxnDriver(Coordinators["TxnShard"]):
         if failed and self._is_current(hosted):
             self.step(hosted, lambda now_ms: hosted.machine.markers_failed(sent, failed, now_ms))
 
-    def _drop_machine(self, hosted: "CoordinatorShard[TxnShard]", code: ErrorCode) -> None:
+    def _drop_machine(self, hosted: CoordinatorShard[TxnShard], code: ErrorCode) -> None:
         held = self._held.pop(hosted, None)
         if held is not None:
             held.timer.cancel()  # whoever coordinates next finds the transaction decided, and ends it once more
@@ -268,14 +263,15 @@ class TxnDriver(Coordinators["TxnShard"]):
         self._remote.close()
 
 
-def _let_go(waiting: "asyncio.Future[None]") -> None:
+def _let_go(waiting: asyncio.Future[None]) -> None:
     if not waiting.done():
         waiting.set_result(None)
 
 
-def _is_concurrent(answer: Answer) -> bool:
-    return any(
-        item["partition_error_code"] == ErrorCode.CONCURRENT_TRANSACTIONS
-        for topic in answer["results_by_transaction"][0]["topic_results"]
+def _codes(answer: AddPartitionsToTxnResponseBody) -> Codes:
+    return {
+        TopicPartition(topic["name"], item["partition_index"]): ErrorCode(item["partition_error_code"])
+        for result in answer["results_by_transaction"]
+        for topic in result["topic_results"]
         for item in topic["results_by_partition"]
-    )
+    }

@@ -1,11 +1,16 @@
 """Who asks, and how: what a handler may know about a request beside its body."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
     from barnabas.broker.network.connection import Connection
+
+B = TypeVar("B")
+Answered: TypeAlias = B | Awaitable[B]
+"""What a handler gives: the body of its answer, or an awaitable of it."""
 
 
 class RequestContext(Struct, frozen=True):  # a frozen dataclass costs five times as much, and every request has one

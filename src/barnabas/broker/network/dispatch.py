@@ -9,12 +9,17 @@ What only the active controller can answer is handed on to it as it came (broker
 the node starts, the nodes of the cluster are served and everybody else waits.
 """
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
 from importlib import import_module
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import Struct
 
 from barnabas.broker.api import fetch, produce
 from barnabas.broker.api.api_versions import unsupported_version_body
@@ -22,14 +27,15 @@ from barnabas.broker.api.failures import failure_body
 from barnabas.broker.controller.link import FORWARD_TIMEOUT_MS
 from barnabas.broker.network import large_requests
 from barnabas.broker.network.connection import Connection, Reply
-from barnabas.broker.network.context import RequestContext
+from barnabas.broker.network.context import B, RequestContext
+from barnabas.broker.network.large_requests import Body
 from barnabas.broker.quorum.answering import is_quorum_fetch
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import LARGE_REQUEST_BYTES
 from barnabas.model.settings import ResourceType
 from barnabas.wire import apis
 from barnabas.wire.apis import API_VERSIONS, FETCH, PRODUCE, SERVED
-from barnabas.wire.codec import decode_request, decode_response, encode_response
+from barnabas.wire.codec import decode_request, encode_response
 from barnabas.wire.errors import ProtocolError
 from barnabas.wire.headers import (
     encode_response_frame,
@@ -42,21 +48,22 @@ if TYPE_CHECKING:
     from barnabas.broker.coordinator.driver import Coordinators
     from barnabas.broker.network.faults import Fault
     from barnabas.broker.node import Node
+    from barnabas.wire.messages import AlterConfigsRequest, IncrementalAlterConfigsRequest, Request
+
+    Handler = Callable[[Node, Any, RequestContext], Body | Awaitable[Body]]  # each API's takes requests of its own type
 
 _PRODUCE_MIN, _PRODUCE_MAX = SERVED[PRODUCE].min_version, SERVED[PRODUCE].max_version
-Body = dict[str, Any] | bytes
 _BY_ID_SINCE = 13  # Fetch names topics by id
-Handler = Callable[["Node", Any, RequestContext], "Body | Awaitable[Body]"]
 
 _CONFIGS = frozenset({apis.ALTER_CONFIGS, apis.INCREMENTAL_ALTER_CONFIGS})
 
 
 class Dispatcher:
-    def __init__(self, node: "Node") -> None:
+    def __init__(self, node: Node) -> None:
         self._node = node
         self._handlers: dict[int, Handler] = {}
 
-    def handle(self, connection: Connection, frame: memoryview) -> "Reply | Awaitable[Reply]":
+    def handle(self, connection: Connection, frame: memoryview) -> Reply | Awaitable[Reply]:
         """One whole request, without its length. Raises ProtocolError when the connection has to be closed."""
         node = self._node
         api_key, version, correlation_id, position = skim_request_header(frame)
@@ -103,7 +110,7 @@ class Dispatcher:
 
     def _serve(
         self, connection: Connection, frame: memoryview, api_key: int, version: int, correlation_id: int, position: int
-    ) -> "Reply | Awaitable[Reply]":
+    ) -> Reply | Awaitable[Reply]:
         if api_key <= FETCH and position >= 0:
             handle = produce.handle if api_key == PRODUCE else fetch.handle
             return handle(self._node, frame, position, version, correlation_id)
@@ -129,7 +136,7 @@ class Dispatcher:
             return self._encode_large(body, context)
         return _encode(body, context)
 
-    async def _answer_later(self, body: Awaitable[Body], request: Any, context: RequestContext) -> bytes:
+    async def _answer_later(self, body: Awaitable[Body], request: Request[object], context: RequestContext) -> bytes:
         try:
             found = await body
         except KafkaError as error:
@@ -150,7 +157,7 @@ class Dispatcher:
         data = await large_requests.encode(self._node.read_threads, body, context, len(frame))
         return _framed(data, context)
 
-    def _is_forwarded(self, api_key: int, request: Any) -> bool:
+    def _is_forwarded(self, api_key: int, request: Request[object]) -> bool:
         return SERVED[api_key].forwarded and not self._node.controller.is_active and not _is_local(api_key, request)
 
     def handler(self, api_key: int) -> Handler:
@@ -163,7 +170,7 @@ class Dispatcher:
             self._handlers[api_key] = handler
         return handler
 
-    def _coordinators_of(self, api_key: int) -> "Coordinators[Any] | None":
+    def _coordinators_of(self, api_key: int) -> Coordinators[Any, Any] | None:
         match SERVED[api_key].coordinator:
             case apis.GROUP:
                 return self._node.groups
@@ -172,7 +179,7 @@ class Dispatcher:
         return None
 
     async def _when_prepared(
-        self, preparing: "asyncio.Future[Any]", node: "Node", request: Any, context: RequestContext
+        self, preparing: asyncio.Future[ModuleType], node: Node, request: Request[object], context: RequestContext
     ) -> Body:
         """The first request to a coordinator waits for it to be imported; other connections do not."""
         await asyncio.wait([preparing])
@@ -180,7 +187,7 @@ class Dispatcher:
 
     # --- to and from other nodes ------------------------------------------------------------------------------------
 
-    async def _forwarded(self, frame: bytes, request: Any, context: RequestContext) -> Reply:
+    async def _forwarded(self, frame: bytes, request: Request[object], context: RequestContext) -> Reply:
         """Ask the active controller in the client's place."""
         follow = not SERVED[context.api_key].only_reads
         try:
@@ -201,23 +208,23 @@ class Dispatcher:
         request = decode_request(api_key, version, frame, position)
         return (await self._answered(request, context))[4:]
 
-    async def answer_here(self, request: Any, context: RequestContext) -> Any:
-        """The answer of this node to itself, decoded as another node would see it."""
+    async def answer_here(self, request: Request[B], context: RequestContext) -> B:
+        """The answer of this node to itself; only for APIs whose handlers leave the encoding to dispatch."""
         found = await self._body_of(request, context)
-        data = found if isinstance(found, bytes) else encode_response(context.api_key, context.api_version, found)
-        return decode_response(context.api_key, context.api_version, data)
+        assert not isinstance(found, bytes), f"{SERVED[context.api_key].name} encodes its answers itself"
+        return cast("B", found)  # the handler of this API gives it
 
-    async def _body_of(self, request: Any, context: RequestContext) -> Body:
+    async def _body_of(self, request: Request[object], context: RequestContext) -> Body:
         try:
             return await large_requests.handle(request, context, partial(self._called, context))
         except KafkaError as error:
             return failure_body(context.api_key, context.api_version, request, error)
 
-    async def _called(self, context: RequestContext, request: Any) -> Body:
+    async def _called(self, context: RequestContext, request: Struct) -> Body:
         body = self.handler(context.api_key)(self._node, request, context)
         return await body if isinstance(body, Awaitable) else body
 
-    async def _answered(self, request: Any, context: RequestContext) -> bytes:
+    async def _answered(self, request: Request[object], context: RequestContext) -> bytes:
         try:
             body = await large_requests.handle(request, context, partial(self._called, context))
             return _framed(await large_requests.encode(self._node.read_threads, body, context), context)
@@ -228,7 +235,7 @@ class Dispatcher:
 
     # --- faults -----------------------------------------------------------------------------------------------------
 
-    async def _struck(self, fault: "Fault", connection: Connection, frame: memoryview) -> Reply:
+    async def _struck(self, fault: Fault, connection: Connection, frame: memoryview) -> Reply:
         """An injected fault: wait, cut the connection, fail, or go on as if nothing had been."""
         if fault.delay_ms:
             await asyncio.sleep(fault.delay_ms / 1000)
@@ -244,11 +251,12 @@ class Dispatcher:
         return await result if isinstance(result, Awaitable) else result
 
 
-def _is_local(api_key: int, request: Any) -> bool:
+def _is_local(api_key: int, request: Request[object]) -> bool:
     """Levels of loggers are this process' own; all other settings are the cluster's."""
-    return api_key in _CONFIGS and all(
-        resource.resource_type == ResourceType.BROKER_LOGGER for resource in request.resources
-    )
+    if api_key not in _CONFIGS:
+        return False
+    resources = cast("AlterConfigsRequest | IncrementalAlterConfigsRequest", request).resources
+    return all(resource.resource_type == ResourceType.BROKER_LOGGER for resource in resources)
 
 
 def _packed(host: str) -> bytes:

@@ -9,12 +9,15 @@ thread.
 A request between two parts may change what the second one sees, as it may between two requests.
 """
 
+from __future__ import annotations
+
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Executor
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import msgspec
+from msgspec import Struct
 
 from barnabas.broker import clock
 from barnabas.broker.network.context import RequestContext
@@ -23,12 +26,18 @@ from barnabas.model.limits import LARGE_REQUEST_THREAD_BYTES
 from barnabas.wire import apis
 from barnabas.wire.codec import decode_request, encode_response
 
-Body = dict[str, Any] | bytes
+Body = Mapping[str, object] | bytes
+"""What a handler answers: a dict to encode, or bytes already encoded."""
+
+Item = dict[str, list[object]]  # of an answer: only its array of inner answers matters here
 _PART_SECONDS = 0.01  # a fifth of what one callback may take
 _FIRST_ITEMS = 64  # of the first part, when nobody knows yet what an item costs
 _ITEMS_MAX = 1_024  # of one part: in the simulator time stands still while a handler runs
 _INNER_ITEMS = 256  # partitions of one topic that are looked at together
 _THREAD_ITEMS = 2_000  # an answer with more is encoded in a thread
+
+
+Piece = tuple[Struct, bool]  # an item of a request; does it go on with the one before?
 
 
 class Parts(NamedTuple):
@@ -61,21 +70,21 @@ PARTS: dict[int, Parts] = {
 }  # fmt: skip
 
 
-async def decode(threads: Executor, frame: bytes, position: int, context: RequestContext) -> Any:
+async def decode(threads: Executor, frame: bytes, position: int, context: RequestContext) -> Any:  # as decode_request
     if len(frame) < LARGE_REQUEST_THREAD_BYTES:
         return decode_request(context.api_key, context.api_version, frame, position)
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(threads, decode_request, context.api_key, context.api_version, frame, position)
 
 
-async def handle(request: Any, context: RequestContext, answer: Callable[[Any], "Awaitable[Body]"]) -> Body:
+async def handle(request: Struct, context: RequestContext, answer: Callable[[Struct], Awaitable[Body]]) -> Body:
     """The body of the answer, from as many calls of `answer` as it takes."""
     parts = PARTS.get(context.api_key)
     items = await _taken_apart(request, parts) if parts is not None else None
     if parts is None or items is None:
         return await answer(request)
-    whole: dict[str, Any] = {}
-    found: list[Any] = []
+    whole: Mapping[str, object] = {}
+    found: list[Item] = []
     done, count = 0, _FIRST_ITEMS
     while done < len(items):
         some = items[done : done + count]
@@ -83,13 +92,13 @@ async def handle(request: Any, context: RequestContext, answer: Callable[[Any], 
         body = await answer(msgspec.structs.replace(request, **{parts.items: [item for item, _ in some]}))
         if isinstance(body, bytes):
             return body  # a handler that encodes its answer itself, and did so for all
-        _join(found, body[parts.answers], some, parts)
+        _join(found, cast("list[Item]", body[parts.answers]), some, parts)  # PARTS says that it is one
         whole = whole or body
         taken = clock.source.monotonic() - began
         done += len(some)
         count = max(1, min(int(len(some) * _PART_SECONDS / max(taken, 1e-6)), count * 4, _ITEMS_MAX))
         await asyncio.sleep(0)
-    return whole | {parts.answers: found}
+    return {**whole, parts.answers: found}
 
 
 async def encode(threads: Executor, body: Body, context: RequestContext, request_bytes: int = 0) -> bytes:
@@ -117,14 +126,14 @@ def is_large(body: Body) -> bool:
     return many > _THREAD_ITEMS
 
 
-async def _taken_apart(request: Any, parts: Parts) -> list[tuple[Any, bool]] | None:
+async def _taken_apart(request: Struct, parts: Parts) -> list[Piece] | None:
     """The items, each once; with inner items, pieces of an item: (piece, does it go on with the one before)."""
-    items = getattr(request, parts.items)
+    items: list[Struct] = getattr(request, parts.items)
     if not items:
         return None
     if parts.inner:
         return await _pieces(items, parts)
-    by_key: dict[Any, Any] = {}
+    by_key: dict[object, Struct] = {}
     budget = LoopBudget()
     for item in items:
         by_key[_key(item, parts.key)] = item
@@ -134,15 +143,15 @@ async def _taken_apart(request: Any, parts: Parts) -> list[tuple[Any, bool]] | N
     return None if parts.only_unique else [(item, False) for item in by_key.values()]
 
 
-async def _pieces(items: list[Any], parts: Parts) -> list[tuple[Any, bool]]:
-    merged: dict[Any, tuple[Any, dict[Any, Any]]] = {}
+async def _pieces(items: list[Struct], parts: Parts) -> list[Piece]:
+    merged: dict[object, tuple[Struct, dict[object, object]]] = {}
     budget = LoopBudget()
     for item in items:
         _, inner = merged.setdefault(_key(item, parts.key), (item, {}))
         for each in getattr(item, parts.inner):
             inner[getattr(each, parts.inner_key) if parts.inner_key else each] = each
         await budget.pause()
-    pieces: list[tuple[Any, bool]] = []
+    pieces: list[Piece] = []
     for item, by_key in merged.values():
         await budget.pause()
         if len(by_key) == len(getattr(item, parts.inner)) <= _INNER_ITEMS:
@@ -155,14 +164,14 @@ async def _pieces(items: list[Any], parts: Parts) -> list[tuple[Any, bool]]:
     return pieces
 
 
-def _key(item: Any, fields: tuple[str, ...]) -> Any:
+def _key(item: object, fields: tuple[str, ...]) -> object:
     if not fields:
         return item
     values = (getattr(item, field) for field in fields)
     return tuple(tuple(value) if isinstance(value, list) else value for value in values)
 
 
-def _join(found: list[Any], answers: list[Any], asked: list[tuple[Any, bool]], parts: Parts) -> None:
+def _join(found: list[Item], answers: list[Item], asked: list[Piece], parts: Parts) -> None:
     """Behind what was found so far; the answer for a piece that goes on joins the one before it."""
     if not parts.inner or len(answers) != len(asked):
         found.extend(answers)

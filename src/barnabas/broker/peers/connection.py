@@ -8,7 +8,7 @@ behind the missing one would come no sooner).
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from struct import Struct
 from typing import Any
 
@@ -71,7 +71,9 @@ class PeerConnection(asyncio.BufferedProtocol):
         self._transport.write(b"".join((_SIZE.pack(len(header) + len(payload)), header, payload)))
         return answer
 
-    async def ask(self, api_key: int, version: int, body: dict[str, Any], timeout_ms: int = ANSWER_TIMEOUT_MS) -> Any:
+    async def ask(
+        self, api_key: int, version: int, body: Mapping[str, object], timeout_ms: int = ANSWER_TIMEOUT_MS
+    ) -> Any:
         """The same with a body to encode and an answer decoded."""
         answer = await self.ask_raw(api_key, version, encode_request(api_key, version, body), timeout_ms)
         try:

@@ -8,7 +8,7 @@ opened when it is first needed, opened anew when it closed or when the broker re
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from barnabas.broker.peers.connection import ANSWER_TIMEOUT_MS, PeerConnection, PeerGone
@@ -79,7 +79,12 @@ class Peers:
         self._on_lost.append(then)
 
     async def ask(
-        self, broker_id: int, api_key: int, version: int, body: dict[str, Any], timeout_ms: int = ANSWER_TIMEOUT_MS
+        self,
+        broker_id: int,
+        api_key: int,
+        version: int,
+        body: Mapping[str, object],
+        timeout_ms: int = ANSWER_TIMEOUT_MS,
     ) -> Any:
         connection = await self.connection(broker_id)
         return await connection.ask(api_key, version, body, timeout_ms)

@@ -5,8 +5,10 @@ the old versions; DescribeGroups 6 says so with an error. States may be asked fo
 ListGroups 5 (KIP-848).
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from barnabas.core.groups.classic.group import ClassicGroup, ClassicState
 from barnabas.core.groups.consumer.describe import describe
@@ -14,11 +16,18 @@ from barnabas.core.groups.offsets.delete import forget_all
 from barnabas.core.groups.shard_state import ShardState
 from barnabas.model.errors import ErrorCode
 
+if TYPE_CHECKING:
+    from barnabas.wire.messages import (
+        ConsumerGroupDescribeResponseDescribedGroupBody,
+        DescribeGroupsResponseDescribedGroupBody,
+        ListedGroupBody,
+    )
+
 _NOT_FOUND_SINCE = 6
 _DEAD = "Dead"
 
 
-def list_groups(world: ShardState, states: Iterable[str], types: Iterable[str]) -> Iterator[dict[str, Any]]:
+def list_groups(world: ShardState, states: Iterable[str], types: Iterable[str]) -> Iterator[ListedGroupBody]:
     """The groups there are when it is called; whoever takes them may stop in between, also while some of them go."""
     wanted_states = {state.lower() for state in states}
     wanted_types = {kind.lower() for kind in types}
@@ -38,10 +47,10 @@ def list_groups(world: ShardState, states: Iterable[str], types: Iterable[str]) 
         }
 
 
-def describe_classic(world: ShardState, group_id: str, version: int) -> dict[str, Any]:
+def describe_classic(world: ShardState, group_id: str, version: int) -> DescribeGroupsResponseDescribedGroupBody:
     group = world.groups.get(group_id)
     if not isinstance(group, ClassicGroup):
-        answer: dict[str, Any] = {"group_id": group_id, "group_state": _DEAD, "error_code": 0}
+        answer: DescribeGroupsResponseDescribedGroupBody = {"group_id": group_id, "group_state": _DEAD, "error_code": 0}
         if version >= _NOT_FOUND_SINCE:
             answer["error_code"] = int(ErrorCode.GROUP_ID_NOT_FOUND)
             missing = "not found" if group is None else "is not a classic group"
@@ -69,7 +78,7 @@ def describe_classic(world: ShardState, group_id: str, version: int) -> dict[str
     }
 
 
-def describe_consumer(world: ShardState, group_id: str) -> dict[str, Any]:
+def describe_consumer(world: ShardState, group_id: str) -> ConsumerGroupDescribeResponseDescribedGroupBody:
     if not group_id:
         return {"group_id": group_id, "error_code": int(ErrorCode.INVALID_GROUP_ID)}
     group = world.groups.get(group_id)

@@ -6,12 +6,23 @@ client is told what is wrong.) A classic member's id is made of its client or in
 space for that as well.
 """
 
-from collections.abc import Callable
-from typing import Any
+from __future__ import annotations
 
-from barnabas.core.groups.effects import RequestInfo
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from barnabas.core.coordinator.contract import RequestInfo
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import GROUP_TEXT_MAX_BYTES
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import (
+        ConsumerGroupHeartbeatRequest,
+        JoinGroupRequest,
+        OffsetCommitRequest,
+        Request,
+        TxnOffsetCommitRequest,
+    )
 
 _SURELY_SHORT = GROUP_TEXT_MAX_BYTES // 4  # characters: UTF-8 takes at most four bytes for one
 _UUID_BYTES = 37  # with the dash before it
@@ -30,7 +41,7 @@ def _group(group_id: str) -> None:
         _refuse("GroupId", ErrorCode.INVALID_GROUP_ID)
 
 
-def _join(request: Any, info: RequestInfo) -> None:
+def _join(request: JoinGroupRequest, info: RequestInfo) -> None:
     _group(request.group_id)
     if is_too_long(request.member_id):
         _refuse("MemberId", ErrorCode.UNKNOWN_MEMBER_ID)
@@ -42,21 +53,27 @@ def _join(request: Any, info: RequestInfo) -> None:
         _refuse("A protocol's name or type", ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
 
-def _consumer_heartbeat(request: Any, info: RequestInfo) -> None:
+def _consumer_heartbeat(request: ConsumerGroupHeartbeatRequest, info: RequestInfo) -> None:
     _group(request.group_id)
-    for name in ("member_id", "instance_id", "rack_id", "subscribed_topic_regex", "server_assignor"):
-        if is_too_long(getattr(request, name)):
+    for name, text in (
+        ("member_id", request.member_id),
+        ("instance_id", request.instance_id),
+        ("rack_id", request.rack_id),
+        ("subscribed_topic_regex", request.subscribed_topic_regex),
+        ("server_assignor", request.server_assignor),
+    ):
+        if is_too_long(text):
             _refuse(name)
     if any(is_too_long(name) for name in request.subscribed_topic_names or ()):
         _refuse("A subscribed topic's name")
 
 
-def _only_group(request: Any, info: RequestInfo) -> None:
+def _only_group(request: OffsetCommitRequest | TxnOffsetCommitRequest, info: RequestInfo) -> None:
     _group(request.group_id)
 
 
 # OffsetCommit, TxnOffsetCommit and the joins make groups; the others find none under a name that is too long.
-_CHECKS: dict[int, Callable[[Any, RequestInfo], None]] = {
+_CHECKS: dict[int, Callable[[Any, RequestInfo], None]] = {  # the API key says which request
     8: _only_group,
     11: _join,
     28: _only_group,
@@ -64,7 +81,7 @@ _CHECKS: dict[int, Callable[[Any, RequestInfo], None]] = {
 }
 
 
-def check_lengths(request: Any, info: RequestInfo) -> None:
+def check_lengths(request: Request[object], info: RequestInfo) -> None:
     check = _CHECKS.get(info.api_key)
     if check is not None:
         check(request, info)

@@ -15,9 +15,12 @@ When records cannot be written, memory is ahead of the log and nobody can say by
 the log. Clients look for the coordinator again and retry; members found in the log keep their place.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from barnabas.core.coordinator.contract import B, RequestInfo, Token
 from barnabas.core.groups import admin
 from barnabas.core.groups.budget import MetadataBudget
 from barnabas.core.groups.classic.group import ClassicGroup
@@ -26,7 +29,7 @@ from barnabas.core.groups.config import GroupConfig
 from barnabas.core.groups.consumer.group import ConsumerGroup
 from barnabas.core.groups.consumer.load import load_consumer
 from barnabas.core.groups.consumer.metadata import topics_changed
-from barnabas.core.groups.effects import Effects, Job, RequestInfo
+from barnabas.core.groups.effects import Effects, Job
 from barnabas.core.groups.lengths import check_lengths
 from barnabas.core.groups.offsets.expire import arm_expiry
 from barnabas.core.groups.offsets.fetch import TopicRequest, fetch_offsets
@@ -35,13 +38,16 @@ from barnabas.core.groups.offsets.transactional import replay_transactional, tra
 from barnabas.core.groups.parked import abort_waiting
 from barnabas.core.groups.refusals import refusal
 from barnabas.core.groups.replay import replay_record
-from barnabas.core.groups.requests import HANDLERS
+from barnabas.core.groups.requests import handle
 from barnabas.core.groups.shard_state import ShardState
 from barnabas.core.groups.sizes import group_bytes
 from barnabas.core.groups.topics import TopicsView
 from barnabas.core.randomness import Random
 from barnabas.core.wall_time import WallTime
 from barnabas.model.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import ListedGroupBody, OffsetFetchResponseTopicsBody, Request
 
 _LOAD_STEP = 1_000  # groups and members, about 5 ms
 _TICK_ACTIONS = 8  # a thousand members may expire at once, and the departure of each takes some milliseconds
@@ -69,13 +75,13 @@ class GroupShard:
         """What the members of this shard's groups keep in memory of what they said, roughly."""
         return sum(map(group_bytes, self._world.groups.values()))
 
-    def handle(self, request: Any, context: RequestInfo, now_ms: int, token: object) -> Effects:
+    def handle(self, request: Request[B], info: RequestInfo, now_ms: int, token: Token[B]) -> Effects:
         world = self._begin(now_ms)
         try:
-            check_lengths(request, context)
-            HANDLERS[context.api_key](world, request, context, token)
+            check_lengths(request, info)
+            handle(world, request, info, token)
         except KafkaError as error:
-            world.reply(token, refusal(context.api_key, request, context.api_version, error.code, error.message))
+            world.reply(token, refusal(info.api_key, request, info.api_version, error.code, error.message))
         return world.take_effects()
 
     def tick(self, now_ms: int) -> Effects:
@@ -97,7 +103,7 @@ class GroupShard:
         topics_changed(world)
         return world.take_effects()
 
-    def finish(self, job: Job, result: Any, now_ms: int) -> Effects:
+    def finish(self, job: Job, result: object, now_ms: int) -> Effects:
         world = self._begin(now_ms)
         job.finish(result)
         return world.take_effects()
@@ -166,7 +172,7 @@ class GroupShard:
         member_id: str | None = None,
         member_epoch: int = -1,
         require_stable: bool = False,
-    ) -> list[dict[str, Any]]:
+    ) -> list[OffsetFetchResponseTopicsBody]:
         """The topics of an OffsetFetch answer for one group; raises KafkaError. See offsets/fetch.py."""
         return fetch_offsets(
             self._world,
@@ -177,11 +183,11 @@ class GroupShard:
             require_stable=require_stable,
         )
 
-    def list_groups(self, states: Sequence[str] = (), types: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+    def list_groups(self, states: Sequence[str] = (), types: Sequence[str] = ()) -> Iterator[ListedGroupBody]:
         return admin.list_groups(self._world, states, types)
 
     @property
-    def groups(self) -> "dict[str, ClassicGroup | ConsumerGroup]":
+    def groups(self) -> dict[str, ClassicGroup | ConsumerGroup]:
         """For metrics and tests: read, never write."""
         return self._world.groups
 

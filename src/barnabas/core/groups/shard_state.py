@@ -6,16 +6,17 @@ done and is emptied by the shard when the step ends.
 
 import uuid
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
+from barnabas.core.coordinator.contract import B, Reply, Token
+from barnabas.core.coordinator.timers import Timers
 from barnabas.core.groups.budget import MetadataBudget
 from barnabas.core.groups.config import GroupConfig
 from barnabas.core.groups.consumer.regex_cache import RegexCache
-from barnabas.core.groups.effects import Effects, Job, Reply
+from barnabas.core.groups.effects import Effects, Job
 from barnabas.core.groups.offsets.pending import PendingOffsets
 from barnabas.core.groups.offsets.store import OffsetStore
 from barnabas.core.groups.records.keys import Kind, RecordKey
-from barnabas.core.groups.timers import Timers
 from barnabas.core.groups.topics import TopicsView
 from barnabas.core.randomness import Random
 from barnabas.core.wall_time import WallTime
@@ -64,7 +65,7 @@ class ShardState:
     def tombstone(self, kind: Kind, group_id: str, name: str = "", partition: int = -1) -> None:
         self.records.append((RecordKey(kind, group_id, name, partition).encode(), None))
 
-    def reply(self, token: object, response: dict[str, Any], *, after_commit: bool = True) -> None:
+    def reply(self, token: Token[B], response: B, *, after_commit: bool = True) -> None:
         self.replies.append(Reply(token, response, after_commit))
 
     def take_effects(self) -> Effects:

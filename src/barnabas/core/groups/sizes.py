@@ -7,7 +7,10 @@ is told UNKNOWN_SERVER_ERROR and the group rebalances. The sum over all groups o
 (model/limits.py).
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from barnabas.core.groups.classic.group import ClassicGroup
 from barnabas.core.groups.classic.member import ClassicMember, Protocols
@@ -21,6 +24,7 @@ from barnabas.model.limits import (
 
 if TYPE_CHECKING:
     from barnabas.core.groups.shard_state import ShardState
+    from barnabas.wire.messages import ConsumerGroupHeartbeatRequest
 
 _MEMBER_BYTES = 256  # host, timeouts and lengths of a member, roughly
 _NAME_BYTES = 16  # a topic's name beside its text
@@ -55,11 +59,11 @@ def group_bytes(group: ClassicGroup | ConsumerGroup) -> int:
     return total
 
 
-def names_bytes(names: Any) -> int:
+def names_bytes(names: Iterable[str] | None) -> int:
     return sum(len(name) + _NAME_BYTES for name in names or ())
 
 
-def check_join(world: "ShardState", group: ClassicGroup | None, member_id: str, protocols: Protocols) -> None:
+def check_join(world: ShardState, group: ClassicGroup | None, member_id: str, protocols: Protocols) -> None:
     """Whether a classic member may bring this; raises before anything has changed."""
     brought = protocol_bytes(protocols)
     if brought > GROUP_MEMBER_METADATA_MAX_BYTES:
@@ -78,7 +82,7 @@ def check_join(world: "ShardState", group: ClassicGroup | None, member_id: str, 
     check_node(world, brought)
 
 
-def check_node(world: "ShardState", more: int) -> None:
+def check_node(world: ShardState, more: int) -> None:
     if world.budget is not None and not world.budget.admits(more, world.now_ms):
         raise KafkaError(
             ErrorCode.GROUP_MAX_SIZE_REACHED,
@@ -86,7 +90,7 @@ def check_node(world: "ShardState", more: int) -> None:
         )
 
 
-def check_heartbeat(world: "ShardState", request: Any) -> None:
+def check_heartbeat(world: ShardState, request: ConsumerGroupHeartbeatRequest) -> None:
     """A member of the consumer protocol that says what it reads: one record has to hold it."""
     if not request.subscribed_topic_names:
         return

@@ -5,11 +5,14 @@ written, only the partitions that still wait are shown, so that a hanging one na
 by how long a transaction has run, v2 by a pattern (RE2, the whole id must match).
 """
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import re2
 
-from barnabas.core.txn.effects import RequestInfo
+from barnabas.core.coordinator.contract import RequestInfo
+from barnabas.core.coordinator.pattern import Pattern
 from barnabas.core.txn.shard_state import ShardState
 from barnabas.core.txn.states import BY_TITLE
 from barnabas.core.txn.transaction import Transaction
@@ -17,12 +20,26 @@ from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import TopicPartition
 from barnabas.model.limits import TRANSACTION_PATTERN_MAX_BYTES, TRANSACTION_PATTERN_MAX_CHARS
 
+if TYPE_CHECKING:
+    from barnabas.wire.messages import (
+        DescribeTransactionsRequest,
+        DescribeTransactionsResponseBody,
+        DescribeTransactionsResponseTopicDataBody,
+        DescribeTransactionsResponseTransactionStateBody,
+        ListTransactionsRequest,
+        ListTransactionsResponseBody,
+    )
 
-def describe_transactions(world: ShardState, request: Any, info: RequestInfo, token: object) -> None:
-    world.reply(token, {"transaction_states": [_described(world, name) for name in request.transactional_ids]})
+
+def describe_transactions(
+    world: ShardState, request: DescribeTransactionsRequest, info: RequestInfo
+) -> DescribeTransactionsResponseBody:
+    return {"transaction_states": [_described(world, name) for name in request.transactional_ids]}
 
 
-def list_transactions(world: ShardState, request: Any, info: RequestInfo, token: object) -> None:
+def list_transactions(
+    world: ShardState, request: ListTransactionsRequest, info: RequestInfo
+) -> ListTransactionsResponseBody:
     pattern = _compiled(request.transactional_id_pattern)
     states = {BY_TITLE[title] for title in request.state_filters if title in BY_TITLE}
     longer_than_ms = request.duration_filter
@@ -36,7 +53,7 @@ def list_transactions(world: ShardState, request: Any, info: RequestInfo, token:
         )
 
     listed = [transaction for transaction in world.transactions.values() if wanted(transaction)]
-    answer = {
+    return {
         "error_code": 0,
         "unknown_state_filters": [title for title in request.state_filters if title not in BY_TITLE],
         "transaction_states": [
@@ -48,10 +65,9 @@ def list_transactions(world: ShardState, request: Any, info: RequestInfo, token:
             for transaction in listed
         ],
     }
-    world.reply(token, answer)
 
 
-def _described(world: ShardState, name: str) -> dict[str, Any]:
+def _described(world: ShardState, name: str) -> DescribeTransactionsResponseTransactionStateBody:
     if not name:
         return undescribed(name, ErrorCode.INVALID_REQUEST)
     transaction = world.transactions.get(name)
@@ -70,18 +86,18 @@ def _described(world: ShardState, name: str) -> dict[str, Any]:
     }
 
 
-def undescribed(name: str, code: ErrorCode) -> dict[str, Any]:
+def undescribed(name: str, code: ErrorCode) -> DescribeTransactionsResponseTransactionStateBody:
     return {"error_code": int(code), "transactional_id": name}
 
 
-def _topics(partitions: frozenset[TopicPartition]) -> list[dict[str, Any]]:
+def _topics(partitions: frozenset[TopicPartition]) -> list[DescribeTransactionsResponseTopicDataBody]:
     topics: dict[str, list[int]] = {}
     for topic, number in sorted(partitions):
         topics.setdefault(topic, []).append(number)
     return [{"topic": topic, "partitions": numbers} for topic, numbers in topics.items()]
 
 
-def _compiled(text: str | None) -> Any:
+def _compiled(text: str | None) -> Pattern | None:
     if not text:
         return None
     if len(text) > TRANSACTION_PATTERN_MAX_CHARS:
@@ -92,6 +108,7 @@ def _compiled(text: str | None) -> Any:
     options.log_errors = False
     options.max_mem = TRANSACTION_PATTERN_MAX_BYTES
     try:
-        return re2.compile(text, options)
+        compiled: Pattern = re2.compile(text, options)
     except re2.error as error:
         raise KafkaError(ErrorCode.INVALID_REGULAR_EXPRESSION, f"{text!r} is not a valid expression") from error
+    return compiled

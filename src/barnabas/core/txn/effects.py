@@ -11,10 +11,8 @@ in the others. That is the one way to break atomicity, so there is no marker wit
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from barnabas.core.groups.effects import Reply, RequestInfo
+from barnabas.core.coordinator import contract
 from barnabas.model.ids import TopicPartition
-
-__all__ = ["Effects", "Reply", "RequestInfo", "SendMarkers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +34,5 @@ class SendMarkers:
 
 
 @dataclass(frozen=True, slots=True)
-class Effects:
-    records: Sequence[tuple[bytes, bytes | None]] = field(default_factory=list)
-    replies: Sequence[Reply] = field(default_factory=list)
+class Effects(contract.Effects):
     markers: Sequence[SendMarkers] = field(default_factory=list)

@@ -18,30 +18,34 @@ they are refused. "The epoch before" counts only when the last ending raised the
 belongs to a producer that was fenced. (Kafka lets that one pass, where clients of both generations meet.)
 """
 
-from typing import Any
+from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from barnabas.core.coordinator.contract import RequestInfo
 from barnabas.core.txn.checks import check_producer, concurrent, known
-from barnabas.core.txn.effects import RequestInfo
 from barnabas.core.txn.shard_state import ShardState
 from barnabas.core.txn.states import TxnState
 from barnabas.core.txn.transaction import EPOCH_BUMP_VERSION, LAST_CLIENT_EPOCH, Transaction
 from barnabas.model.errors import ErrorCode, KafkaError
 
+if TYPE_CHECKING:
+    from barnabas.wire.messages import EndTxnRequest, EndTxnResponseBody
+
 FIRST_VERSION_WITH_BUMP = 5
 _COMPLETE = {True: TxnState.COMPLETE_COMMIT, False: TxnState.COMPLETE_ABORT}
 
 
-def end_transaction(world: ShardState, request: Any, info: RequestInfo, token: object) -> None:
+def end_transaction(world: ShardState, request: EndTxnRequest, info: RequestInfo) -> EndTxnResponseBody:
     transaction = known(world, request.transactional_id)
     if info.api_version < FIRST_VERSION_WITH_BUMP:
         _end_old(world, transaction, request)
-        world.reply(token, {"error_code": 0})
-        return
+        return {"error_code": 0}
     producer_id, producer_epoch = _end_with_bump(world, transaction, request)
-    world.reply(token, {"error_code": 0, "producer_id": producer_id, "producer_epoch": producer_epoch})
+    return {"error_code": 0, "producer_id": producer_id, "producer_epoch": producer_epoch}
 
 
-def _end_old(world: ShardState, transaction: Transaction, request: Any) -> None:
+def _end_old(world: ShardState, transaction: Transaction, request: EndTxnRequest) -> None:
     check_producer(transaction, request.producer_id, request.producer_epoch)
     if transaction.state.is_prepared:
         raise concurrent()
@@ -51,7 +55,7 @@ def _end_old(world: ShardState, transaction: Transaction, request: Any) -> None:
         raise _wrong_state(transaction)
 
 
-def _end_with_bump(world: ShardState, transaction: Transaction, request: Any) -> tuple[int, int]:
+def _end_with_bump(world: ShardState, transaction: Transaction, request: EndTxnRequest) -> tuple[int, int]:
     if transaction.state.is_prepared:
         raise concurrent()
     if _is_repeated(transaction, request):
@@ -66,12 +70,12 @@ def _end_with_bump(world: ShardState, transaction: Transaction, request: Any) ->
     return (after if after.state.is_idle else after.completed(world.wall.stamp_ms)).client_producer
 
 
-def _is_repeated(transaction: Transaction, request: Any) -> bool:
+def _is_repeated(transaction: Transaction, request: EndTxnRequest) -> bool:
     if transaction.state not in _COMPLETE.values() or transaction.client_transaction_version < EPOCH_BUMP_VERSION:
         return False
     producer_id, producer_epoch = transaction.client_producer
     if request.producer_id == producer_id:
-        return bool(request.producer_epoch == producer_epoch - 1)
+        return request.producer_epoch == producer_epoch - 1
     return (
         request.producer_id == transaction.previous_producer_id
         and request.producer_epoch == LAST_CLIENT_EPOCH

@@ -11,10 +11,12 @@ epoch raised once more. A named producer that is not the current one is refused 
 the transaction of the live producer and refuses only when the zombie comes again.
 """
 
-from typing import Any
+from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from barnabas.core.coordinator.contract import RequestInfo
 from barnabas.core.txn.checks import check_id, concurrent
-from barnabas.core.txn.effects import RequestInfo
 from barnabas.core.txn.shard_state import ShardState
 from barnabas.core.txn.states import TxnState
 from barnabas.core.txn.transaction import (
@@ -28,8 +30,13 @@ from barnabas.core.txn.transaction import (
 )
 from barnabas.model.errors import ErrorCode, KafkaError
 
+if TYPE_CHECKING:
+    from barnabas.wire.messages import InitProducerIdRequest, InitProducerIdResponseBody
 
-def init_producer_id(world: ShardState, request: Any, info: RequestInfo, token: object) -> None:
+
+def init_producer_id(
+    world: ShardState, request: InitProducerIdRequest, info: RequestInfo
+) -> InitProducerIdResponseBody:
     name = check_id(request.transactional_id)
     expected = _expected(request)
     timeout_ms = _timeout(world, request)
@@ -46,17 +53,17 @@ def init_producer_id(world: ShardState, request: Any, info: RequestInfo, token: 
     ongoing: Producer = (NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
     if transaction.state is TxnState.ONGOING:
         ongoing = (transaction.producer_id, transaction.producer_epoch)
-        two_phase = bool(request.enable2_pc)
+        two_phase = request.enable2_pc
         world.save(transaction.kept_for(producer, world.wall.stamp_ms, last_epoch=last_epoch, two_phase=two_phase))
     else:
         world.save(transaction.initialized(producer, timeout_ms, world.wall.stamp_ms, last_epoch=last_epoch))
-    answer = {"error_code": 0, "producer_id": producer[0], "producer_epoch": producer[1]}
+    answer: InitProducerIdResponseBody = {"error_code": 0, "producer_id": producer[0], "producer_epoch": producer[1]}
     if info.api_version >= 6:
-        answer |= {"ongoing_txn_producer_id": ongoing[0], "ongoing_txn_producer_epoch": ongoing[1]}
-    world.reply(token, answer)
+        answer["ongoing_txn_producer_id"], answer["ongoing_txn_producer_epoch"] = ongoing
+    return answer
 
 
-def _expected(request: Any) -> Producer | None:
+def _expected(request: InitProducerIdRequest) -> Producer | None:
     producer_id, epoch = request.producer_id, request.producer_epoch
     if producer_id == NO_PRODUCER_ID and epoch == NO_PRODUCER_EPOCH:
         return None
@@ -65,7 +72,7 @@ def _expected(request: Any) -> Producer | None:
     return producer_id, epoch
 
 
-def _timeout(world: ShardState, request: Any) -> int:
+def _timeout(world: ShardState, request: InitProducerIdRequest) -> int:
     config = world.config
     allowed = config.transaction_two_phase_commit_enable
     if request.enable2_pc and not allowed:
@@ -76,7 +83,7 @@ def _timeout(world: ShardState, request: Any) -> int:
         raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "prepared transactions are not kept by this cluster")
     if request.enable2_pc:
         return TWO_PHASE_TIMEOUT_MS
-    timeout_ms: int = request.transaction_timeout_ms
+    timeout_ms = request.transaction_timeout_ms
     if not 0 < timeout_ms <= config.transaction_max_timeout_ms:
         raise KafkaError(
             ErrorCode.INVALID_TRANSACTION_TIMEOUT,

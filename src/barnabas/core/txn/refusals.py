@@ -3,16 +3,28 @@
 PRODUCER_FENCED came with KIP-588: clients below these versions know the same fact as INVALID_PRODUCER_EPOCH.
 """
 
-from typing import Any
+from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from barnabas.core.coordinator.contract import B
 from barnabas.core.txn.add import FIRST_BATCHED_VERSION, topic_results
 from barnabas.core.txn.admin import undescribed
 from barnabas.model.errors import ErrorCode
 
+if TYPE_CHECKING:
+    from barnabas.wire.messages import Request
+
 _FIRST_TO_KNOW_FENCED = {22: 4, 24: 2, 25: 2, 26: 2}
 
 
-def refusal(api_key: int, request: Any, version: int, code: ErrorCode) -> dict[str, Any]:
+def refusal(api_key: int, request: Request[B], version: int, code: ErrorCode) -> B:
+    refused: B = _refusal(api_key, request, version, code)
+    return refused
+
+
+def _refusal(api_key: int, request: Any, version: int, code: ErrorCode) -> Any:
+    """The API key says what is asked, and what it is answered."""
     if code is ErrorCode.PRODUCER_FENCED and version < _FIRST_TO_KNOW_FENCED.get(api_key, 0):
         code = ErrorCode.INVALID_PRODUCER_EPOCH
     match api_key:

@@ -19,13 +19,16 @@ One whose leader has heard of a newer coordinator counts as failed: either this 
 marker is needed.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING
 
+from barnabas.core.coordinator.contract import B, RequestInfo, Token
 from barnabas.core.groups.records.primitives import RecordError
 from barnabas.core.txn.config import TxnConfig
-from barnabas.core.txn.effects import Effects, RequestInfo, SendMarkers
+from barnabas.core.txn.effects import Effects, SendMarkers
 from barnabas.core.txn.records import decode_key, decode_value
 from barnabas.core.txn.refusals import refusal
 from barnabas.core.txn.requests import HANDLERS
@@ -34,6 +37,9 @@ from barnabas.core.txn.transaction import Transaction
 from barnabas.core.wall_time import WallTime
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import TopicPartition
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import Request
 
 
 class TxnShard:
@@ -51,10 +57,10 @@ class TxnShard:
         wall = WallTime(wall_of) if wall_of is not None else WallTime()
         self._world = ShardState(config, coordinator_epoch, new_producer_id, offsets_partition, wall)
 
-    def handle(self, request: Any, info: RequestInfo, now_ms: int, token: object) -> Effects:
+    def handle(self, request: Request[B], info: RequestInfo, now_ms: int, token: Token[B]) -> Effects:
         world = self._begin(now_ms)
         try:
-            HANDLERS[info.api_key](world, request, info, token)
+            world.reply(token, HANDLERS[info.api_key](world, request, info))
         except KafkaError as error:
             world.reply(token, refusal(info.api_key, request, info.api_version, error.code))
         return world.take_effects()

@@ -9,10 +9,10 @@ are set once per step.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
+from barnabas.core.coordinator.contract import B, Reply, Token
 from barnabas.core.txn.config import TxnConfig
-from barnabas.core.txn.effects import Effects, Reply, SendMarkers
+from barnabas.core.txn.effects import Effects, SendMarkers
 from barnabas.core.txn.records import encode_key, encode_value, value_version
 from barnabas.core.txn.states import MOVES, TxnState
 from barnabas.core.txn.sweep import Sweep
@@ -64,12 +64,12 @@ class ShardState:
 
     # --- out --------------------------------------------------------------------------------------------------------
 
-    def reply(self, token: object, response: dict[str, Any]) -> None:
+    def reply(self, token: Token[B], response: B) -> None:
         # Always after the commit: even a refusal may rest on a record that is not safe yet.
         self._replies.append(Reply(token, response))
 
     def take_effects(self) -> Effects:
-        effects = Effects(self._records, self._replies, self._markers)
+        effects = Effects(self._records, self._replies, markers=self._markers)
         self._records, self._replies, self._markers = [], [], []
         return effects
 

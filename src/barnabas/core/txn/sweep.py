@@ -6,7 +6,7 @@ never woken; the interval only keeps one run from following the last too closely
 
 from collections.abc import Callable
 
-from barnabas.core.groups.timers import Timers
+from barnabas.core.coordinator.timers import Timers
 
 
 class Sweep:

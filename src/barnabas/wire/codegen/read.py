@@ -12,7 +12,7 @@ never asks whether the frame is used up.
 """
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -51,6 +51,19 @@ class StructClass:
                 members.append((field.name, Any, field.zero()))
         # gc=False: a message is a tree, so reference counts alone free it and the collector need not know it.
         self.type: Any = msgspec.defstruct(name, members, gc=False)
+
+    def build(self, body: Mapping[str, object]) -> Any:
+        """The object that a dict as writers take it stands for, without the bytes between them."""
+        found = {field.name: self._value(field, body[field.name]) for field in self.fields if field.name in body}
+        return self.type(**found)
+
+    def _value(self, field: Field, value: Any) -> object:
+        if value is None:
+            return None
+        if field.type == "struct":
+            nested = self.nested[field.name]
+            return [nested.build(item) for item in value] if field.array else nested.build(value)
+        return list(value) if field.array else value
 
 
 def message_class(message: Message, kind: str) -> StructClass:

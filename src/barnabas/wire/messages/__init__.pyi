@@ -101,6 +101,7 @@ from barnabas.wire.messages.remove_raft_voter import *
 from barnabas.wire.messages.remove_topic_record import *
 from barnabas.wire.messages.remove_user_scram_credential_record import *
 from barnabas.wire.messages.renew_delegation_token import *
+from barnabas.wire.messages.request import *
 from barnabas.wire.messages.sasl_authenticate import *
 from barnabas.wire.messages.sasl_handshake import *
 from barnabas.wire.messages.share_acknowledge import *

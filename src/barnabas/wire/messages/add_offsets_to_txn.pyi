@@ -4,7 +4,9 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-class AddOffsetsToTxnRequest(Struct, kw_only=True):
+from barnabas.wire.messages.request import Request
+
+class AddOffsetsToTxnRequest(Request[AddOffsetsToTxnResponseBody], kw_only=True):
     transactional_id: str = ...
     producer_id: int = ...
     producer_epoch: int = ...

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class AddPartitionsToTxnTopic(Struct, kw_only=True):
     name: str = ...
     partitions: list[int] = ...
@@ -27,7 +29,7 @@ class AddPartitionsToTxnTransactionBody(TypedDict, total=False):
     verify_only: bool
     topics: Sequence[AddPartitionsToTxnTopicBody]
 
-class AddPartitionsToTxnRequest(Struct, kw_only=True):
+class AddPartitionsToTxnRequest(Request[AddPartitionsToTxnResponseBody], kw_only=True):
     v3_and_below_transactional_id: str = ...
     v3_and_below_producer_id: int = ...
     v3_and_below_producer_epoch: int = ...

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class AddRaftVoterRequestListener(Struct, kw_only=True):
     name: str = ...
     host: str = ...
@@ -15,7 +17,7 @@ class AddRaftVoterRequestListenerBody(TypedDict, total=False):
     host: str
     port: int
 
-class AddRaftVoterRequest(Struct, kw_only=True):
+class AddRaftVoterRequest(Request[AddRaftVoterResponseBody], kw_only=True):
     cluster_id: str | None = ...
     timeout_ms: int = ...
     voter_id: int = ...

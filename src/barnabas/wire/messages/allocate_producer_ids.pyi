@@ -4,7 +4,9 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-class AllocateProducerIdsRequest(Struct, kw_only=True):
+from barnabas.wire.messages.request import Request
+
+class AllocateProducerIdsRequest(Request[AllocateProducerIdsResponseBody], kw_only=True):
     broker_id: int = ...
     broker_epoch: int = ...
 

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class AlterClientQuotasRequestEntityData(Struct, kw_only=True):
     entity_type: str = ...
     entity_name: str | None = ...
@@ -31,7 +33,7 @@ class AlterClientQuotasRequestEntryDataBody(TypedDict, total=False):
     entity: Sequence[AlterClientQuotasRequestEntityDataBody]
     ops: Sequence[OpDataBody]
 
-class AlterClientQuotasRequest(Struct, kw_only=True):
+class AlterClientQuotasRequest(Request[AlterClientQuotasResponseBody], kw_only=True):
     entries: list[AlterClientQuotasRequestEntryData] = ...
     validate_only: bool = ...
 

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class AlterConfigsRequestAlterableConfig(Struct, kw_only=True):
     name: str = ...
     value: str | None = ...
@@ -23,7 +25,7 @@ class AlterConfigsRequestAlterConfigsResourceBody(TypedDict, total=False):
     resource_name: str
     configs: Sequence[AlterConfigsRequestAlterableConfigBody]
 
-class AlterConfigsRequest(Struct, kw_only=True):
+class AlterConfigsRequest(Request[AlterConfigsResponseBody], kw_only=True):
     resources: list[AlterConfigsRequestAlterConfigsResource] = ...
     validate_only: bool = ...
 

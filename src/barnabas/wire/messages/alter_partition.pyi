@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class BrokerState(Struct, kw_only=True):
     broker_id: int = ...
     broker_epoch: int = ...
@@ -37,7 +39,7 @@ class AlterPartitionRequestTopicDataBody(TypedDict, total=False):
     topic_id: bytes
     partitions: Sequence[AlterPartitionRequestPartitionDataBody]
 
-class AlterPartitionRequest(Struct, kw_only=True):
+class AlterPartitionRequest(Request[AlterPartitionResponseBody], kw_only=True):
     broker_id: int = ...
     broker_epoch: int = ...
     topics: list[AlterPartitionRequestTopicData] = ...

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class ReassignablePartition(Struct, kw_only=True):
     partition_index: int = ...
     replicas: list[int] | None = ...
@@ -21,7 +23,7 @@ class ReassignableTopicBody(TypedDict, total=False):
     name: str
     partitions: Sequence[ReassignablePartitionBody]
 
-class AlterPartitionReassignmentsRequest(Struct, kw_only=True):
+class AlterPartitionReassignmentsRequest(Request[AlterPartitionReassignmentsResponseBody], kw_only=True):
     timeout_ms: int = ...
     topics: list[ReassignableTopic] = ...
     allow_replication_factor_change: bool = ...

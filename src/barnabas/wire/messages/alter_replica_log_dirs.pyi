@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class AlterReplicaLogDirTopic(Struct, kw_only=True):
     name: str = ...
     partitions: list[int] = ...
@@ -21,7 +23,7 @@ class AlterReplicaLogDirBody(TypedDict, total=False):
     path: str
     topics: Sequence[AlterReplicaLogDirTopicBody]
 
-class AlterReplicaLogDirsRequest(Struct, kw_only=True):
+class AlterReplicaLogDirsRequest(Request[AlterReplicaLogDirsResponseBody], kw_only=True):
     dirs: list[AlterReplicaLogDir] = ...
 
 class AlterReplicaLogDirsRequestBody(TypedDict, total=False):

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class AlterShareGroupOffsetsRequestPartition(Struct, kw_only=True):
     partition_index: int = ...
     start_offset: int = ...
@@ -21,7 +23,7 @@ class AlterShareGroupOffsetsRequestTopicBody(TypedDict, total=False):
     topic_name: str
     partitions: Sequence[AlterShareGroupOffsetsRequestPartitionBody]
 
-class AlterShareGroupOffsetsRequest(Struct, kw_only=True):
+class AlterShareGroupOffsetsRequest(Request[AlterShareGroupOffsetsResponseBody], kw_only=True):
     group_id: str = ...
     topics: list[AlterShareGroupOffsetsRequestTopic] = ...
 

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class ScramCredentialDeletion(Struct, kw_only=True):
     name: str = ...
     mechanism: int = ...
@@ -27,7 +29,7 @@ class ScramCredentialUpsertionBody(TypedDict, total=False):
     salt: bytes | memoryview
     salted_password: bytes | memoryview
 
-class AlterUserScramCredentialsRequest(Struct, kw_only=True):
+class AlterUserScramCredentialsRequest(Request[AlterUserScramCredentialsResponseBody], kw_only=True):
     deletions: list[ScramCredentialDeletion] = ...
     upsertions: list[ScramCredentialUpsertion] = ...
 

@@ -5,7 +5,9 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-class ApiVersionsRequest(Struct, kw_only=True):
+from barnabas.wire.messages.request import Request
+
+class ApiVersionsRequest(Request[ApiVersionsResponseBody], kw_only=True):
     client_software_name: str = ...
     client_software_version: str = ...
 

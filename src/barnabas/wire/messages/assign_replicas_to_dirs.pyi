@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class AssignReplicasToDirsRequestPartitionData(Struct, kw_only=True):
     partition_index: int = ...
 
@@ -27,7 +29,7 @@ class AssignReplicasToDirsRequestDirectoryDataBody(TypedDict, total=False):
     id: bytes
     topics: Sequence[AssignReplicasToDirsRequestTopicDataBody]
 
-class AssignReplicasToDirsRequest(Struct, kw_only=True):
+class AssignReplicasToDirsRequest(Request[AssignReplicasToDirsResponseBody], kw_only=True):
     broker_id: int = ...
     broker_epoch: int = ...
     directories: list[AssignReplicasToDirsRequestDirectoryData] = ...

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class BeginQuorumEpochRequestPartitionData(Struct, kw_only=True):
     partition_index: int = ...
     leader_id: int = ...
@@ -35,7 +37,7 @@ class BeginQuorumEpochRequestLeaderEndpointBody(TypedDict, total=False):
     host: str
     port: int
 
-class BeginQuorumEpochRequest(Struct, kw_only=True):
+class BeginQuorumEpochRequest(Request[BeginQuorumEpochResponseBody], kw_only=True):
     cluster_id: str | None = ...
     topics: list[BeginQuorumEpochRequestTopicData] = ...
     voter_id: int = ...

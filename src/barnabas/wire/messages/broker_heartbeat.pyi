@@ -5,7 +5,9 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-class BrokerHeartbeatRequest(Struct, kw_only=True):
+from barnabas.wire.messages.request import Request
+
+class BrokerHeartbeatRequest(Request[BrokerHeartbeatResponseBody], kw_only=True):
     broker_id: int = ...
     broker_epoch: int = ...
     current_metadata_offset: int = ...

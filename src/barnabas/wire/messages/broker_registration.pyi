@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class BrokerRegistrationRequestListener(Struct, kw_only=True):
     name: str = ...
     host: str = ...
@@ -27,7 +29,7 @@ class BrokerRegistrationRequestFeatureBody(TypedDict, total=False):
     min_supported_version: int
     max_supported_version: int
 
-class BrokerRegistrationRequest(Struct, kw_only=True):
+class BrokerRegistrationRequest(Request[BrokerRegistrationResponseBody], kw_only=True):
     broker_id: int = ...
     cluster_id: str = ...
     incarnation_id: bytes = ...

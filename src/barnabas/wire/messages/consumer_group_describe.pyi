@@ -5,7 +5,9 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-class ConsumerGroupDescribeRequest(Struct, kw_only=True):
+from barnabas.wire.messages.request import Request
+
+class ConsumerGroupDescribeRequest(Request[ConsumerGroupDescribeResponseBody], kw_only=True):
     group_ids: list[str] = ...
     include_authorized_operations: bool = ...
 

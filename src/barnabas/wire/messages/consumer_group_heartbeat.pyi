@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class ConsumerGroupHeartbeatRequestTopicPartitions(Struct, kw_only=True):
     topic_id: bytes = ...
     partitions: list[int] = ...
@@ -13,7 +15,7 @@ class ConsumerGroupHeartbeatRequestTopicPartitionsBody(TypedDict, total=False):
     topic_id: bytes
     partitions: Sequence[int]
 
-class ConsumerGroupHeartbeatRequest(Struct, kw_only=True):
+class ConsumerGroupHeartbeatRequest(Request[ConsumerGroupHeartbeatResponseBody], kw_only=True):
     group_id: str = ...
     member_id: str = ...
     member_epoch: int = ...

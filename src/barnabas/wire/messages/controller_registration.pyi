@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class ControllerRegistrationRequestListener(Struct, kw_only=True):
     name: str = ...
     host: str = ...
@@ -27,7 +29,7 @@ class ControllerRegistrationRequestFeatureBody(TypedDict, total=False):
     min_supported_version: int
     max_supported_version: int
 
-class ControllerRegistrationRequest(Struct, kw_only=True):
+class ControllerRegistrationRequest(Request[ControllerRegistrationResponseBody], kw_only=True):
     controller_id: int = ...
     incarnation_id: bytes = ...
     zk_migration_ready: bool = ...

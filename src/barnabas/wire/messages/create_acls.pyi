@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class AclCreation(Struct, kw_only=True):
     resource_type: int = ...
     resource_name: str = ...
@@ -23,7 +25,7 @@ class AclCreationBody(TypedDict, total=False):
     operation: int
     permission_type: int
 
-class CreateAclsRequest(Struct, kw_only=True):
+class CreateAclsRequest(Request[CreateAclsResponseBody], kw_only=True):
     creations: list[AclCreation] = ...
 
 class CreateAclsRequestBody(TypedDict, total=False):

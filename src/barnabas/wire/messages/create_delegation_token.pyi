@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class CreatableRenewers(Struct, kw_only=True):
     principal_type: str = ...
     principal_name: str = ...
@@ -13,7 +15,7 @@ class CreatableRenewersBody(TypedDict, total=False):
     principal_type: str
     principal_name: str
 
-class CreateDelegationTokenRequest(Struct, kw_only=True):
+class CreateDelegationTokenRequest(Request[CreateDelegationTokenResponseBody], kw_only=True):
     renewers: list[CreatableRenewers] = ...
     max_lifetime_ms: int = ...
     owner_principal_type: str | None = ...

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class CreatePartitionsAssignment(Struct, kw_only=True):
     broker_ids: list[int] = ...
 
@@ -21,7 +23,7 @@ class CreatePartitionsTopicBody(TypedDict, total=False):
     count: int
     assignments: Sequence[CreatePartitionsAssignmentBody] | None
 
-class CreatePartitionsRequest(Struct, kw_only=True):
+class CreatePartitionsRequest(Request[CreatePartitionsResponseBody], kw_only=True):
     topics: list[CreatePartitionsTopic] = ...
     timeout_ms: int = ...
     validate_only: bool = ...

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class CreatableReplicaAssignment(Struct, kw_only=True):
     partition_index: int = ...
     broker_ids: list[int] = ...
@@ -35,7 +37,7 @@ class CreatableTopicBody(TypedDict, total=False):
     assignments: Sequence[CreatableReplicaAssignmentBody]
     configs: Sequence[CreatableTopicConfigBody]
 
-class CreateTopicsRequest(Struct, kw_only=True):
+class CreateTopicsRequest(Request[CreateTopicsResponseBody], kw_only=True):
     topics: list[CreatableTopic] = ...
     timeout_ms: int = ...
     validate_only: bool = ...

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class DeleteAclsFilter(Struct, kw_only=True):
     resource_type_filter: int = ...
     resource_name_filter: str | None = ...
@@ -23,7 +25,7 @@ class DeleteAclsFilterBody(TypedDict, total=False):
     operation: int
     permission_type: int
 
-class DeleteAclsRequest(Struct, kw_only=True):
+class DeleteAclsRequest(Request[DeleteAclsResponseBody], kw_only=True):
     filters: list[DeleteAclsFilter] = ...
 
 class DeleteAclsRequestBody(TypedDict, total=False):

@@ -5,7 +5,9 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-class DeleteGroupsRequest(Struct, kw_only=True):
+from barnabas.wire.messages.request import Request
+
+class DeleteGroupsRequest(Request[DeleteGroupsResponseBody], kw_only=True):
     groups_names: list[str] = ...
 
 class DeleteGroupsRequestBody(TypedDict, total=False):

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class DeleteRecordsPartition(Struct, kw_only=True):
     partition_index: int = ...
     offset: int = ...
@@ -21,7 +23,7 @@ class DeleteRecordsTopicBody(TypedDict, total=False):
     name: str
     partitions: Sequence[DeleteRecordsPartitionBody]
 
-class DeleteRecordsRequest(Struct, kw_only=True):
+class DeleteRecordsRequest(Request[DeleteRecordsResponseBody], kw_only=True):
     topics: list[DeleteRecordsTopic] = ...
     timeout_ms: int = ...
 

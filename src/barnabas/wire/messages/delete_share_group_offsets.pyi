@@ -5,13 +5,15 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class DeleteShareGroupOffsetsRequestTopic(Struct, kw_only=True):
     topic_name: str = ...
 
 class DeleteShareGroupOffsetsRequestTopicBody(TypedDict, total=False):
     topic_name: str
 
-class DeleteShareGroupOffsetsRequest(Struct, kw_only=True):
+class DeleteShareGroupOffsetsRequest(Request[DeleteShareGroupOffsetsResponseBody], kw_only=True):
     group_id: str = ...
     topics: list[DeleteShareGroupOffsetsRequestTopic] = ...
 

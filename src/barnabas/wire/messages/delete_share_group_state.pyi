@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class DeleteShareGroupStateRequestPartitionData(Struct, kw_only=True):
     partition: int = ...
 
@@ -19,7 +21,7 @@ class DeleteStateDataBody(TypedDict, total=False):
     topic_id: bytes
     partitions: Sequence[DeleteShareGroupStateRequestPartitionDataBody]
 
-class DeleteShareGroupStateRequest(Struct, kw_only=True):
+class DeleteShareGroupStateRequest(Request[DeleteShareGroupStateResponseBody], kw_only=True):
     group_id: str = ...
     topics: list[DeleteStateData] = ...
 

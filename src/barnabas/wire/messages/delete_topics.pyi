@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class DeleteTopicState(Struct, kw_only=True):
     name: str | None = ...
     topic_id: bytes = ...
@@ -13,7 +15,7 @@ class DeleteTopicStateBody(TypedDict, total=False):
     name: str | None
     topic_id: bytes
 
-class DeleteTopicsRequest(Struct, kw_only=True):
+class DeleteTopicsRequest(Request[DeleteTopicsResponseBody], kw_only=True):
     topic_names: list[str] = ...
     timeout_ms: int = ...
     topics: list[DeleteTopicState] = ...

@@ -5,7 +5,9 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-class DescribeAclsRequest(Struct, kw_only=True):
+from barnabas.wire.messages.request import Request
+
+class DescribeAclsRequest(Request[DescribeAclsResponseBody], kw_only=True):
     resource_type_filter: int = ...
     resource_name_filter: str | None = ...
     pattern_type_filter: int = ...

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class ComponentData(Struct, kw_only=True):
     entity_type: str = ...
     match_type: int = ...
@@ -15,7 +17,7 @@ class ComponentDataBody(TypedDict, total=False):
     match_type: int
     match: str | None
 
-class DescribeClientQuotasRequest(Struct, kw_only=True):
+class DescribeClientQuotasRequest(Request[DescribeClientQuotasResponseBody], kw_only=True):
     components: list[ComponentData] = ...
     strict: bool = ...
 

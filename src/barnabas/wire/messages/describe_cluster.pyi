@@ -5,7 +5,9 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-class DescribeClusterRequest(Struct, kw_only=True):
+from barnabas.wire.messages.request import Request
+
+class DescribeClusterRequest(Request[DescribeClusterResponseBody], kw_only=True):
     include_cluster_authorized_operations: bool = ...
     endpoint_type: int = ...
     include_fenced_brokers: bool = ...

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class DescribeConfigsResource(Struct, kw_only=True):
     resource_type: int = ...
     resource_name: str = ...
@@ -15,7 +17,7 @@ class DescribeConfigsResourceBody(TypedDict, total=False):
     resource_name: str
     configuration_keys: Sequence[str] | None
 
-class DescribeConfigsRequest(Struct, kw_only=True):
+class DescribeConfigsRequest(Request[DescribeConfigsResponseBody], kw_only=True):
     resources: list[DescribeConfigsResource] = ...
     include_synonyms: bool = ...
     include_documentation: bool = ...

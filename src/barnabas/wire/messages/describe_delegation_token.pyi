@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class DescribeDelegationTokenOwner(Struct, kw_only=True):
     principal_type: str = ...
     principal_name: str = ...
@@ -13,7 +15,7 @@ class DescribeDelegationTokenOwnerBody(TypedDict, total=False):
     principal_type: str
     principal_name: str
 
-class DescribeDelegationTokenRequest(Struct, kw_only=True):
+class DescribeDelegationTokenRequest(Request[DescribeDelegationTokenResponseBody], kw_only=True):
     owners: list[DescribeDelegationTokenOwner] | None = ...
 
 class DescribeDelegationTokenRequestBody(TypedDict, total=False):

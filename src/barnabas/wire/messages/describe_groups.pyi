@@ -5,7 +5,9 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-class DescribeGroupsRequest(Struct, kw_only=True):
+from barnabas.wire.messages.request import Request
+
+class DescribeGroupsRequest(Request[DescribeGroupsResponseBody], kw_only=True):
     groups: list[str] = ...
     include_authorized_operations: bool = ...
 

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class DescribableLogDirTopic(Struct, kw_only=True):
     topic: str = ...
     partitions: list[int] = ...
@@ -13,7 +15,7 @@ class DescribableLogDirTopicBody(TypedDict, total=False):
     topic: str
     partitions: Sequence[int]
 
-class DescribeLogDirsRequest(Struct, kw_only=True):
+class DescribeLogDirsRequest(Request[DescribeLogDirsResponseBody], kw_only=True):
     topics: list[DescribableLogDirTopic] | None = ...
 
 class DescribeLogDirsRequestBody(TypedDict, total=False):

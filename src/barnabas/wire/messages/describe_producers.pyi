@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class DescribeProducersRequestTopicRequest(Struct, kw_only=True):
     name: str = ...
     partition_indexes: list[int] = ...
@@ -13,7 +15,7 @@ class DescribeProducersRequestTopicRequestBody(TypedDict, total=False):
     name: str
     partition_indexes: Sequence[int]
 
-class DescribeProducersRequest(Struct, kw_only=True):
+class DescribeProducersRequest(Request[DescribeProducersResponseBody], kw_only=True):
     topics: list[DescribeProducersRequestTopicRequest] = ...
 
 class DescribeProducersRequestBody(TypedDict, total=False):

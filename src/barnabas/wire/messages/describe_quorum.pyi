@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class DescribeQuorumRequestPartitionData(Struct, kw_only=True):
     partition_index: int = ...
 
@@ -19,7 +21,7 @@ class DescribeQuorumRequestTopicDataBody(TypedDict, total=False):
     topic_name: str
     partitions: Sequence[DescribeQuorumRequestPartitionDataBody]
 
-class DescribeQuorumRequest(Struct, kw_only=True):
+class DescribeQuorumRequest(Request[DescribeQuorumResponseBody], kw_only=True):
     topics: list[DescribeQuorumRequestTopicData] = ...
 
 class DescribeQuorumRequestBody(TypedDict, total=False):

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class DescribeShareGroupOffsetsRequestTopic(Struct, kw_only=True):
     topic_name: str = ...
     partitions: list[int] = ...
@@ -21,7 +23,7 @@ class DescribeShareGroupOffsetsRequestGroupBody(TypedDict, total=False):
     group_id: str
     topics: Sequence[DescribeShareGroupOffsetsRequestTopicBody] | None
 
-class DescribeShareGroupOffsetsRequest(Struct, kw_only=True):
+class DescribeShareGroupOffsetsRequest(Request[DescribeShareGroupOffsetsResponseBody], kw_only=True):
     groups: list[DescribeShareGroupOffsetsRequestGroup] = ...
 
 class DescribeShareGroupOffsetsRequestBody(TypedDict, total=False):

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class DescribeTopicPartitionsRequestTopicRequest(Struct, kw_only=True):
     name: str = ...
 
@@ -19,7 +21,7 @@ class DescribeTopicPartitionsRequestCursorBody(TypedDict, total=False):
     topic_name: str
     partition_index: int
 
-class DescribeTopicPartitionsRequest(Struct, kw_only=True):
+class DescribeTopicPartitionsRequest(Request[DescribeTopicPartitionsResponseBody], kw_only=True):
     topics: list[DescribeTopicPartitionsRequestTopicRequest] = ...
     response_partition_limit: int = ...
     cursor: DescribeTopicPartitionsRequestCursor | None = ...

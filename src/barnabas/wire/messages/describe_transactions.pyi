@@ -5,7 +5,9 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-class DescribeTransactionsRequest(Struct, kw_only=True):
+from barnabas.wire.messages.request import Request
+
+class DescribeTransactionsRequest(Request[DescribeTransactionsResponseBody], kw_only=True):
     transactional_ids: list[str] = ...
 
 class DescribeTransactionsRequestBody(TypedDict, total=False):

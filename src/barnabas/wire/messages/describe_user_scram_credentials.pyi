@@ -5,13 +5,15 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class UserName(Struct, kw_only=True):
     name: str = ...
 
 class UserNameBody(TypedDict, total=False):
     name: str
 
-class DescribeUserScramCredentialsRequest(Struct, kw_only=True):
+class DescribeUserScramCredentialsRequest(Request[DescribeUserScramCredentialsResponseBody], kw_only=True):
     users: list[UserName] | None = ...
 
 class DescribeUserScramCredentialsRequestBody(TypedDict, total=False):

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class ElectLeadersRequestTopicPartitions(Struct, kw_only=True):
     topic: str = ...
     partitions: list[int] = ...
@@ -13,7 +15,7 @@ class ElectLeadersRequestTopicPartitionsBody(TypedDict, total=False):
     topic: str
     partitions: Sequence[int]
 
-class ElectLeadersRequest(Struct, kw_only=True):
+class ElectLeadersRequest(Request[ElectLeadersResponseBody], kw_only=True):
     topic_partitions: list[ElectLeadersRequestTopicPartitions] | None = ...
     timeout_ms: int = ...
     election_type: int = ...

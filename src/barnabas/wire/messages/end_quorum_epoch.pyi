@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class ReplicaInfo(Struct, kw_only=True):
     candidate_id: int = ...
     candidate_directory_id: bytes = ...
@@ -45,7 +47,7 @@ class EndQuorumEpochRequestLeaderEndpointBody(TypedDict, total=False):
     host: str
     port: int
 
-class EndQuorumEpochRequest(Struct, kw_only=True):
+class EndQuorumEpochRequest(Request[EndQuorumEpochResponseBody], kw_only=True):
     cluster_id: str | None = ...
     topics: list[EndQuorumEpochRequestTopicData] = ...
     leader_endpoints: list[EndQuorumEpochRequestLeaderEndpoint] = ...

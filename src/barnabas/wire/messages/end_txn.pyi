@@ -4,7 +4,9 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-class EndTxnRequest(Struct, kw_only=True):
+from barnabas.wire.messages.request import Request
+
+class EndTxnRequest(Request[EndTxnResponseBody], kw_only=True):
     transactional_id: str = ...
     producer_id: int = ...
     producer_epoch: int = ...

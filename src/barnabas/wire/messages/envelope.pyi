@@ -4,7 +4,9 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-class EnvelopeRequest(Struct, kw_only=True):
+from barnabas.wire.messages.request import Request
+
+class EnvelopeRequest(Request[EnvelopeResponseBody], kw_only=True):
     request_data: bytes = ...
     request_principal: bytes | None = ...
     client_host_address: bytes = ...

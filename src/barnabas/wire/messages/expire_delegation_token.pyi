@@ -4,7 +4,9 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-class ExpireDelegationTokenRequest(Struct, kw_only=True):
+from barnabas.wire.messages.request import Request
+
+class ExpireDelegationTokenRequest(Request[ExpireDelegationTokenResponseBody], kw_only=True):
     hmac: bytes = ...
     expiry_time_period_ms: int = ...
 

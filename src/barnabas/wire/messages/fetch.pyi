@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class FetchRequestFetchPartition(Struct, kw_only=True):
     partition: int = ...
     fetch_offset: int = ...
@@ -53,7 +55,7 @@ class FetchRequestReplicaStateBody(TypedDict, total=False):
     replica_id: int
     replica_epoch: int
 
-class FetchRequest(Struct, kw_only=True):
+class FetchRequest(Request[FetchResponseBody], kw_only=True):
     replica_id: int = ...
     max_wait_ms: int = ...
     min_bytes: int = ...

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class FetchSnapshotRequestSnapshotId(Struct, kw_only=True):
     end_offset: int = ...
     epoch: int = ...
@@ -35,7 +37,7 @@ class FetchSnapshotRequestTopicSnapshotBody(TypedDict, total=False):
     name: str
     partitions: Sequence[FetchSnapshotRequestPartitionSnapshotBody]
 
-class FetchSnapshotRequest(Struct, kw_only=True):
+class FetchSnapshotRequest(Request[FetchSnapshotResponseBody], kw_only=True):
     cluster_id: str | None = ...
     replica_id: int = ...
     max_bytes: int = ...

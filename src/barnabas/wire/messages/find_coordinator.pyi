@@ -5,7 +5,9 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-class FindCoordinatorRequest(Struct, kw_only=True):
+from barnabas.wire.messages.request import Request
+
+class FindCoordinatorRequest(Request[FindCoordinatorResponseBody], kw_only=True):
     key: str = ...
     key_type: int = ...
     coordinator_keys: list[str] = ...

@@ -5,7 +5,9 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-class GetTelemetrySubscriptionsRequest(Struct, kw_only=True):
+from barnabas.wire.messages.request import Request
+
+class GetTelemetrySubscriptionsRequest(Request[GetTelemetrySubscriptionsResponseBody], kw_only=True):
     client_instance_id: bytes = ...
 
 class GetTelemetrySubscriptionsRequestBody(TypedDict, total=False):

@@ -4,7 +4,9 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-class HeartbeatRequest(Struct, kw_only=True):
+from barnabas.wire.messages.request import Request
+
+class HeartbeatRequest(Request[HeartbeatResponseBody], kw_only=True):
     group_id: str = ...
     generation_id: int = ...
     member_id: str = ...

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class IncrementalAlterConfigsRequestAlterableConfig(Struct, kw_only=True):
     name: str = ...
     config_operation: int = ...
@@ -25,7 +27,7 @@ class IncrementalAlterConfigsRequestAlterConfigsResourceBody(TypedDict, total=Fa
     resource_name: str
     configs: Sequence[IncrementalAlterConfigsRequestAlterableConfigBody]
 
-class IncrementalAlterConfigsRequest(Struct, kw_only=True):
+class IncrementalAlterConfigsRequest(Request[IncrementalAlterConfigsResponseBody], kw_only=True):
     resources: list[IncrementalAlterConfigsRequestAlterConfigsResource] = ...
     validate_only: bool = ...
 

@@ -4,7 +4,9 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-class InitProducerIdRequest(Struct, kw_only=True):
+from barnabas.wire.messages.request import Request
+
+class InitProducerIdRequest(Request[InitProducerIdResponseBody], kw_only=True):
     transactional_id: str | None = ...
     transaction_timeout_ms: int = ...
     producer_id: int = ...

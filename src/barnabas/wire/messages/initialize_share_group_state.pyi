@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class InitializeShareGroupStateRequestPartitionData(Struct, kw_only=True):
     partition: int = ...
     state_epoch: int = ...
@@ -23,7 +25,7 @@ class InitializeStateDataBody(TypedDict, total=False):
     topic_id: bytes
     partitions: Sequence[InitializeShareGroupStateRequestPartitionDataBody]
 
-class InitializeShareGroupStateRequest(Struct, kw_only=True):
+class InitializeShareGroupStateRequest(Request[InitializeShareGroupStateResponseBody], kw_only=True):
     group_id: str = ...
     topics: list[InitializeStateData] = ...
 

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class JoinGroupRequestProtocol(Struct, kw_only=True):
     name: str = ...
     metadata: bytes = ...
@@ -13,7 +15,7 @@ class JoinGroupRequestProtocolBody(TypedDict, total=False):
     name: str
     metadata: bytes | memoryview
 
-class JoinGroupRequest(Struct, kw_only=True):
+class JoinGroupRequest(Request[JoinGroupResponseBody], kw_only=True):
     group_id: str = ...
     session_timeout_ms: int = ...
     member_id: str = ...

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class MemberIdentity(Struct, kw_only=True):
     member_id: str = ...
     group_instance_id: str | None = ...
@@ -15,7 +17,7 @@ class MemberIdentityBody(TypedDict, total=False):
     group_instance_id: str | None
     reason: str | None
 
-class LeaveGroupRequest(Struct, kw_only=True):
+class LeaveGroupRequest(Request[LeaveGroupResponseBody], kw_only=True):
     group_id: str = ...
     member_id: str = ...
     members: list[MemberIdentity] = ...

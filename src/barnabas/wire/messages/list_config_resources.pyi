@@ -5,7 +5,9 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-class ListConfigResourcesRequest(Struct, kw_only=True):
+from barnabas.wire.messages.request import Request
+
+class ListConfigResourcesRequest(Request[ListConfigResourcesResponseBody], kw_only=True):
     resource_types: list[int] = ...
 
 class ListConfigResourcesRequestBody(TypedDict, total=False):

@@ -5,7 +5,9 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-class ListGroupsRequest(Struct, kw_only=True):
+from barnabas.wire.messages.request import Request
+
+class ListGroupsRequest(Request[ListGroupsResponseBody], kw_only=True):
     states_filter: list[str] = ...
     types_filter: list[str] = ...
 

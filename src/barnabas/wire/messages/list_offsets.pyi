@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class ListOffsetsPartition(Struct, kw_only=True):
     partition_index: int = ...
     timestamp: int = ...
@@ -23,7 +25,7 @@ class ListOffsetsTopicBody(TypedDict, total=False):
     name: str
     partitions: Sequence[ListOffsetsPartitionBody]
 
-class ListOffsetsRequest(Struct, kw_only=True):
+class ListOffsetsRequest(Request[ListOffsetsResponseBody], kw_only=True):
     replica_id: int = ...
     topics: list[ListOffsetsTopic] = ...
     isolation_level: int = ...

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class ListPartitionReassignmentsTopics(Struct, kw_only=True):
     name: str = ...
     partition_indexes: list[int] = ...
@@ -13,7 +15,7 @@ class ListPartitionReassignmentsTopicsBody(TypedDict, total=False):
     name: str
     partition_indexes: Sequence[int]
 
-class ListPartitionReassignmentsRequest(Struct, kw_only=True):
+class ListPartitionReassignmentsRequest(Request[ListPartitionReassignmentsResponseBody], kw_only=True):
     timeout_ms: int = ...
     topics: list[ListPartitionReassignmentsTopics] | None = ...
 

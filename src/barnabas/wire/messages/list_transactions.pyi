@@ -5,7 +5,9 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-class ListTransactionsRequest(Struct, kw_only=True):
+from barnabas.wire.messages.request import Request
+
+class ListTransactionsRequest(Request[ListTransactionsResponseBody], kw_only=True):
     state_filters: list[str] = ...
     producer_id_filters: list[int] = ...
     duration_filter: int = ...

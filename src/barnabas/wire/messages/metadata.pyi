@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class MetadataRequestTopic(Struct, kw_only=True):
     name: str | None = ...
     topic_id: bytes = ...
@@ -13,7 +15,7 @@ class MetadataRequestTopicBody(TypedDict, total=False):
     name: str | None
     topic_id: bytes
 
-class MetadataRequest(Struct, kw_only=True):
+class MetadataRequest(Request[MetadataResponseBody], kw_only=True):
     topics: list[MetadataRequestTopic] | None = ...
     allow_auto_topic_creation: bool = ...
     include_cluster_authorized_operations: bool = ...

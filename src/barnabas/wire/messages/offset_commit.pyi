@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class OffsetCommitRequestPartition(Struct, kw_only=True):
     partition_index: int = ...
     committed_offset: int = ...
@@ -27,7 +29,7 @@ class OffsetCommitRequestTopicBody(TypedDict, total=False):
     partitions: Sequence[OffsetCommitRequestPartitionBody]
     topic_id: bytes
 
-class OffsetCommitRequest(Struct, kw_only=True):
+class OffsetCommitRequest(Request[OffsetCommitResponseBody], kw_only=True):
     group_id: str = ...
     generation_id_or_member_epoch: int = ...
     member_id: str = ...

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class OffsetDeleteRequestPartition(Struct, kw_only=True):
     partition_index: int = ...
 
@@ -19,7 +21,7 @@ class OffsetDeleteRequestTopicBody(TypedDict, total=False):
     name: str
     partitions: Sequence[OffsetDeleteRequestPartitionBody]
 
-class OffsetDeleteRequest(Struct, kw_only=True):
+class OffsetDeleteRequest(Request[OffsetDeleteResponseBody], kw_only=True):
     group_id: str = ...
     topics: list[OffsetDeleteRequestTopic] = ...
 

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class OffsetFetchRequestTopic(Struct, kw_only=True):
     name: str = ...
     partition_indexes: list[int] = ...
@@ -35,7 +37,7 @@ class OffsetFetchRequestGroupBody(TypedDict, total=False):
     member_id: str | None
     member_epoch: int
 
-class OffsetFetchRequest(Struct, kw_only=True):
+class OffsetFetchRequest(Request[OffsetFetchResponseBody], kw_only=True):
     group_id: str = ...
     topics: list[OffsetFetchRequestTopic] | None = ...
     require_stable: bool = ...

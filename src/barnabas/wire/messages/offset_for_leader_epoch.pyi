@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class OffsetForLeaderPartition(Struct, kw_only=True):
     partition: int = ...
     current_leader_epoch: int = ...
@@ -23,7 +25,7 @@ class OffsetForLeaderTopicBody(TypedDict, total=False):
     topic: str
     partitions: Sequence[OffsetForLeaderPartitionBody]
 
-class OffsetForLeaderEpochRequest(Struct, kw_only=True):
+class OffsetForLeaderEpochRequest(Request[OffsetForLeaderEpochResponseBody], kw_only=True):
     topics: list[OffsetForLeaderTopic] = ...
     replica_id: int = ...
 

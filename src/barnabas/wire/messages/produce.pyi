@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class PartitionProduceData(Struct, kw_only=True):
     index: int = ...
     records: memoryview | None = ...
@@ -23,7 +25,7 @@ class TopicProduceDataBody(TypedDict, total=False):
     partition_data: Sequence[PartitionProduceDataBody]
     topic_id: bytes
 
-class ProduceRequest(Struct, kw_only=True):
+class ProduceRequest(Request[ProduceResponseBody], kw_only=True):
     transactional_id: str | None = ...
     acks: int = ...
     timeout_ms: int = ...

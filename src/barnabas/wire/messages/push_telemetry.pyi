@@ -4,7 +4,9 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-class PushTelemetryRequest(Struct, kw_only=True):
+from barnabas.wire.messages.request import Request
+
+class PushTelemetryRequest(Request[PushTelemetryResponseBody], kw_only=True):
     client_instance_id: bytes = ...
     subscription_id: int = ...
     terminating: bool = ...

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class ReadShareGroupStateRequestPartitionData(Struct, kw_only=True):
     partition: int = ...
     leader_epoch: int = ...
@@ -21,7 +23,7 @@ class ReadStateDataBody(TypedDict, total=False):
     topic_id: bytes
     partitions: Sequence[ReadShareGroupStateRequestPartitionDataBody]
 
-class ReadShareGroupStateRequest(Struct, kw_only=True):
+class ReadShareGroupStateRequest(Request[ReadShareGroupStateResponseBody], kw_only=True):
     group_id: str = ...
     topics: list[ReadStateData] = ...
 

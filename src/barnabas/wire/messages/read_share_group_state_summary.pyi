@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class ReadShareGroupStateSummaryRequestPartitionData(Struct, kw_only=True):
     partition: int = ...
     leader_epoch: int = ...
@@ -21,7 +23,7 @@ class ReadStateSummaryDataBody(TypedDict, total=False):
     topic_id: bytes
     partitions: Sequence[ReadShareGroupStateSummaryRequestPartitionDataBody]
 
-class ReadShareGroupStateSummaryRequest(Struct, kw_only=True):
+class ReadShareGroupStateSummaryRequest(Request[ReadShareGroupStateSummaryResponseBody], kw_only=True):
     group_id: str = ...
     topics: list[ReadStateSummaryData] = ...
 

@@ -4,7 +4,9 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-class RemoveRaftVoterRequest(Struct, kw_only=True):
+from barnabas.wire.messages.request import Request
+
+class RemoveRaftVoterRequest(Request[RemoveRaftVoterResponseBody], kw_only=True):
     cluster_id: str | None = ...
     voter_id: int = ...
     voter_directory_id: bytes = ...

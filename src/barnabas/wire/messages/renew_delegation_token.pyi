@@ -4,7 +4,9 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-class RenewDelegationTokenRequest(Struct, kw_only=True):
+from barnabas.wire.messages.request import Request
+
+class RenewDelegationTokenRequest(Request[RenewDelegationTokenResponseBody], kw_only=True):
     hmac: bytes = ...
     renew_period_ms: int = ...
 

@@ -4,7 +4,9 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-class SaslAuthenticateRequest(Struct, kw_only=True):
+from barnabas.wire.messages.request import Request
+
+class SaslAuthenticateRequest(Request[SaslAuthenticateResponseBody], kw_only=True):
     auth_bytes: bytes = ...
 
 class SaslAuthenticateRequestBody(TypedDict, total=False):

@@ -5,7 +5,9 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-class SaslHandshakeRequest(Struct, kw_only=True):
+from barnabas.wire.messages.request import Request
+
+class SaslHandshakeRequest(Request[SaslHandshakeResponseBody], kw_only=True):
     mechanism: str = ...
 
 class SaslHandshakeRequestBody(TypedDict, total=False):

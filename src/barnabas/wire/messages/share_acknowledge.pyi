@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class ShareAcknowledgeRequestAcknowledgementBatch(Struct, kw_only=True):
     first_offset: int = ...
     last_offset: int = ...
@@ -31,7 +33,7 @@ class AcknowledgeTopicBody(TypedDict, total=False):
     topic_id: bytes
     partitions: Sequence[AcknowledgePartitionBody]
 
-class ShareAcknowledgeRequest(Struct, kw_only=True):
+class ShareAcknowledgeRequest(Request[ShareAcknowledgeResponseBody], kw_only=True):
     group_id: str | None = ...
     member_id: str | None = ...
     share_session_epoch: int = ...

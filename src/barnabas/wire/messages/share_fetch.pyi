@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class ShareFetchRequestAcknowledgementBatch(Struct, kw_only=True):
     first_offset: int = ...
     last_offset: int = ...
@@ -39,7 +41,7 @@ class ShareFetchRequestForgottenTopicBody(TypedDict, total=False):
     topic_id: bytes
     partitions: Sequence[int]
 
-class ShareFetchRequest(Struct, kw_only=True):
+class ShareFetchRequest(Request[ShareFetchResponseBody], kw_only=True):
     group_id: str | None = ...
     member_id: str | None = ...
     share_session_epoch: int = ...

@@ -5,7 +5,9 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-class ShareGroupDescribeRequest(Struct, kw_only=True):
+from barnabas.wire.messages.request import Request
+
+class ShareGroupDescribeRequest(Request[ShareGroupDescribeResponseBody], kw_only=True):
     group_ids: list[str] = ...
     include_authorized_operations: bool = ...
 

@@ -5,7 +5,9 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-class ShareGroupHeartbeatRequest(Struct, kw_only=True):
+from barnabas.wire.messages.request import Request
+
+class ShareGroupHeartbeatRequest(Request[ShareGroupHeartbeatResponseBody], kw_only=True):
     group_id: str = ...
     member_id: str = ...
     member_epoch: int = ...

@@ -5,7 +5,9 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-class StreamsGroupDescribeRequest(Struct, kw_only=True):
+from barnabas.wire.messages.request import Request
+
+class StreamsGroupDescribeRequest(Request[StreamsGroupDescribeResponseBody], kw_only=True):
     group_ids: list[str] = ...
     include_authorized_operations: bool = ...
 

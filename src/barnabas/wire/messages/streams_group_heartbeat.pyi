@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class StreamsGroupHeartbeatRequestKeyValue(Struct, kw_only=True):
     key: str = ...
     value: str = ...
@@ -87,7 +89,7 @@ class StreamsGroupHeartbeatRequestTaskOffsetBody(TypedDict, total=False):
     partition: int
     offset: int
 
-class StreamsGroupHeartbeatRequest(Struct, kw_only=True):
+class StreamsGroupHeartbeatRequest(Request[StreamsGroupHeartbeatResponseBody], kw_only=True):
     group_id: str = ...
     member_id: str = ...
     member_epoch: int = ...

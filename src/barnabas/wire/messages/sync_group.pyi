@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class SyncGroupRequestAssignment(Struct, kw_only=True):
     member_id: str = ...
     assignment: bytes = ...
@@ -13,7 +15,7 @@ class SyncGroupRequestAssignmentBody(TypedDict, total=False):
     member_id: str
     assignment: bytes | memoryview
 
-class SyncGroupRequest(Struct, kw_only=True):
+class SyncGroupRequest(Request[SyncGroupResponseBody], kw_only=True):
     group_id: str = ...
     generation_id: int = ...
     member_id: str = ...

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class TxnOffsetCommitRequestPartition(Struct, kw_only=True):
     partition_index: int = ...
     committed_offset: int = ...
@@ -25,7 +27,7 @@ class TxnOffsetCommitRequestTopicBody(TypedDict, total=False):
     name: str
     partitions: Sequence[TxnOffsetCommitRequestPartitionBody]
 
-class TxnOffsetCommitRequest(Struct, kw_only=True):
+class TxnOffsetCommitRequest(Request[TxnOffsetCommitResponseBody], kw_only=True):
     transactional_id: str = ...
     group_id: str = ...
     producer_id: int = ...

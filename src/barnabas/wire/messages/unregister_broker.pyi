@@ -4,7 +4,9 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-class UnregisterBrokerRequest(Struct, kw_only=True):
+from barnabas.wire.messages.request import Request
+
+class UnregisterBrokerRequest(Request[UnregisterBrokerResponseBody], kw_only=True):
     broker_id: int = ...
 
 class UnregisterBrokerRequestBody(TypedDict, total=False):

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class FeatureUpdateKey(Struct, kw_only=True):
     feature: str = ...
     max_version_level: int = ...
@@ -17,7 +19,7 @@ class FeatureUpdateKeyBody(TypedDict, total=False):
     allow_downgrade: bool
     upgrade_type: int
 
-class UpdateFeaturesRequest(Struct, kw_only=True):
+class UpdateFeaturesRequest(Request[UpdateFeaturesResponseBody], kw_only=True):
     timeout_ms: int = ...
     feature_updates: list[FeatureUpdateKey] = ...
     validate_only: bool = ...

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class UpdateRaftVoterRequestListener(Struct, kw_only=True):
     name: str = ...
     host: str = ...
@@ -23,7 +25,7 @@ class UpdateRaftVoterRequestKRaftVersionFeatureBody(TypedDict, total=False):
     min_supported_version: int
     max_supported_version: int
 
-class UpdateRaftVoterRequest(Struct, kw_only=True):
+class UpdateRaftVoterRequest(Request[UpdateRaftVoterResponseBody], kw_only=True):
     cluster_id: str | None = ...
     current_leader_epoch: int = ...
     voter_id: int = ...

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class VoteRequestPartitionData(Struct, kw_only=True):
     partition_index: int = ...
     replica_epoch: int = ...
@@ -33,7 +35,7 @@ class VoteRequestTopicDataBody(TypedDict, total=False):
     topic_name: str
     partitions: Sequence[VoteRequestPartitionDataBody]
 
-class VoteRequest(Struct, kw_only=True):
+class VoteRequest(Request[VoteResponseBody], kw_only=True):
     cluster_id: str | None = ...
     topics: list[VoteRequestTopicData] = ...
     voter_id: int = ...

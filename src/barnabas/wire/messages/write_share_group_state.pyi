@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class WriteShareGroupStateRequestStateBatch(Struct, kw_only=True):
     first_offset: int = ...
     last_offset: int = ...
@@ -41,7 +43,7 @@ class WriteStateDataBody(TypedDict, total=False):
     topic_id: bytes
     partitions: Sequence[WriteShareGroupStateRequestPartitionDataBody]
 
-class WriteShareGroupStateRequest(Struct, kw_only=True):
+class WriteShareGroupStateRequest(Request[WriteShareGroupStateResponseBody], kw_only=True):
     group_id: str = ...
     topics: list[WriteStateData] = ...
 

@@ -5,6 +5,8 @@ from typing import TypedDict
 
 from msgspec import Struct
 
+from barnabas.wire.messages.request import Request
+
 class WritableTxnMarkerTopic(Struct, kw_only=True):
     name: str = ...
     partition_indexes: list[int] = ...
@@ -29,7 +31,7 @@ class WritableTxnMarkerBody(TypedDict, total=False):
     coordinator_epoch: int
     transaction_version: int
 
-class WriteTxnMarkersRequest(Struct, kw_only=True):
+class WriteTxnMarkersRequest(Request[WriteTxnMarkersResponseBody], kw_only=True):
     markers: list[WritableTxnMarker] = ...
 
 class WriteTxnMarkersRequestBody(TypedDict, total=False):

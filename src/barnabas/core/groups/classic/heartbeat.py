@@ -4,15 +4,20 @@ While members synchronise (CompletingRebalance) a heartbeat is an ordinary one: 
 set off a second rebalance for nothing.
 """
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from barnabas.core.groups.classic.group import ClassicGroup, ClassicState
 from barnabas.core.groups.classic.rebalance import heard_from
 from barnabas.core.groups.shard_state import ShardState
 from barnabas.model.errors import ErrorCode, KafkaError
 
+if TYPE_CHECKING:
+    from barnabas.wire.messages import HeartbeatRequest
 
-def heartbeat_classic(world: ShardState, group: ClassicGroup, request: Any, token: object) -> None:
+
+def heartbeat_classic(world: ShardState, group: ClassicGroup, request: HeartbeatRequest) -> ErrorCode:
     member = group.known_member(request.member_id, request.group_instance_id)
     if request.generation_id != group.generation:
         raise KafkaError(ErrorCode.ILLEGAL_GENERATION, f"the group is in generation {group.generation}")
@@ -20,5 +25,4 @@ def heartbeat_classic(world: ShardState, group: ClassicGroup, request: Any, toke
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"group {group.group_id!r} is empty")
     heard_from(world, group, member)
     preparing = group.state is ClassicState.PREPARING
-    code = ErrorCode.REBALANCE_IN_PROGRESS if preparing else ErrorCode.NONE
-    world.reply(token, {"error_code": int(code)}, after_commit=False)
+    return ErrorCode.REBALANCE_IN_PROGRESS if preparing else ErrorCode.NONE

@@ -12,9 +12,12 @@
 The answer is parked until the join barrier opens, except where nothing changes for the group.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from barnabas.core.coordinator.contract import RequestInfo, Token
 from barnabas.core.groups.classic.answers import join_answer, join_refusal, joined_members, sync_refusal
 from barnabas.core.groups.classic.group import ClassicGroup, ClassicState
 from barnabas.core.groups.classic.member import ClassicMember, Protocols
@@ -28,10 +31,12 @@ from barnabas.core.groups.classic.rebalance import (
     session_key,
     wait_for_more,
 )
-from barnabas.core.groups.effects import RequestInfo
 from barnabas.core.groups.shard_state import ShardState, require_group_id
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import GROUP_PENDING_MEMBERS_MAX
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import JoinGroupRequest, JoinGroupResponseBody
 
 _MEMBER_ID_REQUIRED_SINCE = 4
 _SKIP_ASSIGNMENT_SINCE = 9
@@ -51,10 +56,10 @@ class Join:
     client_id: str
     client_host: str
     version: int
-    token: object
+    token: Token[JoinGroupResponseBody]
 
     @classmethod
-    def read(cls, request: Any, info: RequestInfo, token: object) -> "Join":
+    def read(cls, request: JoinGroupRequest, info: RequestInfo, token: Token[JoinGroupResponseBody]) -> Join:
         version = info.api_version
         return cls(
             require_group_id(request.group_id),
@@ -205,12 +210,11 @@ def _return_static(world: ShardState, group: ClassicGroup, join: Join, new_membe
     old_member_id = group.static_members[join.instance_id]
     member = group.replace_static(join.instance_id, new_member_id)
     world.timers.cancel(session_key(group.group_id, old_member_id))
-    for parked, refusal in (
-        (member.join_token, join_refusal(ErrorCode.FENCED_INSTANCE_ID, old_member_id, join.version)),
-        (member.sync_token, sync_refusal(ErrorCode.FENCED_INSTANCE_ID)),
-    ):
-        if parked is not None:
-            world.reply(parked, refusal, after_commit=False)
+    fenced = ErrorCode.FENCED_INSTANCE_ID
+    if member.join_token is not None:
+        world.reply(member.join_token, join_refusal(fenced, old_member_id, join.version), after_commit=False)
+    if member.sync_token is not None:
+        world.reply(member.sync_token, sync_refusal(fenced), after_commit=False)
     member.join_token = member.sync_token = None
     _update(world, group, member, join)
     heard_from(world, group, member)
@@ -224,7 +228,9 @@ def _return_static(world: ShardState, group: ClassicGroup, join: Join, new_membe
         rebalance_or_complete(world, group)
 
 
-def _returned_answer(group: ClassicGroup, member: ClassicMember, leader_before: str, version: int) -> dict[str, Any]:
+def _returned_answer(
+    group: ClassicGroup, member: ClassicMember, leader_before: str, version: int
+) -> JoinGroupResponseBody:
     answer = join_answer(group, member)
     if version >= _SKIP_ASSIGNMENT_SINCE:
         answer["skip_assignment"] = member.member_id == group.leader_id

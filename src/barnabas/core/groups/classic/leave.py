@@ -1,22 +1,27 @@
 """LeaveGroup (0-5) of a classic group: one member (0-2) or many at once (3+), static ones by instance id alone."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from barnabas.core.groups.classic.group import ClassicGroup
 from barnabas.core.groups.classic.rebalance import after_departure, drop_member, drop_pending
 from barnabas.core.groups.shard_state import ShardState
 from barnabas.model.errors import ErrorCode, KafkaError
 
+if TYPE_CHECKING:
+    from barnabas.wire.messages import LeaveGroupRequest, LeaveGroupResponseBody
+
 _BATCH_SINCE = 3
 
 
-def leaving_members(request: Any, version: int) -> list[tuple[str, str | None]]:
+def leaving_members(request: LeaveGroupRequest, version: int) -> list[tuple[str, str | None]]:
     if version < _BATCH_SINCE:
         return [(request.member_id, None)]
     return [(member.member_id, member.group_instance_id) for member in request.members]
 
 
-def leave_answer(results: list[tuple[str, str | None, ErrorCode]], version: int) -> dict[str, Any]:
+def leave_answer(results: list[tuple[str, str | None, ErrorCode]], version: int) -> LeaveGroupResponseBody:
     if version < _BATCH_SINCE:
         return {"error_code": int(results[0][2])}
     return {
@@ -28,7 +33,9 @@ def leave_answer(results: list[tuple[str, str | None, ErrorCode]], version: int)
     }
 
 
-def leave_classic(world: ShardState, group: ClassicGroup, request: Any, version: int, token: object) -> None:
+def leave_classic(
+    world: ShardState, group: ClassicGroup, request: LeaveGroupRequest, version: int
+) -> LeaveGroupResponseBody:
     results = []
     departed = False
     for member_id, instance_id in leaving_members(request, version):
@@ -40,7 +47,7 @@ def leave_classic(world: ShardState, group: ClassicGroup, request: Any, version:
         results.append((member_id, instance_id, code))
     if departed:
         after_departure(world, group)
-    world.reply(token, leave_answer(results, version))
+    return leave_answer(results, version)
 
 
 def _leave(world: ShardState, group: ClassicGroup, member_id: str, instance_id: str | None) -> bool:

@@ -1,8 +1,15 @@
 """One member of a classic group, and the requests of it that are parked."""
 
-from dataclasses import dataclass, field
+from __future__ import annotations
 
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from barnabas.core.coordinator.contract import Token
 from barnabas.core.groups.embedded import read_subscription
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import JoinGroupResponseBody, SyncGroupResponseBody
 
 Protocols = tuple[tuple[str, bytes], ...]  # name and metadata, the most wanted first
 
@@ -19,8 +26,8 @@ class ClassicMember:
     protocols: Protocols
     assignment: bytes = b""
     # A parked JoinGroup or SyncGroup. While one waits the session does not run out: the coordinator owes the answer.
-    join_token: object | None = field(default=None, repr=False)
-    sync_token: object | None = field(default=None, repr=False)
+    join_token: Token[JoinGroupResponseBody] | None = field(default=None, repr=False)
+    sync_token: Token[SyncGroupResponseBody] | None = field(default=None, repr=False)
     # A member that has not seen its first generation. It cannot heartbeat yet; see NEW_MEMBER_JOIN_TIMEOUT_MS.
     is_new: bool = False
     _topics: tuple[bytes, frozenset[str] | None] | None = field(default=None, repr=False, compare=False)

@@ -3,8 +3,11 @@
 Version 3 added static members, version 5 the protocol type and name, which must match when given (KIP-559).
 """
 
-from typing import Any
+from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from barnabas.core.coordinator.contract import Token
 from barnabas.core.groups.classic.answers import sync_answer, sync_refusal
 from barnabas.core.groups.classic.group import ClassicGroup, ClassicState
 from barnabas.core.groups.classic.rebalance import (
@@ -18,8 +21,13 @@ from barnabas.core.groups.shard_state import ShardState
 from barnabas.core.groups.sizes import fits_record
 from barnabas.model.errors import ErrorCode, KafkaError
 
+if TYPE_CHECKING:
+    from barnabas.wire.messages import SyncGroupRequest, SyncGroupResponseBody
 
-def sync_classic(world: ShardState, group: ClassicGroup, request: Any, token: object) -> None:
+
+def sync_classic(
+    world: ShardState, group: ClassicGroup, request: SyncGroupRequest, token: Token[SyncGroupResponseBody]
+) -> None:
     member = group.known_member(request.member_id, request.group_instance_id)
     if request.generation_id != group.generation:
         raise KafkaError(ErrorCode.ILLEGAL_GENERATION, f"the group is in generation {group.generation}")

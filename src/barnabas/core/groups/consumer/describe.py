@@ -1,6 +1,8 @@
 """ConsumerGroupDescribe (0-1) of one group; version 1 added whether a member speaks the classic protocol."""
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from barnabas.core.groups.consumer.group import ConsumerGroup
 from barnabas.core.groups.consumer.member import ConsumerMember, as_sets
@@ -9,11 +11,16 @@ from barnabas.core.groups.records.consumer_group import Partitions
 
 if TYPE_CHECKING:
     from barnabas.core.groups.shard_state import ShardState
+    from barnabas.wire.messages import (
+        ConsumerGroupDescribeResponseAssignmentBody,
+        ConsumerGroupDescribeResponseDescribedGroupBody,
+        ConsumerGroupDescribeResponseTopicPartitionsBody,
+    )
 
 _CLASSIC, _CONSUMER = 0, 1
 
 
-def describe(world: "ShardState", group: ConsumerGroup) -> dict[str, Any]:
+def describe(world: ShardState, group: ConsumerGroup) -> ConsumerGroupDescribeResponseDescribedGroupBody:
     return {
         "error_code": 0,
         "group_id": group.group_id,
@@ -51,8 +58,8 @@ def _held(member: ConsumerMember) -> Partitions:
     }
 
 
-def _named(world: "ShardState", partitions: Partitions) -> dict[str, Any]:
-    topics = []
+def _named(world: ShardState, partitions: Partitions) -> ConsumerGroupDescribeResponseAssignmentBody:
+    topics: list[ConsumerGroupDescribeResponseTopicPartitionsBody] = []
     for topic_id, numbers in sorted(partitions.items()):
         name = world.topics.topic_name(topic_id)
         if name is not None:  # deleted topics have no name to show

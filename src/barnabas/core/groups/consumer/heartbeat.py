@@ -6,10 +6,13 @@ member says of itself; a changed subscription begins a new group epoch; a new ep
 one step towards its target. The answer carries an assignment only when it changed or a full request asked.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
+from barnabas.core.coordinator.contract import RequestInfo
 from barnabas.core.groups.consumer.departure import (
     arm_revocation,
     arm_session,
@@ -31,7 +34,6 @@ from barnabas.core.groups.consumer.reconcile import owns_only, reconcile
 from barnabas.core.groups.consumer.subscriptions import bump_epoch, compile_regex, update_regexes
 from barnabas.core.groups.consumer.target import assignment_delay_ms, update_target
 from barnabas.core.groups.consumer.validate import check_request
-from barnabas.core.groups.effects import RequestInfo
 from barnabas.core.groups.migration.upgrade import check_upgrade, upgrade
 from barnabas.core.groups.records.assignments import encode_target
 from barnabas.core.groups.records.consumer_group import ConsumerMemberValue, Partitions
@@ -41,17 +43,29 @@ from barnabas.model.ids import uuid_text
 
 if TYPE_CHECKING:
     from barnabas.core.groups.shard_state import ShardState
+    from barnabas.wire.messages import (
+        ConsumerGroupHeartbeatRequest,
+        ConsumerGroupHeartbeatResponseBody,
+        ConsumerGroupHeartbeatResponseTopicPartitionsBody,
+    )
 
 
-def handle_consumer_heartbeat(world: "ShardState", request: Any, info: RequestInfo, token: object) -> None:
+T = TypeVar("T")
+_NEW_MEMBER = ConsumerMemberValue(None, None, "", "", (), "", -1, None, None)  # Kafka writes "no expression" as ""
+
+
+def handle_consumer_heartbeat(
+    world: ShardState, request: ConsumerGroupHeartbeatRequest, info: RequestInfo
+) -> ConsumerGroupHeartbeatResponseBody:
     check_request(world, request, info.api_version)
     if request.member_epoch in (LEAVING_EPOCH, STATIC_LEAVING_EPOCH):
-        _leave(world, request, token)
-    else:
-        _beat(world, request, info, token)
+        return _leave(world, request)
+    return _beat(world, request, info)
 
 
-def _beat(world: "ShardState", request: Any, info: RequestInfo, token: object) -> None:
+def _beat(
+    world: ShardState, request: ConsumerGroupHeartbeatRequest, info: RequestInfo
+) -> ConsumerGroupHeartbeatResponseBody:
     joins = request.member_epoch == JOINING_EPOCH
     group = _group(world, request, joins)
     member_id = request.member_id or uuid_text(world.rng.randbytes(16))
@@ -66,7 +80,7 @@ def _beat(world: "ShardState", request: Any, info: RequestInfo, token: object) -
     before_sets = as_sets(before.place.assigned) if before is not None else {}
     member = step(world, group, member, owned)
     arm_session(world, group, member)
-    answer: dict[str, Any] = {
+    answer: ConsumerGroupHeartbeatResponseBody = {
         "error_code": 0,
         "member_id": member_id,
         "member_epoch": member.epoch,
@@ -76,10 +90,10 @@ def _beat(world: "ShardState", request: Any, info: RequestInfo, token: object) -
     is_full = request.rebalance_timeout_ms != -1 and subscribes and owned is not None
     if joins or is_full or as_sets(member.place.assigned) != before_sets:
         answer["assignment"] = {"topic_partitions": _topics(as_sets(member.place.assigned))}
-    world.reply(token, answer)
+    return answer
 
 
-def _interval_ms(world: "ShardState", group: ConsumerGroup, member: ConsumerMember) -> int:
+def _interval_ms(world: ShardState, group: ConsumerGroup, member: ConsumerMember) -> int:
     delay_ms = assignment_delay_ms(world, group)
     if delay_ms:  # it comes back when the assignment may be made; whoever comes first has it made
         soon_ms = max(delay_ms + 1, world.config.waiting_heartbeat_min_ms)
@@ -91,7 +105,7 @@ def _interval_ms(world: "ShardState", group: ConsumerGroup, member: ConsumerMemb
     return world.config.consumer_heartbeat_interval_ms(group.group_id)
 
 
-def _topics(assigned: Mapping[bytes, frozenset[int]]) -> list[dict[str, Any]]:
+def _topics(assigned: Mapping[bytes, frozenset[int]]) -> list[ConsumerGroupHeartbeatResponseTopicPartitionsBody]:
     return [{"topic_id": topic_id, "partitions": sorted(numbers)} for topic_id, numbers in sorted(assigned.items())]
 
 
@@ -103,7 +117,7 @@ def _no_such_group(group: object, group_id: str) -> KafkaError:
     return KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, text)
 
 
-def _group(world: "ShardState", request: Any, joins: bool) -> ConsumerGroup:
+def _group(world: ShardState, request: ConsumerGroupHeartbeatRequest, joins: bool) -> ConsumerGroup:
     group = world.groups.get(request.group_id)
     if group is None or (not isinstance(group, ConsumerGroup) and not joins):
         if not joins:
@@ -122,7 +136,12 @@ def _group(world: "ShardState", request: Any, joins: bool) -> ConsumerGroup:
 
 
 def _member(
-    world: "ShardState", group: ConsumerGroup, member_id: str, request: Any, owned: Partitions | None, joins: bool
+    world: ShardState,
+    group: ConsumerGroup,
+    member_id: str,
+    request: ConsumerGroupHeartbeatRequest,
+    owned: Partitions | None,
+    joins: bool,
 ) -> ConsumerMember | None:
     """The member that speaks, None when it is new; refused when it is not who it says or not where it should be."""
     instance_id = request.instance_id
@@ -160,7 +179,7 @@ def _check_epoch(member: ConsumerMember, epoch: int, owned: Partitions | None) -
         )
 
 
-def take_over(world: "ShardState", group: ConsumerGroup, existing: ConsumerMember, member_id: str) -> ConsumerMember:
+def take_over(world: ShardState, group: ConsumerGroup, existing: ConsumerMember, member_id: str) -> ConsumerMember:
     """A static member is back as a new process: it continues in the old one's place, from epoch 0."""
     target = group.targets.get(existing.member_id, {})
     erase(world, group, existing.member_id)
@@ -177,31 +196,32 @@ def take_over(world: "ShardState", group: ConsumerGroup, existing: ConsumerMembe
 # --- what it says, and what follows ----------------------------------------------------------------------------------
 
 
-def _facts(before: ConsumerMember | None, request: Any, info: RequestInfo) -> ConsumerMemberValue:
-    known = before.facts if before is not None else None
+def _facts(
+    before: ConsumerMember | None, request: ConsumerGroupHeartbeatRequest, info: RequestInfo
+) -> ConsumerMemberValue:
+    """What a member says of itself; what it leaves out is as it was."""
+    known = before.facts if before is not None else _NEW_MEMBER
 
-    def said(value: Any, field: str, default: Any = None) -> Any:
-        if value is not None:
-            return value
-        return getattr(known, field) if known is not None else default
+    def said(value: T | None, before: T) -> T:
+        return value if value is not None else before
 
     names = request.subscribed_topic_names
     timeout_ms = request.rebalance_timeout_ms if request.rebalance_timeout_ms != -1 else None
     return ConsumerMemberValue(
-        said(request.instance_id, "instance_id"),
-        said(request.rack_id, "rack_id"),
+        said(request.instance_id, known.instance_id),
+        said(request.rack_id, known.rack_id),
         info.client_id,
         info.shown_host,
-        said(tuple(sorted(set(names))) if names is not None else None, "topic_names", ()),
-        said(request.subscribed_topic_regex, "topic_regex", ""),  # Kafka writes "none" as the empty string
-        said(timeout_ms, "rebalance_timeout_ms", -1),
-        said(request.server_assignor, "server_assignor"),
+        said(tuple(sorted(set(names))) if names is not None else None, known.topic_names),
+        said(request.subscribed_topic_regex, known.topic_regex),
+        said(timeout_ms, known.rebalance_timeout_ms),
+        said(request.server_assignor, known.server_assignor),
         None,
     )
 
 
 def take_facts(
-    world: "ShardState", group: ConsumerGroup, member_id: str, before: ConsumerMember | None, facts: ConsumerMemberValue
+    world: ShardState, group: ConsumerGroup, member_id: str, before: ConsumerMember | None, facts: ConsumerMemberValue
 ) -> ConsumerMember:
     """Remember what a member says of itself; another subscription (a new member's too) begins a new epoch."""
     member = ConsumerMember(member_id, facts) if before is None else ConsumerMember(member_id, facts, before.place)
@@ -217,7 +237,7 @@ def take_facts(
     return member
 
 
-def step(world: "ShardState", group: ConsumerGroup, member: ConsumerMember, owned: Partitions | None) -> ConsumerMember:
+def step(world: ShardState, group: ConsumerGroup, member: ConsumerMember, owned: Partitions | None) -> ConsumerMember:
     """Run the assignor if the epoch asks for it, and move the member one step towards its target."""
     update_target(world, group)
     target = group.targets.get(member.member_id, {})
@@ -234,7 +254,7 @@ def step(world: "ShardState", group: ConsumerGroup, member: ConsumerMember, owne
 # --- leaving ---------------------------------------------------------------------------------------------------------
 
 
-def _leave(world: "ShardState", request: Any, token: object) -> None:
+def _leave(world: ShardState, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupHeartbeatResponseBody:
     group = world.groups.get(request.group_id)
     if not isinstance(group, ConsumerGroup):
         raise _no_such_group(group, request.group_id)
@@ -243,4 +263,4 @@ def _leave(world: "ShardState", request: Any, token: object) -> None:
         keep_place(world, group, member)
     else:
         put_out(world, group, [member.member_id])
-    world.reply(token, {"error_code": 0, "member_id": member.member_id, "member_epoch": request.member_epoch})
+    return {"error_code": 0, "member_id": member.member_id, "member_epoch": request.member_epoch}

@@ -5,8 +5,9 @@ be answered from what is known and a few new names is matched in a thread (subsc
 """
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from barnabas.core.coordinator.pattern import Pattern
 from barnabas.core.groups.topics import TopicsView
 from barnabas.model.limits import GROUP_REGEX_CACHED_MAX
 
@@ -55,5 +56,5 @@ class RegexCache:
         return known.topics
 
 
-def matching(pattern: Any, names: Iterable[str]) -> list[str]:
+def matching(pattern: Pattern, names: Iterable[str]) -> list[str]:
     return [name for name in names if pattern.fullmatch(name)]

@@ -8,10 +8,11 @@ it (or the ones it stood for before), the group's assignment waits, and its memb
 
 import hashlib
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import re2
 
+from barnabas.core.coordinator.pattern import Pattern
 from barnabas.core.groups.consumer.group import ConsumerGroup
 from barnabas.core.groups.consumer.regex_cache import matching
 from barnabas.core.groups.effects import Job
@@ -24,20 +25,21 @@ if TYPE_CHECKING:
     from barnabas.core.groups.shard_state import ShardState
 
 
-def compile_regex(text: str) -> Any:
+def compile_regex(text: str) -> Pattern:
     if len(text) > GROUP_REGEX_MAX_CHARS:
         raise KafkaError(ErrorCode.INVALID_REGULAR_EXPRESSION, f"longer than {GROUP_REGEX_MAX_CHARS} characters")
     options = re2.Options()
     options.log_errors = False
     options.max_mem = GROUP_REGEX_MAX_BYTES
     try:
-        return re2.compile(text, options)
+        compiled: Pattern = re2.compile(text, options)
     except re2.error as error:
         reason = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else str(error)
         raise KafkaError(
             ErrorCode.INVALID_REGULAR_EXPRESSION,
             f"SubscribedTopicRegex `{text}` is not a valid regular expression: {reason}.",
         ) from error
+    return compiled
 
 
 def resolve(world: "ShardState", group: ConsumerGroup, text: str) -> RegexValue | None:

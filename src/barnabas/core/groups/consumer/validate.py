@@ -1,6 +1,8 @@
 """What a ConsumerGroupHeartbeat must look like, whoever sends it. Nothing has happened yet when it is refused here."""
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from barnabas.core.groups.consumer.member import JOINING_EPOCH, STATIC_LEAVING_EPOCH
 from barnabas.core.groups.sizes import check_heartbeat
@@ -8,12 +10,13 @@ from barnabas.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from barnabas.core.groups.shard_state import ShardState
+    from barnabas.wire.messages import ConsumerGroupHeartbeatRequest
 
 _CLIENT_MADE_IDS_SINCE = 1
 _REGEX_SINCE = 1
 
 
-def check_request(world: "ShardState", request: Any, version: int) -> None:
+def check_request(world: ShardState, request: ConsumerGroupHeartbeatRequest, version: int) -> None:
     for problem in (_identity_problem(request, version), _joining_problem(request, version)):
         if problem is not None:
             raise KafkaError(ErrorCode.INVALID_REQUEST, problem)
@@ -27,7 +30,7 @@ def check_request(world: "ShardState", request: Any, version: int) -> None:
         )
 
 
-def _identity_problem(request: Any, version: int) -> str | None:
+def _identity_problem(request: ConsumerGroupHeartbeatRequest, version: int) -> str | None:
     epoch = request.member_epoch
     if not request.group_id.strip():
         return "GroupId can't be empty."
@@ -44,7 +47,7 @@ def _identity_problem(request: Any, version: int) -> str | None:
     return None
 
 
-def _joining_problem(request: Any, version: int) -> str | None:
+def _joining_problem(request: ConsumerGroupHeartbeatRequest, version: int) -> str | None:
     if request.member_epoch != JOINING_EPOCH:
         return None
     if request.rebalance_timeout_ms == -1:

@@ -5,7 +5,9 @@ told to rejoin (REBALANCE_IN_PROGRESS) whenever there is a step to take: a new g
 partitions it waited for that are free now. Its generation is its member epoch. Nothing is parked here.
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from barnabas.core.groups.classic.answers import join_refusal
 from barnabas.core.groups.classic.join import Join
@@ -23,11 +25,19 @@ from barnabas.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from barnabas.core.groups.shard_state import ShardState
+    from barnabas.wire.messages import (
+        HeartbeatRequest,
+        JoinGroupResponseBody,
+        LeaveGroupRequest,
+        LeaveGroupResponseBody,
+        SyncGroupRequest,
+        SyncGroupResponseBody,
+    )
 
 _MEMBER_ID_REQUIRED_SINCE = 4
 
 
-def join_classic_member(world: "ShardState", group: ConsumerGroup, join: Join) -> None:
+def join_classic_member(world: ShardState, group: ConsumerGroup, join: Join) -> None:
     _check_join(world, group, join)
     member_id = join.member_id or world.random_uuid()
     if not join.member_id and join.instance_id is None and join.version >= _MEMBER_ID_REQUIRED_SINCE:
@@ -60,7 +70,7 @@ def join_classic_member(world: "ShardState", group: ConsumerGroup, join: Join) -
     if not downgrade_if_possible(world, group):
         arm_session(world, group, member)
         arm(world, group, member_id, "sync", join.rebalance_timeout_ms)
-    answer = {
+    answer: JoinGroupResponseBody = {
         "error_code": 0,
         "generation_id": generation,
         "protocol_type": CONSUMER_PROTOCOL_TYPE,
@@ -72,7 +82,7 @@ def join_classic_member(world: "ShardState", group: ConsumerGroup, join: Join) -
     world.reply(join.token, answer)
 
 
-def _check_join(world: "ShardState", group: ConsumerGroup, join: Join) -> None:
+def _check_join(world: ShardState, group: ConsumerGroup, join: Join) -> None:
     if world.config.group_consumer_migration_policy is MigrationPolicy.DISABLED:
         raise KafkaError(
             ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
@@ -92,7 +102,7 @@ def _check_join(world: "ShardState", group: ConsumerGroup, join: Join) -> None:
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "the group has no protocol in common")
 
 
-def _who(world: "ShardState", group: ConsumerGroup, join: Join, member_id: str) -> ConsumerMember | None:
+def _who(world: ShardState, group: ConsumerGroup, join: Join, member_id: str) -> ConsumerMember | None:
     if join.instance_id is None:
         return group.members.get(member_id)
     if join.member_id:
@@ -101,7 +111,7 @@ def _who(world: "ShardState", group: ConsumerGroup, join: Join, member_id: str) 
     return None if existing is None else take_over(world, group, existing, member_id)
 
 
-def _guest(group: ConsumerGroup, request: Any) -> ConsumerMember:
+def _classic_member(group: ConsumerGroup, request: SyncGroupRequest | HeartbeatRequest) -> ConsumerMember:
     member = group.known_member(request.member_id, request.group_instance_id)
     if not member.is_classic:
         raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, f"{member.member_id} does not use the classic protocol")
@@ -110,8 +120,8 @@ def _guest(group: ConsumerGroup, request: Any) -> ConsumerMember:
     return member
 
 
-def sync_classic_member(world: "ShardState", group: ConsumerGroup, request: Any, token: object) -> None:
-    member = _guest(group, request)
+def sync_classic_member(world: ShardState, group: ConsumerGroup, request: SyncGroupRequest) -> SyncGroupResponseBody:
+    member = _classic_member(group, request)
     facet = member.facts.classic
     assert facet is not None
     wrong_type = request.protocol_type is not None and request.protocol_type != CONSUMER_PROTOCOL_TYPE
@@ -123,30 +133,28 @@ def sync_classic_member(world: "ShardState", group: ConsumerGroup, request: Any,
         raise KafkaError(ErrorCode.REBALANCE_IN_PROGRESS, "the group has moved to another epoch")
     world.timers.cancel(("sync", group.group_id, member.member_id))
     arm_session(world, group, member)
-    answer = {
+    return {
         "error_code": 0,
         "protocol_type": request.protocol_type,
         "protocol_name": request.protocol_name,
         "assignment": assignment_bytes(world, member),
     }
-    world.reply(token, answer)
 
 
-def heartbeat_classic_member(world: "ShardState", group: ConsumerGroup, request: Any, token: object) -> None:
-    member = _guest(group, request)
+def heartbeat_classic_member(world: ShardState, group: ConsumerGroup, request: HeartbeatRequest) -> ErrorCode:
+    member = _classic_member(group, request)
     arm_session(world, group, member)
-    code = ErrorCode.NONE
     if (
         _is_behind(world, group, member)
         or member.place.state == MemberState.UNREVOKED_PARTITIONS
         or (member.place.state == MemberState.UNRELEASED_PARTITIONS and not _still_waits(group, member))
     ):
         _expect_join(world, group, member)
-        code = ErrorCode.REBALANCE_IN_PROGRESS
-    world.reply(token, {"error_code": int(code)}, after_commit=False)
+        return ErrorCode.REBALANCE_IN_PROGRESS
+    return ErrorCode.NONE
 
 
-def _is_behind(world: "ShardState", group: ConsumerGroup, member: ConsumerMember) -> bool:
+def _is_behind(world: ShardState, group: ConsumerGroup, member: ConsumerMember) -> bool:
     """There is an assignment it has not seen, or one to be made now. One that has to wait or is being computed
     (KIP-1263) is no reason to rejoin: the member would join and synchronise over and over meanwhile."""
     if member.epoch < group.target_epoch:
@@ -163,12 +171,14 @@ def _still_waits(group: ConsumerGroup, member: ConsumerMember) -> bool:
     return True
 
 
-def _expect_join(world: "ShardState", group: ConsumerGroup, member: ConsumerMember) -> None:
+def _expect_join(world: ShardState, group: ConsumerGroup, member: ConsumerMember) -> None:
     if not world.timers.is_set(("join", group.group_id, member.member_id)):
         arm(world, group, member.member_id, "join", member.facts.rebalance_timeout_ms)
 
 
-def leave_classic_member(world: "ShardState", group: ConsumerGroup, request: Any, version: int, token: object) -> None:
+def leave_classic_member(
+    world: ShardState, group: ConsumerGroup, request: LeaveGroupRequest, version: int
+) -> LeaveGroupResponseBody:
     """Members of either protocol: this is also how an administrator removes them."""
     results = []
     leaving = []
@@ -184,4 +194,4 @@ def leave_classic_member(world: "ShardState", group: ConsumerGroup, request: Any
         results.append((member_id, instance_id, code))
     if leaving:
         put_out(world, group, leaving)
-    world.reply(token, leave_answer(results, version))
+    return leave_answer(results, version)

@@ -13,18 +13,32 @@ anybody while the group has no members: such "simple" groups exist by their offs
 for itself; a refusal of the whole request is repeated on each.
 """
 
-from collections.abc import Callable
-from typing import Any
+from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from barnabas.core.coordinator.contract import RequestInfo
 from barnabas.core.groups.classic.group import ClassicGroup, ClassicState
 from barnabas.core.groups.classic.rebalance import heard_from
-from barnabas.core.groups.effects import RequestInfo
 from barnabas.core.groups.lengths import is_too_long
 from barnabas.core.groups.records.keys import Kind, RecordKey
 from barnabas.core.groups.records.offset_commit import NO_EXPIRY, CommittedOffset
 from barnabas.core.groups.shard_state import ShardState
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import ZERO_UUID
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import (
+        OffsetCommitRequest,
+        OffsetCommitRequestPartition,
+        OffsetCommitRequestTopic,
+        OffsetCommitResponseBody,
+        OffsetCommitResponsePartitionBody,
+        OffsetCommitResponseTopicBody,
+        TxnOffsetCommitRequest,
+        TxnOffsetCommitRequestPartition,
+    )
 
 _TOPIC_IDS_SINCE = 10
 _EPOCHS_SINCE = 9
@@ -35,32 +49,49 @@ _LATEST_MS = 2**63 - 1  # what the record can carry
 PartitionCheck = Callable[[str, int], ErrorCode]
 
 
-def commit_offsets(world: ShardState, request: Any, info: RequestInfo, token: object) -> None:
-    check = may_commit(world, request, info.api_version, request.generation_id_or_member_epoch)
+class TopicOffsets(NamedTuple):
+    """What a request commits for one topic; `name` is empty when nobody knows the id."""
+
+    name: str
+    topic_id: bytes
+    problem: ErrorCode
+    partitions: Sequence[OffsetCommitRequestPartition | TxnOffsetCommitRequestPartition]
+
+
+PartitionCodes = list[tuple[int, ErrorCode]]
+
+
+def commit_offsets(world: ShardState, request: OffsetCommitRequest, info: RequestInfo) -> OffsetCommitResponseBody:
+    version = info.api_version
+    check = may_commit(world, request, version, request.generation_id_or_member_epoch)
     expires_ms = NO_EXPIRY
-    if info.api_version <= _RETENTION_UNTIL and request.retention_time_ms >= 0:
+    if version <= _RETENTION_UNTIL and request.retention_time_ms >= 0:
         expires_ms = min(world.wall.stamp_ms + request.retention_time_ms, _LATEST_MS)
-    answers, records = offset_records(world, request, info.api_version, check, expires_ms)
+    by_id = version >= _TOPIC_IDS_SINCE
+    topics = (
+        _by_id(world, topic) if by_id else by_name(world, topic.name, topic.partitions) for topic in request.topics
+    )
+    answers, records = offset_records(world, request.group_id, topics, check, expires_ms)
     for key, kept in records:
         world.write(key, kept.encode())
         world.offsets.put(key.group_id, key.name, key.partition, kept)
         world.pending.overtaken((key.group_id, key.name, key.partition))
-    world.reply(token, {"topics": answers})
+    return {"topics": [_answer(by_id, topic.name, topic.topic_id, codes) for topic, codes in answers]}
 
 
 def offset_records(
-    world: ShardState, request: Any, version: int, check: PartitionCheck, expires_ms: int
-) -> tuple[list[dict[str, Any]], list[tuple[RecordKey, CommittedOffset]]]:
-    """The answer for each topic, and what is to be written of those that may be."""
-    answers: dict[object, dict[str, Any]] = {}  # a topic named twice is answered once
+    world: ShardState, group_id: str, topics: Iterable[TopicOffsets], check: PartitionCheck, expires_ms: int
+) -> tuple[list[tuple[TopicOffsets, PartitionCodes]], list[tuple[RecordKey, CommittedOffset]]]:
+    """The codes for each topic's partitions, and what is to be written of those that may be."""
+    answers: dict[str | bytes, tuple[TopicOffsets, PartitionCodes]] = {}  # a topic named twice is answered once
     records: list[tuple[RecordKey, CommittedOffset]] = []
-    for topic in request.topics:
-        name, topic_id, problem = _resolve(world, topic, version)
+    for topic in topics:
+        name, topic_id = topic.name, topic.topic_id
         count = world.topics.partition_count(name) or 0
-        answer = answers.setdefault(name or topic_id, _topic_answer(topic, [], version))
+        _, codes = answers.setdefault(name or topic_id, (topic, []))
         for partition in topic.partitions:
             number, metadata = partition.partition_index, partition.committed_metadata or ""
-            code = problem
+            code = topic.problem
             if code is ErrorCode.NONE and not 0 <= number < count:
                 code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             if code is ErrorCode.NONE and (
@@ -78,44 +109,53 @@ def offset_records(
                     expires_ms,
                     topic_id if expires_ms == NO_EXPIRY else ZERO_UUID,  # version 1 has no place for it
                 )
-                records.append((RecordKey(Kind.OFFSET, request.group_id, name, number), kept))
-            answer["partitions"].append({"partition_index": number, "error_code": int(code)})
+                records.append((RecordKey(Kind.OFFSET, group_id, name, number), kept))
+            codes.append((number, code))
     return list(answers.values()), records
 
 
-def commit_refusal(request: Any, version: int, code: ErrorCode) -> dict[str, Any]:
+def commit_refusal(request: OffsetCommitRequest, version: int, code: ErrorCode) -> OffsetCommitResponseBody:
+    by_id = version >= _TOPIC_IDS_SINCE
     return {
         "topics": [
-            _topic_answer(
-                topic,
-                [{"partition_index": part.partition_index, "error_code": int(code)} for part in topic.partitions],
-                version,
-            )
+            _answer(by_id, topic.name, topic.topic_id, [(part.partition_index, code) for part in topic.partitions])
             for topic in request.topics
         ]
     }
 
 
-def _topic_answer(topic: Any, partitions: list[dict[str, int]], version: int) -> dict[str, Any]:
-    if version >= _TOPIC_IDS_SINCE:
-        return {"topic_id": topic.topic_id, "partitions": partitions}
-    return {"name": topic.name, "partitions": partitions}
+def _answer(by_id: bool, name: str, topic_id: bytes, codes: PartitionCodes) -> OffsetCommitResponseTopicBody:
+    partitions = partition_items(codes)
+    return {"topic_id": topic_id, "partitions": partitions} if by_id else {"name": name, "partitions": partitions}
 
 
-def _resolve(world: ShardState, topic: Any, version: int) -> tuple[str, bytes, ErrorCode]:
-    if version >= _TOPIC_IDS_SINCE:
-        name = world.topics.topic_name(topic.topic_id)
-        if name is None:
-            return "", topic.topic_id, ErrorCode.UNKNOWN_TOPIC_ID
-        return name, topic.topic_id, ErrorCode.NONE
-    topic_id = world.topics.topic_id(topic.name)
-    if topic_id is None:
-        return topic.name, ZERO_UUID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return topic.name, topic_id, ErrorCode.NONE
+def partition_items(codes: PartitionCodes) -> list[OffsetCommitResponsePartitionBody]:
+    return [{"partition_index": number, "error_code": int(code)} for number, code in codes]
+
+
+def _by_id(world: ShardState, topic: OffsetCommitRequestTopic) -> TopicOffsets:
+    name = world.topics.topic_name(topic.topic_id)
+    problem = ErrorCode.UNKNOWN_TOPIC_ID if name is None else ErrorCode.NONE
+    return TopicOffsets(name or "", topic.topic_id, problem, topic.partitions)
+
+
+def by_name(
+    world: ShardState,
+    name: str,
+    partitions: Sequence[OffsetCommitRequestPartition | TxnOffsetCommitRequestPartition],
+) -> TopicOffsets:
+    topic_id = world.topics.topic_id(name)
+    problem = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if topic_id is None else ErrorCode.NONE
+    return TopicOffsets(name, topic_id or ZERO_UUID, problem, partitions)
 
 
 def may_commit(
-    world: ShardState, request: Any, version: int, generation: int, *, transactional: bool = False
+    world: ShardState,
+    request: OffsetCommitRequest | TxnOffsetCommitRequest,
+    version: int,
+    generation: int,
+    *,
+    transactional: bool = False,
 ) -> PartitionCheck:
     """Raises KafkaError when this client may not commit for the group; else tells which partitions it may."""
     group = world.groups.get(request.group_id)
@@ -145,7 +185,13 @@ def _without_stale(code: ErrorCode) -> ErrorCode:
     return ErrorCode.ILLEGAL_GENERATION if code is ErrorCode.STALE_MEMBER_EPOCH else code
 
 
-def _check_classic(world: ShardState, group: ClassicGroup, request: Any, generation: int, transactional: bool) -> None:
+def _check_classic(
+    world: ShardState,
+    group: ClassicGroup,
+    request: OffsetCommitRequest | TxnOffsetCommitRequest,
+    generation: int,
+    transactional: bool,
+) -> None:
     if generation < 0 and group.is_empty:
         return
     if generation < 0 and not request.member_id and request.group_instance_id is None:

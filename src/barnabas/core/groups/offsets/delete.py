@@ -1,23 +1,33 @@
 """OffsetDelete (0): forget committed offsets, of topics nobody in the group reads (KIP-496)."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from barnabas.core.groups.classic.group import ClassicGroup
 from barnabas.core.groups.records.keys import Kind
 from barnabas.core.groups.shard_state import ShardState
 from barnabas.model.errors import ErrorCode, KafkaError
 
+if TYPE_CHECKING:
+    from barnabas.wire.messages import (
+        OffsetDeleteRequest,
+        OffsetDeleteResponseBody,
+        OffsetDeleteResponsePartitionBody,
+        OffsetDeleteResponseTopicBody,
+    )
 
-def delete_offsets(world: ShardState, request: Any, token: object) -> None:
+
+def delete_offsets(world: ShardState, request: OffsetDeleteRequest) -> OffsetDeleteResponseBody:
     group = world.groups.get(request.group_id)
     if group is None:
         raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND, f"there is no group {request.group_id!r}")
     if isinstance(group, ClassicGroup) and not group.is_empty and not group.uses_consumer_protocol:
         raise KafkaError(ErrorCode.NON_EMPTY_GROUP, "the members do not say which topics they read")
-    topics = []
+    topics: list[OffsetDeleteResponseTopicBody] = []
     for topic in request.topics:
         count = world.topics.partition_count(topic.name)
-        partitions = []
+        partitions: list[OffsetDeleteResponsePartitionBody] = []
         for partition in topic.partitions:
             number = partition.partition_index
             if count is None or not 0 <= number < count:
@@ -29,7 +39,7 @@ def delete_offsets(world: ShardState, request: Any, token: object) -> None:
                 forget(world, request.group_id, topic.name, number)
             partitions.append({"partition_index": number, "error_code": int(code)})
         topics.append({"name": topic.name, "partitions": partitions})
-    world.reply(token, {"error_code": 0, "topics": topics})
+    return {"error_code": 0, "topics": topics}
 
 
 def forget(world: ShardState, group_id: str, topic: str, partition: int) -> None:

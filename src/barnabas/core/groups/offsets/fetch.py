@@ -12,14 +12,27 @@
 A group or partition nobody has committed is not an error: its offset is -1.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from barnabas.core.coordinator.contract import RequestInfo
 from barnabas.core.groups.classic.group import ClassicGroup
-from barnabas.core.groups.effects import RequestInfo
 from barnabas.core.groups.offsets.stale import is_stale
 from barnabas.core.groups.shard_state import ShardState
 from barnabas.model.errors import ErrorCode, KafkaError
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import (
+        OffsetFetchRequest,
+        OffsetFetchRequestGroup,
+        OffsetFetchResponseBody,
+        OffsetFetchResponseGroupBody,
+        OffsetFetchResponsePartitionsBody,
+        OffsetFetchResponseTopicBody,
+        OffsetFetchResponseTopicsBody,
+    )
 
 _NO_OFFSET = -1
 _TOPIC_IDS_SINCE = 10
@@ -37,7 +50,7 @@ def fetch_offsets(
     member_id: str | None = None,
     member_epoch: int = -1,
     require_stable: bool = False,
-) -> list[dict[str, Any]]:
+) -> list[OffsetFetchResponseTopicsBody]:
     """The topics of one group's answer, by name. Raises when a consumer group does not know the member that asks."""
     group = world.groups.get(group_id)
     if group is not None and not isinstance(group, ClassicGroup) and not (member_id is None and member_epoch < 0):
@@ -50,7 +63,9 @@ def fetch_offsets(
     ]
 
 
-def _answer(world: ShardState, group_id: str, topic: str, number: int, require_stable: bool) -> dict[str, Any]:
+def _answer(
+    world: ShardState, group_id: str, topic: str, number: int, require_stable: bool
+) -> OffsetFetchResponsePartitionsBody:
     if require_stable and world.pending.is_waiting((group_id, topic, number)):
         return _missing(number, ErrorCode.UNSTABLE_OFFSET_COMMIT)
     kept = world.offsets.get(group_id, topic, number)
@@ -65,7 +80,7 @@ def _answer(world: ShardState, group_id: str, topic: str, number: int, require_s
     }
 
 
-def _missing(number: int, code: ErrorCode) -> dict[str, Any]:
+def _missing(number: int, code: ErrorCode) -> OffsetFetchResponsePartitionsBody:
     return {
         "partition_index": number,
         "committed_offset": _NO_OFFSET,
@@ -75,21 +90,21 @@ def _missing(number: int, code: ErrorCode) -> dict[str, Any]:
     }
 
 
-def handle_offset_fetch(world: ShardState, request: Any, info: RequestInfo, token: object) -> None:
+def handle_offset_fetch(world: ShardState, request: OffsetFetchRequest, info: RequestInfo) -> OffsetFetchResponseBody:
     version = info.api_version
     if version >= _GROUPS_SINCE:
-        groups = [_one_group(world, group, request.require_stable, version) for group in request.groups]
-        world.reply(token, {"groups": groups})
-        return
+        return {"groups": [_one_group(world, group, request.require_stable, version) for group in request.groups]}
     topics = None if request.topics is None else [(topic.name, topic.partition_indexes) for topic in request.topics]
     answer = fetch_offsets(world, request.group_id, topics, require_stable=request.require_stable)
-    world.reply(token, {"error_code": 0, "topics": answer})
+    return {"error_code": 0, "topics": answer}
 
 
-def _one_group(world: ShardState, group: Any, require_stable: bool, version: int) -> dict[str, Any]:
+def _one_group(
+    world: ShardState, group: OffsetFetchRequestGroup, require_stable: bool, version: int
+) -> OffsetFetchResponseGroupBody:
     by_id = version >= _TOPIC_IDS_SINCE
     topics: list[TopicRequest] | None = None
-    unknown = []
+    unknown: list[OffsetFetchResponseTopicsBody] = []
     if group.topics is not None:
         topics = []
         for topic in group.topics:
@@ -115,8 +130,8 @@ def _one_group(world: ShardState, group: Any, require_stable: bool, version: int
     return {"group_id": group.group_id, "error_code": 0, "topics": found + unknown}
 
 
-def _with_ids(world: ShardState, topics: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    answer = []
+def _with_ids(world: ShardState, topics: list[OffsetFetchResponseTopicsBody]) -> list[OffsetFetchResponseTopicsBody]:
+    answer: list[OffsetFetchResponseTopicsBody] = []
     for topic in topics:
         topic_id = world.topics.topic_id(topic["name"])
         if topic_id is not None:  # a deleted topic has no id to be named by
@@ -124,12 +139,13 @@ def _with_ids(world: ShardState, topics: list[dict[str, Any]]) -> list[dict[str,
     return answer
 
 
-def fetch_refusal(request: Any, version: int, code: ErrorCode) -> dict[str, Any]:
+def fetch_refusal(request: OffsetFetchRequest, version: int, code: ErrorCode) -> OffsetFetchResponseBody:
     """A refusal of everything that was asked, for the driver's own errors as well (not coordinator, loading)."""
     if version >= _GROUPS_SINCE:
-        groups = [{"group_id": group.group_id, "error_code": int(code), "topics": []} for group in request.groups]
-        return {"groups": groups}
-    topics: list[dict[str, Any]] = []
+        return {
+            "groups": [{"group_id": group.group_id, "error_code": int(code), "topics": []} for group in request.groups]
+        }
+    topics: list[OffsetFetchResponseTopicBody] = []
     if version < _GROUP_ERROR_SINCE:  # no place for an error but the partitions
         topics = [
             {"name": topic.name, "partitions": [_missing(number, code) for number in topic.partition_indexes]}

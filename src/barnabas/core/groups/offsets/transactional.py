@@ -9,24 +9,45 @@
 The records go to the log as part of the transaction; the marker that ends it decides whether they count.
 """
 
-from typing import Any
+from __future__ import annotations
 
-from barnabas.core.groups.effects import RequestInfo
-from barnabas.core.groups.offsets.commit import may_commit, offset_records
+from typing import TYPE_CHECKING
+
+from barnabas.core.coordinator.contract import RequestInfo
+from barnabas.core.groups.offsets.commit import by_name, may_commit, offset_records, partition_items
 from barnabas.core.groups.records.keys import Kind, decode_key
 from barnabas.core.groups.records.offset_commit import NO_EXPIRY, decode_offset
 from barnabas.core.groups.records.primitives import RecordError
 from barnabas.core.groups.shard_state import ShardState
+from barnabas.model.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import TxnOffsetCommitRequest, TxnOffsetCommitResponseBody
 
 
-def commit_in_transaction(world: ShardState, request: Any, info: RequestInfo, token: object) -> None:
+def commit_in_transaction(
+    world: ShardState, request: TxnOffsetCommitRequest, info: RequestInfo
+) -> TxnOffsetCommitResponseBody:
     check = may_commit(world, request, info.api_version, request.generation_id, transactional=True)
     world.transaction = (request.producer_id, request.producer_epoch)
-    answers, records = offset_records(world, request, info.api_version, check, NO_EXPIRY)
+    topics = (by_name(world, topic.name, topic.partitions) for topic in request.topics)
+    answers, records = offset_records(world, request.group_id, topics, check, NO_EXPIRY)
     for key, kept in records:
         world.write(key, kept.encode())
         world.pending.add(request.producer_id, (key.group_id, key.name, key.partition), kept)
-    world.reply(token, {"topics": answers})
+    return {"topics": [{"name": topic.name, "partitions": partition_items(codes)} for topic, codes in answers]}
+
+
+def txn_commit_refusal(request: TxnOffsetCommitRequest, code: ErrorCode) -> TxnOffsetCommitResponseBody:
+    return {
+        "topics": [
+            {
+                "name": topic.name,
+                "partitions": partition_items([(part.partition_index, code) for part in topic.partitions]),
+            }
+            for topic in request.topics
+        ]
+    }
 
 
 def transaction_ended(world: ShardState, producer_id: int, commit: bool) -> None:
