@@ -1,0 +1,13 @@
+"""The Kafka client of our own: what brokers, command line, pipelines and simulator speak to a node with.
+
+No module of the first group does I/O; bytes, answers and time are arguments, so every rule is tested without a socket.
+
+    exchange.py          one connection: frames, correlation ids, requests in flight, answers cut out of what came
+    versions.py          the versions of each API that a node speaks, and the newest that both sides know
+    opening.py, sasl.py  what is said before the first request: ApiVersions, SASL handshake and authentication
+    codes.py             error codes: which may be tried again, and what has to be looked up first
+    view.py              the nodes of a cluster, who leads a partition, who coordinates a key
+    errors.py            how a request may end without an answer
+
+The driver for asyncio, asyncio_driver.py, only moves bytes.
+"""
