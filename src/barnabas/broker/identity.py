@@ -10,10 +10,11 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from barnabas.broker.peers.table import PeerConnector, PeerGone
+from barnabas.broker.peers.table import PeerConnector
 from barnabas.broker.quorum.membership import BROKER, CONTROLLER, Plan, derived_cluster_id
 from barnabas.core.cluster.records import Endpoint
 from barnabas.core.raft import Endpoint as QuorumEndpoint
+from barnabas.link.errors import LinkDown
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import uuid_text
 from barnabas.model.settings import ConfigSource, Settings
@@ -83,7 +84,7 @@ async def _ask(connector: PeerConnector, host: str, port: int) -> str | None:
             finally:
                 connection.close()
         return str(answer.cluster_id) or None
-    except (PeerGone, ProtocolError, TimeoutError):
+    except (LinkDown, ProtocolError, TimeoutError):
         return None
 
 

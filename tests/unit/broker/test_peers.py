@@ -7,16 +7,18 @@ import pytest
 
 from barnabas.broker.controller.leader_connection import LeaderConnection
 from barnabas.broker.controller.link import ControllerLink
-from barnabas.broker.peers.table import PeerConnection, PeerConnector, PeerGone, wait_for
+from barnabas.broker.peers.table import PeerConnector, wait_for
+from barnabas.link.asyncio_driver import AsyncLink
+from barnabas.link.errors import LinkDown
 from barnabas.model.errors import ErrorCode, KafkaError
 
 
-async def _never() -> PeerConnection:
+async def _never() -> AsyncLink:
     await asyncio.sleep(3600)
     raise AssertionError
 
 
-async def _waiting(connecting: "asyncio.Task[PeerConnection]") -> "asyncio.Task[PeerConnection]":
+async def _waiting(connecting: "asyncio.Task[AsyncLink]") -> "asyncio.Task[AsyncLink]":
     waiting = asyncio.ensure_future(wait_for(connecting))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
@@ -28,7 +30,7 @@ def test_a_connection_that_is_given_up_is_gone() -> None:
         connecting = asyncio.ensure_future(_never())
         waiting = await _waiting(connecting)
         connecting.cancel()  # as when the controller has moved
-        with pytest.raises(PeerGone):
+        with pytest.raises(LinkDown):
             await waiting
 
     asyncio.run(story())

@@ -5,9 +5,10 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
-from barnabas.broker.peers.connection import PeerConnection, PeerGone
 from barnabas.broker.peers.table import PeerConnector, wait_for
 from barnabas.core.raft import Endpoint
+from barnabas.link.asyncio_driver import AsyncLink
+from barnabas.link.errors import LinkDown
 
 
 class QuorumLeader(Protocol):
@@ -23,7 +24,7 @@ class LeaderConnection:
         self._connector = connector
         self._on_lost: Callable[[], None] | None = None
         self._address: tuple[str, int] | None = None
-        self._connecting: asyncio.Task[PeerConnection] | None = None
+        self._connecting: asyncio.Task[AsyncLink] | None = None
         self.moved = asyncio.Event()  # set, and made anew, when another node leads
 
     def on_lost(self, then: Callable[[], None]) -> None:
@@ -36,10 +37,10 @@ class LeaderConnection:
         if self._address is not None and self._address != self._leader_address():
             self._drop()
 
-    async def get(self) -> PeerConnection:
+    async def get(self) -> AsyncLink:
         address = self._leader_address()
         if address is None:
-            raise PeerGone("no active controller is known")
+            raise LinkDown("no active controller is known")
         task = self._connecting
         if self._address != address or task is None or _is_unusable(task):
             self._drop()
@@ -71,5 +72,5 @@ class LeaderConnection:
             task.result().close()
 
 
-def _is_unusable(task: "asyncio.Task[PeerConnection]") -> bool:
+def _is_unusable(task: "asyncio.Task[AsyncLink]") -> bool:
     return task.done() and (task.cancelled() or task.exception() is not None or task.result().closed)

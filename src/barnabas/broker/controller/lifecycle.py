@@ -15,12 +15,12 @@ from barnabas.broker.controller.driver import ControllerDriver
 from barnabas.broker.controller.last_stop import LastStop
 from barnabas.broker.controller.leader_connection import LeaderConnection
 from barnabas.broker.network.context import RequestContext
-from barnabas.broker.peers.connection import PeerGone
 from barnabas.broker.roles import ConfiguredView
 from barnabas.core.cluster.controller import Controller
 from barnabas.core.cluster.features import SUPPORTED
 from barnabas.core.cluster.items import Registration
 from barnabas.core.cluster.records import Endpoint
+from barnabas.link.errors import LinkDown
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.wire.apis import BROKER_HEARTBEAT, BROKER_REGISTRATION
 from barnabas.wire.codec import request_of, response_of
@@ -140,7 +140,7 @@ class Lifecycle:
                     problem = f"the controller says {code.name}"
                 if code in (ErrorCode.INCONSISTENT_CLUSTER_ID, ErrorCode.INVALID_REGISTRATION):
                     raise KafkaError(code, f"node {self._broker.broker_id} cannot {what}: {code.name}")
-            except PeerGone as error:
+            except LinkDown as error:
                 problem = str(error)
             if loop.time() >= next_line:
                 next_line = loop.time() + _LOG_EVERY_SECONDS
@@ -184,7 +184,7 @@ class Lifecycle:
                 if answer.error_code != ErrorCode.NOT_CONTROLLER:
                     self._last_answer = asyncio.get_running_loop().time()
                 seconds = self._next_beat(answer, seconds)
-            except PeerGone:
+            except LinkDown:
                 seconds = 0.05
                 await asyncio.sleep(_PAUSE_SECONDS)
             await _first(self._wake, seconds)

@@ -15,7 +15,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from barnabas.broker.controller.leader_connection import LeaderConnection
-from barnabas.broker.peers.connection import ANSWER_TIMEOUT_MS, PeerGone
+from barnabas.link.asyncio_driver import ANSWER_TIMEOUT_MS
+from barnabas.link.errors import LinkDown
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import METADATA_TOPIC
 from barnabas.wire.apis import DESCRIBE_QUORUM, ENVELOPE
@@ -68,7 +69,7 @@ class ControllerLink:
                 if self._is_active():
                     return await self._handle_here(memoryview(frame))
                 return await self._ask_leader(frame, client_host, deadline, follow)
-            except PeerGone as error:
+            except LinkDown as error:
                 log.debug("the active controller was not reached: %s", error)
             except KafkaError as error:
                 if error.code is not ErrorCode.NOT_CONTROLLER:
@@ -99,7 +100,7 @@ class ControllerLink:
     async def _catch_up(self, behind: "asyncio.Future[memoryview]") -> None:
         try:
             answer = decode_response(DESCRIBE_QUORUM, 2, await behind)
-        except PeerGone:
+        except LinkDown:
             return  # what was asked for is done; only this node may be a moment behind
         for topic in answer.topics:
             for partition in topic.partitions:

@@ -15,9 +15,9 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.metrics.event_log import events
-from barnabas.broker.peers.table import PeerGone
 from barnabas.core.cluster.controller import Controller
 from barnabas.core.cluster.records import Record
+from barnabas.link.errors import LinkDown, Unreachable
 from barnabas.model.errors import KafkaError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _CHECK_SECONDS = 0.5
 
 
 class BrokerSessions:
-    """`own_broker`: the broker of this node, None where it is a controller only. `probe(broker_id)` raises PeerGone."""
+    """`own_broker`: the broker of this node, None where it is a controller only. `probe(broker_id)` raises LinkDown."""
 
     def __init__(
         self,
@@ -91,8 +91,8 @@ class BrokerSessions:
     async def _probe(self, broker_id: int, broker_epoch: int) -> None:
         try:
             await self._connect_to(broker_id)
-        except PeerGone as error:
-            if error.__cause__ is not None and not self.connected(broker_id):
+        except LinkDown as error:
+            if isinstance(error, Unreachable) and not self.connected(broker_id):
                 await self._fence(broker_id, broker_epoch, f"it cannot be reached ({error})")
 
     async def _fence(self, broker_id: int, broker_epoch: int, why: str) -> None:

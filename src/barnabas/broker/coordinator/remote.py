@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from barnabas.broker.peers.table import PeerGone
+from barnabas.link.errors import LinkDown
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import TopicPartition
 from barnabas.model.limits import ENLISTINGS_PER_REQUEST_MAX
@@ -79,7 +79,7 @@ class RemoteCoordinators:
         if answer.error_code:
             raise KafkaError(ErrorCode(answer.error_code))
         if len(answer.results_by_transaction) != len(items):
-            raise PeerGone("an answer to something else")
+            raise LinkDown("an answer to something else")
         return [_codes(result) for result in answer.results_by_transaction]
 
     def close(self) -> None:

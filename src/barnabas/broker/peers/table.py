@@ -1,6 +1,6 @@
 """Connections to the other brokers of the cluster, found by what they registered.
 
-    answer = await peers.ask(broker_id, api_key, version, body)       decoded; PeerGone when none will come
+    answer = await peers.ask(broker_id, api_key, version, body)       decoded; LinkDown when none will come
     connection = await peers.connection(broker_id, "fetch")           to send raw frames on
 
 Answers come in order on a connection, so what waits long (a fetch) has one of its own: one for each broker and purpose,
@@ -11,10 +11,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from barnabas.broker.peers.connection import ANSWER_TIMEOUT_MS, PeerConnection, PeerGone
 from barnabas.broker.roles import ClusterView
-
-__all__ = ["PeerConnection", "PeerConnector", "PeerGone", "Peers", "wait_for"]
+from barnabas.link.asyncio_driver import ANSWER_TIMEOUT_MS, AsyncLink
+from barnabas.link.errors import LinkDown, Silent, Unreachable
 
 CONNECT_TIMEOUT_SECONDS = 2.0
 Address = tuple[str, int]
@@ -28,35 +27,35 @@ class PeerConnector:
         self._client_id = f"node-{node_id}"
         self._open = open_connection
 
-    async def connect(self, host: str, port: int, on_lost: Callable[[bool], None] | None = None) -> PeerConnection:
-        """A connection to this address, or PeerGone."""
-        connection = PeerConnection(self._client_id, on_lost)
+    async def connect(self, host: str, port: int, on_lost: Callable[[bool], None] | None = None) -> AsyncLink:
+        """A connection to this address, or LinkDown: Unreachable when it was refused, Silent when nothing was heard."""
+        connection = AsyncLink(self._client_id, on_lost)
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
                 await self._open(lambda: connection, host, port)
         except TimeoutError:
             connection.close()
-            raise PeerGone(f"{host}:{port} does not answer") from None
+            raise Silent("the connection is not accepted", f"{host}:{port}") from None
         except OSError as error:
-            raise PeerGone(f"{host}:{port}: {error.strerror or error}") from error
+            raise Unreachable(error.strerror or str(error), f"{host}:{port}") from error
         return connection
 
 
-async def wait_for(connecting: "asyncio.Task[PeerConnection]") -> PeerConnection:
+async def wait_for(connecting: "asyncio.Task[AsyncLink]") -> AsyncLink:
     """Whoever stops waiting does not take the connection from the others; one that was given up is gone for all."""
     try:
         return await asyncio.shield(connecting)
     except asyncio.CancelledError:
         waiting = asyncio.current_task()
         if connecting.cancelled() and waiting is not None and not waiting.cancelling():
-            raise PeerGone("the connection was given up") from None
+            raise LinkDown("the connection was given up") from None
         raise
 
 
 class _Peer:
     __slots__ = ("address", "connecting")
 
-    def __init__(self, address: Address, connecting: "asyncio.Task[PeerConnection]") -> None:
+    def __init__(self, address: Address, connecting: "asyncio.Task[AsyncLink]") -> None:
         self.address = address
         self.connecting = connecting
 
@@ -89,7 +88,7 @@ class Peers:
         connection = await self.connection(broker_id)
         return await connection.ask(api_key, version, body, timeout_ms)
 
-    async def connection(self, broker_id: int, purpose: str = "") -> PeerConnection:
+    async def connection(self, broker_id: int, purpose: str = "") -> AsyncLink:
         address = self.address(broker_id)
         key = (broker_id, purpose)
         peer = self._peers.get(key)
@@ -105,13 +104,13 @@ class Peers:
         broker = self._cluster.image.brokers.get(broker_id)
         endpoints = broker.endpoints if broker is not None else ()
         if not endpoints:
-            raise PeerGone(f"no broker {broker_id} is registered")
+            raise LinkDown(f"no broker {broker_id} is registered")
         named = (found for found in endpoints if found.name == self._inter_broker_listener)
         endpoint = next(named, endpoints[0])
         return endpoint.host, endpoint.port
 
     async def probe(self, broker_id: int) -> None:
-        """PeerGone when it cannot be connected to; caused by the refusal where its address answers."""
+        """LinkDown when it cannot be connected to; Unreachable where its address refuses."""
         (await self._connector.connect(*self.address(broker_id))).close()
 
     def _lost(self, broker_id: int) -> None:

@@ -10,7 +10,6 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from barnabas.broker.peers.connection import PeerConnection, PeerGone
 from barnabas.broker.peers.table import PeerConnector
 from barnabas.core.raft import Endpoint
 from barnabas.core.raft.effects import Send
@@ -18,6 +17,8 @@ from barnabas.core.raft.events import ConnectionLost, Event, RequestFailed, Resp
 from barnabas.core.raft.messages import FetchRequest, FetchSnapshotRequest, Request
 from barnabas.core.raft.wire_answers import response_from
 from barnabas.core.raft.wire_form import request_body
+from barnabas.link.asyncio_driver import AsyncLink
+from barnabas.link.errors import LinkDown, Unreachable
 from barnabas.model.errors import KafkaError
 from barnabas.wire.codec import decode_response, encode_request
 from barnabas.wire.errors import ProtocolError
@@ -71,7 +72,7 @@ class _Link:
         self._node_id = node_id
         self.endpoint = endpoint
         self._timeout_ms = timeout_ms
-        self._connection: PeerConnection | None = None
+        self._connection: AsyncLink | None = None
         self._connecting: asyncio.Task[None] | None = None
         self._queue: list[Request] = []  # one of each kind at most: the machine has no more on its way
         self._closed = False
@@ -87,13 +88,13 @@ class _Link:
     async def _connect(self) -> None:
         try:
             connection = await self._connector.connect(self.endpoint.host, self.endpoint.port, self._lost)
-        except PeerGone as error:
+        except LinkDown as error:
             log.debug("node %d at %s:%d: %s", self._node_id, self.endpoint.host, self.endpoint.port, error)
             queue, self._queue = self._queue, []
             for request in queue:
                 self._deliver(RequestFailed(self._node_id, request))
-            if error.__cause__ is not None:
-                self._deliver(ConnectionLost(self._node_id))  # refused: nobody is there
+            if isinstance(error, Unreachable):
+                self._deliver(ConnectionLost(self._node_id))  # refused: the process is gone
             return
         if self._closed:
             connection.close()
@@ -103,7 +104,7 @@ class _Link:
         for request in queue:
             self._ask(connection, request)
 
-    def _ask(self, connection: PeerConnection, request: Request) -> None:
+    def _ask(self, connection: AsyncLink, request: Request) -> None:
         api_key, version, body = request_body(request)
         answer = connection.ask_raw(api_key, version, encode_request(api_key, version, body), self._timeout_ms)
         answer.add_done_callback(lambda done: self._answered(done, request, api_key, version))

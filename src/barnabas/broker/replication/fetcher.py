@@ -29,10 +29,11 @@ from typing import Any
 from barnabas.broker import clock
 from barnabas.broker.partition import following
 from barnabas.broker.partition.partition import HostedPartition
-from barnabas.broker.peers.table import PeerConnection, PeerGone
 from barnabas.broker.replication.environment import FetcherHost, ReplicaIO
 from barnabas.broker.replication.followed import NOT_YET, SESSION_ERRORS, Followed, Key
 from barnabas.broker.roles import RegisteredBroker
+from barnabas.link.asyncio_driver import AsyncLink
+from barnabas.link.errors import LinkDown
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.wire.codec import decode_response
 from barnabas.wire.errors import ProtocolError
@@ -58,8 +59,8 @@ class ReplicaFetcher:
         self._named: dict[Key, None] = {}  # in the session
         self._forgotten: dict[Key, None] = {}
         self._held: dict[Key, None] = {}
-        self._answers: deque[tuple[PeerConnection, int, Iterator[tuple[bytes, Any]]]] = deque()  # not yet taken
-        self._connection: PeerConnection | None = None
+        self._answers: deque[tuple[AsyncLink, int, Iterator[tuple[bytes, Any]]]] = deque()  # not yet taken
+        self._connection: AsyncLink | None = None
         self._connecting: asyncio.Task[None] | None = None
         self._backoff = 0.0
         self._session = (0, 0)
@@ -128,7 +129,7 @@ class ReplicaFetcher:
         self._woken = True
         self._loop.call_later(_PAUSE_SECONDS, self._pump)
 
-    def _send(self, connection: PeerConnection) -> None:
+    def _send(self, connection: AsyncLink) -> None:
         limits = self._host.limits
         self._requests += 1
         topics: dict[bytes, list[Wanted]] = {}
@@ -189,13 +190,13 @@ class ReplicaFetcher:
 
     # --- answers ------------------------------------------------------------------------------------------------------
 
-    def _answered(self, connection: PeerConnection, number: int, answer: "asyncio.Future[memoryview]") -> None:
+    def _answered(self, connection: AsyncLink, number: int, answer: "asyncio.Future[memoryview]") -> None:
         if self.closed or connection is not self._connection:
             return
         self._under_way -= 1
         try:
             response = decode_response(_FETCH, VERSION, answer.result())
-        except (PeerGone, ProtocolError, asyncio.CancelledError) as error:
+        except (LinkDown, ProtocolError, asyncio.CancelledError) as error:
             self._lost(connection, str(error))
             return
         self._backoff = 0.0
@@ -366,7 +367,7 @@ class ReplicaFetcher:
                 try:
                     self._connection = await self._io.peers.connection(self._source_id, "fetch")
                     break
-                except PeerGone as error:
+                except LinkDown as error:
                     log.debug("broker %d cannot be reached: %s", self._source_id, error)
                     self._back_off()
         finally:
@@ -379,7 +380,7 @@ class ReplicaFetcher:
         longest = self._host.limits.backoff_seconds
         self._backoff = min(max(self._backoff * 2, _BACKOFF_SECONDS), longest)
 
-    def _lost(self, connection: PeerConnection, why: str) -> None:
+    def _lost(self, connection: AsyncLink, why: str) -> None:
         log.info("the connection to broker %d, which this node follows, is gone: %s", self._source_id, why)
         connection.close()
         self._connection = None

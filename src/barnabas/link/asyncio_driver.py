@@ -1,0 +1,132 @@
+"""The driver for asyncio: an Exchange on a transport. Between brokers, and in the simulator on its network and clock.
+
+    link = AsyncLink("node-1", on_lost=...)
+    await loop.create_connection(lambda: link, host, port)
+    answer = await link.ask_raw(api_key, version, body)
+
+Requests are pipelined: each is written at once, and no task is made for it. Whoever asks gets LinkDown when no answer
+will come: the connection closed, or an answer took too long. Then the connection is given up, because every answer
+behind the missing one would come no sooner.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from barnabas.link.errors import LinkDown, NotKafka, Silent
+from barnabas.link.exchange import Exchange
+from barnabas.model.limits import PEER_ANSWER_MAX_BYTES
+from barnabas.wire.codec import decode_response, encode_request
+from barnabas.wire.errors import ProtocolError
+
+ANSWER_TIMEOUT_MS = 30_000  # Kafka's request.timeout.ms
+
+_Waiter = tuple["asyncio.Future[memoryview]", asyncio.TimerHandle]
+
+
+class AsyncLink(asyncio.BufferedProtocol):
+    """`on_lost(owed)`: it closed, and not because we closed it; `owed`: an answer was still to come."""
+
+    def __init__(self, client_id: str, on_lost: Callable[[bool], None] | None = None) -> None:
+        self._exchange: Exchange[_Waiter] = Exchange(client_id, PEER_ANSWER_MAX_BYTES)
+        self._on_lost = on_lost
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self.closed = False
+        self._given_up = False  # by us: nobody is told again
+
+    # --- asking -----------------------------------------------------------------------------------------------------
+
+    def ask_raw(
+        self, api_key: int, version: int, body: bytes, timeout_ms: float = ANSWER_TIMEOUT_MS
+    ) -> "asyncio.Future[memoryview]":
+        """Send the body of a request; the answer is the body of the response, without its header."""
+        answer: asyncio.Future[memoryview] = self._loop.create_future()
+        if self.closed or self._transport is None:
+            answer.set_exception(LinkDown("the connection is closed"))
+            return answer
+        timer = self._loop.call_later(timeout_ms / 1000, self._too_late, answer)
+        head = self._exchange.request(api_key, version, len(body), (answer, timer))
+        self._transport.write(head + body)
+        return answer
+
+    async def ask(
+        self, api_key: int, version: int, body: Mapping[str, object], timeout_ms: float = ANSWER_TIMEOUT_MS
+    ) -> Any:
+        """The same with a body to encode and an answer decoded; the API key decides what it is."""
+        answer = await self.ask_raw(api_key, version, encode_request(api_key, version, body), timeout_ms)
+        try:
+            return decode_response(api_key, version, answer)
+        except ProtocolError as error:
+            problem = NotKafka(f"an answer that cannot be read: {error}")
+            self._give_up(problem)
+            raise problem from None
+
+    @property
+    def waiting(self) -> int:
+        """How many answers are owed."""
+        return len(self._exchange.in_flight)
+
+    def _too_late(self, answer: "asyncio.Future[memoryview]") -> None:
+        if not answer.done():
+            _fail(answer, Silent("no answer for too long"))
+            self._give_up(LinkDown("an earlier answer did not come in time"))
+
+    # --- the loop calls these ---------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport  # type: ignore[assignment]
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._exchange.room()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        exchange = self._exchange
+        exchange.received(nbytes)
+        try:
+            while (found := exchange.next_answer()) is not None:
+                request, body = found
+                answer, timer = request.waiter
+                timer.cancel()
+                if not answer.done():
+                    answer.set_result(body)
+        except NotKafka as problem:
+            self._give_up(problem)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        owed = self._release(LinkDown(str(exc) if exc else "the connection was closed"))
+        if not self._given_up and self._on_lost is not None:
+            self._on_lost(owed)
+
+    # --- ends -------------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """We are done with it: nobody is told that it was lost."""
+        self._given_up = True
+        self._give_up(LinkDown("the connection was closed by this side"))
+
+    def _give_up(self, why: LinkDown) -> None:
+        owed = self._release(why)
+        if self._transport is not None:
+            self._transport.abort()
+        if not self._given_up:
+            self._given_up = True
+            if self._on_lost is not None:
+                self._on_lost(owed)
+
+    def _release(self, why: LinkDown) -> bool:
+        """Fails everything in flight; gives whether there was anything."""
+        self.closed = True
+        owed = bool(self._exchange.in_flight)
+        for request in self._exchange.in_flight:
+            answer, timer = request.waiter
+            timer.cancel()
+            if not answer.done():
+                _fail(answer, why)
+        self._exchange.in_flight.clear()
+        return owed
+
+
+def _fail(answer: "asyncio.Future[memoryview]", why: LinkDown) -> None:
+    answer.set_exception(why)
+    answer.exception()  # an asker that has gone away is not complained about
