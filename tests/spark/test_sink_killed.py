@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from barnabas import Admin, Producer
-from barnabas.cli.common.wire_client import Cluster
+from barnabas.cli.common.cluster import Cluster
 from barnabas.testing import RunningNode
 from barnabas.wire.apis import LIST_TRANSACTIONS
 from tests.spark import gate as moments

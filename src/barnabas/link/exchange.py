@@ -117,7 +117,7 @@ class Exchange(Generic[Waiter]):
         try:
             behind = frame_end(self._small, start, end, self._answer_max_bytes, CORRELATION_BYTES)
         except ProtocolError as error:
-            raise NotKafka(f"what answers does not speak Kafka's protocol: {error}") from None
+            raise NotKafka(str(error)) from None
         if not behind:
             return None
         if behind <= end:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from barnabas.cli.cluster.plan import Move
     from barnabas.cli.cluster.view import Partition
-    from barnabas.cli.common.wire_client import Cluster
+    from barnabas.cli.common.cluster import Cluster
 
 DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Show the plan, and change nothing.")]
 AtOnce = Annotated[int, typer.Option("--at-once", min=1, max=1000, metavar="N", help="Partitions moved side by side.")]
@@ -47,7 +47,7 @@ def balance(
     """
     from barnabas.cli.cluster.moves import prefer
     from barnabas.cli.cluster.view import view
-    from barnabas.cli.common.wire_client import Cluster
+    from barnabas.cli.common.cluster import Cluster
 
     rate = _rate(throttle)
     with Cluster(bootstrap) as cluster:
@@ -100,7 +100,7 @@ def drain(
     from barnabas.cli.cluster.leave import leave, voter_in_place_of
     from barnabas.cli.cluster.view import view
     from barnabas.cli.cluster.voters import candidate, quorum
-    from barnabas.cli.common.wire_client import Cluster
+    from barnabas.cli.common.cluster import Cluster
 
     rate = _rate(throttle)
     if keep and promote is not None:

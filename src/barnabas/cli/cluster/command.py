@@ -51,7 +51,7 @@ def status(
     from dataclasses import asdict
 
     from barnabas.cli.cluster.view import View, view
-    from barnabas.cli.common.wire_client import Cluster, NotServing
+    from barnabas.cli.common.cluster import Cluster, NotServing
 
     try:
         with Cluster(bootstrap) as cluster:

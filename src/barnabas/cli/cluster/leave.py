@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from barnabas.cli.cluster.view import view
 from barnabas.cli.cluster.voters import add_voter, promotable, quorum, remove_voter, too_few_voters
+from barnabas.cli.common.cluster import Cluster, refused
 from barnabas.cli.common.failure import Failure, warn
-from barnabas.cli.common.wire_client import Cluster, refused
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.apis import UNREGISTER_BROKER
 

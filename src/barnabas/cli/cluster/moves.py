@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from barnabas.cli.cluster.plan import Move
 from barnabas.cli.cluster.view import Partition, sizes, view
 from barnabas.cli.common import human
+from barnabas.cli.common.cluster import Cluster, refused
 from barnabas.cli.common.failure import Failure
 from barnabas.cli.common.screen import note
-from barnabas.cli.common.wire_client import Cluster, refused
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.apis import ALTER_PARTITION_REASSIGNMENTS, ELECT_LEADERS, LIST_PARTITION_REASSIGNMENTS
 

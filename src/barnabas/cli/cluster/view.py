@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from barnabas.cli.common.cluster import SERVING_S, Cluster, NotServing, refused
 from barnabas.cli.common.failure import Failure
-from barnabas.cli.common.wire_client import SERVING_S, Cluster, NotServing, refused
 from barnabas.model.ids import METADATA_TOPIC
 from barnabas.wire.apis import DESCRIBE_CLUSTER, DESCRIBE_LOG_DIRS, DESCRIBE_QUORUM, METADATA
 

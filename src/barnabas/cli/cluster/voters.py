@@ -15,7 +15,7 @@ from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, Ye
 from barnabas.cli.common.screen import Column, emit_json, say, table
 
 if TYPE_CHECKING:
-    from barnabas.cli.common.wire_client import Cluster
+    from barnabas.cli.common.cluster import Cluster
 
 _LEADERLESS_S = 10.0
 _WAIT_MS = 25_000  # for a new voter to catch up: less than the client waits for an answer
@@ -71,7 +71,7 @@ def voters(
       barnabas cluster voters --add 4
       barnabas cluster voters --remove 2 --yes
     """
-    from barnabas.cli.common.wire_client import Cluster
+    from barnabas.cli.common.cluster import Cluster
 
     if add is not None and remove is not None:
         raise usage("--add and --remove at once", "The quorum changes by one voter at a time: add first, then remove.")
@@ -101,7 +101,7 @@ def voters(
 
 
 def quorum(cluster: Cluster) -> Quorum:
-    from barnabas.cli.common.wire_client import refused
+    from barnabas.cli.common.cluster import refused
     from barnabas.model.ids import METADATA_TOPIC, uuid_text
     from barnabas.wire.apis import DESCRIBE_QUORUM
 
@@ -281,7 +281,7 @@ def _setting(cluster: Cluster, node: int, name: str) -> str:
 
 
 def _checked(answer: Any, doing: str) -> None:
-    from barnabas.cli.common.wire_client import refused
+    from barnabas.cli.common.cluster import refused
 
     if answer.error_code:
         failure = refused(answer.error_code, doing)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from barnabas.cli.common.cluster import Cluster
 from barnabas.cli.common.failure import Failure
-from barnabas.cli.common.wire_client import Cluster
 from barnabas.client.admin.descriptions import ConfigValue
 from barnabas.wire.apis import DESCRIBE_CONFIGS, INCREMENTAL_ALTER_CONFIGS
 

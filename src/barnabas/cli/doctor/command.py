@@ -79,15 +79,15 @@ def doctor(
 
 def _local_folders(bootstrap: str) -> list[Path]:
     """The data folders of the cluster's nodes, as the nodes say it themselves, as far as they are on this machine."""
+    from barnabas.cli.common.cluster import Cluster
     from barnabas.cli.common.failure import Failure
-    from barnabas.cli.common.wire_client import Cluster, NoAnswer
     from barnabas.client.errors import BarnabasError
     from barnabas.wire.apis import DESCRIBE_LOG_DIRS
 
     try:
         with Cluster(bootstrap) as cluster:
             told = [cluster.ask(node, DESCRIBE_LOG_DIRS, {"topics": []}).results for node in sorted(cluster.brokers)]
-    except (BarnabasError, Failure, NoAnswer):
+    except (BarnabasError, Failure):
         return []  # what is wrong is the first section's to say
     return [Path(each.log_dir) for results in told for each in results if (Path(each.log_dir) / ".lock").exists()]
 

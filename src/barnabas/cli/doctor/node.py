@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from barnabas.cli.common import human
+from barnabas.cli.common.cluster import in_words
 from barnabas.cli.doctor import probe
 from barnabas.cli.doctor.command import Check
+from barnabas.link.errors import LinkDown
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Message
@@ -34,9 +36,10 @@ def checks(bootstrap: str, *, write: bool) -> Iterator[Check]:
     for host, port in targets:
         try:
             told = probe.ask(host, port)
-        except probe.NoAnswer as error:
-            way_out = "Is a node up there? Start one: barnabas up" if "refused" in str(error) else "Check the address."
-            yield Check("fail", "reach", f"{host}:{port}: {error}", way_out)
+        except LinkDown as problem:
+            why = in_words(problem)
+            way_out = "Is a node up there? Start one: barnabas up" if "refused" in why else "Check the address."
+            yield Check("fail", "reach", f"{host}:{port}: {why}", way_out)
             continue
         slow = told.round_trip_s > _SLOW_S
         yield Check("warn" if slow else "ok", "reach", f"{host}:{port} answers in {human.duration(told.round_trip_s)}",
@@ -72,9 +75,9 @@ def _advertised(node: int, host: str, port: int, reached: tuple[str, int]) -> Ch
         return Check("ok", "told", f"{what}, as reached")
     try:
         probe.connect(host, port).close()
-    except probe.NoAnswer as error:
+    except LinkDown as problem:
         way_out = "Is it down (barnabas cluster status)? If not, give it an address that clients can reach: --advertise"
-        return Check("fail", "told", f"{what}: {error}", way_out)
+        return Check("fail", "told", f"{what}: {in_words(problem)}", way_out)
     return Check("ok", "told", f"{what}, which can be reached")
 
 

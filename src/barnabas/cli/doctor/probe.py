@@ -7,13 +7,22 @@ So this speaks the two requests of every client's first second itself: ApiVersio
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from dataclasses import dataclass
 
-from barnabas.cli.common.wire_client import NoAnswer, call, connect
+from barnabas.cli.common.cluster import CLIENT_ID
+from barnabas.link.blocking_driver import BlockingLink, LinkOptions
+from barnabas.model.limits import CLI_ANSWER_MAX_BYTES
 from barnabas.wire.apis import API_VERSIONS, METADATA
 
-__all__ = ["NoAnswer", "Told", "ask", "connect"]
-
+TIMEOUT_S = 3.0
+_OPTIONS = LinkOptions(
+    client_id=CLIENT_ID,
+    connect_timeout_s=TIMEOUT_S,
+    answer_timeout_s=TIMEOUT_S,
+    answer_max_bytes=CLI_ANSWER_MAX_BYTES,
+    ask_versions=False,  # asked here, to measure the round trip
+)
 _METADATA_VERSION = 8  # the last with plain types: every broker since Kafka 2.3 and of today speaks it
 
 
@@ -30,16 +39,20 @@ class Told:
     round_trip_s: float
 
 
+def connect(host: str, port: int) -> BlockingLink:
+    return BlockingLink(host, port, _OPTIONS)
+
+
 def ask(host: str, port: int) -> Told:
     """The first second of a client."""
-    with connect(host, port) as link:
+    with closing(connect(host, port)) as link:
         started = time.perf_counter()
-        versions = call(link, API_VERSIONS, 0, {})
+        versions = link.call(API_VERSIONS, 0, {})
         round_trip = time.perf_counter() - started
         apis = {each.api_key: (each.min_version, each.max_version) for each in versions.api_keys}
         low, high = apis.get(METADATA, (0, 0))
         version = min(max(low, _METADATA_VERSION), high)
-        metadata = call(link, METADATA, version, {"topics": None})
+        metadata = link.call(METADATA, version, {"topics": None})
         return Told(
             apis,
             metadata.cluster_id,

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import time
 
+from barnabas.cli.common.cluster import Cluster, refused
 from barnabas.cli.common.failure import Failure
-from barnabas.cli.common.wire_client import Cluster, refused
 from barnabas.cli.txn.reading import Described, Writer, described, listed, writers
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition

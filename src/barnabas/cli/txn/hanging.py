@@ -12,7 +12,7 @@ from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, Ye
 from barnabas.cli.common.screen import emit_json, outcome, say
 
 if TYPE_CHECKING:
-    from barnabas.cli.common.wire_client import Cluster
+    from barnabas.cli.common.cluster import Cluster
 
 LONGER_THAN = "15m"  # transaction.max.timeout.ms: a coordinator has ended every younger one, or will
 LongerThan = typer.Option("--longer-than", metavar="TIME", help="Only those open for longer: 30s, 15m, 2h.")
@@ -21,7 +21,7 @@ OfTopic = Annotated[str | None, typer.Option("--topic", "-t", metavar="TOPIC", h
 
 
 def open_cluster(bootstrap: str) -> Cluster:
-    from barnabas.cli.common.wire_client import Cluster
+    from barnabas.cli.common.cluster import Cluster
 
     return Cluster(bootstrap)
 

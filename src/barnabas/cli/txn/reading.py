@@ -11,9 +11,9 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from barnabas.cli.common.cluster import Cluster, refused
 from barnabas.cli.common.failure import Failure
 from barnabas.cli.common.link import no_topic
-from barnabas.cli.common.wire_client import Cluster, refused
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition
 from barnabas.wire.apis import DESCRIBE_PRODUCERS, DESCRIBE_TRANSACTIONS, LIST_TRANSACTIONS
@@ -179,13 +179,13 @@ def _led(cluster: Cluster, topic: str | None, partition: int | None) -> dict[int
     """The partitions that are asked about, by their leaders."""
     found = cluster.metadata(None if topic is None else [topic]).topics
     if topic is not None and (not found or found[0].error_code):
-        names = [each.name for each in cluster.metadata(None).topics if not each.is_internal]
+        names = [each.name or "" for each in cluster.metadata(None).topics if not each.is_internal]
         raise no_topic(topic, names)
     led: dict[int, list[TopicPartition]] = {}
     for each in found:
         for part in each.partitions:
             if part.leader_id >= 0 and partition in (None, part.partition_index):
-                led.setdefault(part.leader_id, []).append(TopicPartition(each.name, part.partition_index))
+                led.setdefault(part.leader_id, []).append(TopicPartition(each.name or "", part.partition_index))
     if partition is not None and not led:
         raise Failure(f"topic {topic!r} has no partition {partition} with a leader")
     return led

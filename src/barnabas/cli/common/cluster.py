@@ -1,0 +1,165 @@
+"""A cluster as the commands ask it, for what no client library offers: one request, one answer, bounded waits.
+
+On link/, with the command line's words for what may go wrong. Each request goes in the newest version of its API that
+both sides know. Plain TCP only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from barnabas.cli.common import link as settings
+from barnabas.cli.common.failure import Failure
+from barnabas.link.blocking_driver import BlockingLink, LinkOptions
+from barnabas.link.codes import name_of
+from barnabas.link.errors import LinkDown, NotKafka, Silent, UnknownApi, Unreachable
+from barnabas.link.nodes import Nodes
+from barnabas.link.view import TRANSACTION_KEY, Address
+from barnabas.model.errors import ErrorCode
+from barnabas.model.limits import CLI_ANSWER_MAX_BYTES
+from barnabas.wire.apis import METADATA
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import MetadataResponse
+
+ANSWER_S = 30.0  # for requests that wait for something at the other side
+SERVING_S = 8.0  # a node that serves clients answers sooner; one that waits for its quorum does not
+CLIENT_ID = "barnabas-cli"
+
+
+def in_words(problem: LinkDown) -> str:
+    """Why there is no answer, for a person; one line without the address."""
+    if isinstance(problem, Unreachable):
+        return problem.reason
+    if isinstance(problem, Silent):
+        return "connected, but no answer came: it may wait for its quorum or for TLS, or be another service"
+    if isinstance(problem, NotKafka):
+        return f"connected, but the answer is not Kafka's: {problem.reason}"
+    return f"{problem.reason} before an answer came: it may be another service, or wait for TLS"
+
+
+class NotServing(Failure):
+    """It takes connections and does not answer: a node that does not serve clients yet."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(
+            f"{where} takes connections, but does not answer: it waits for its quorum, or is another service",
+            "The log of the node says what it waits for; a majority of the voters has to be up.",
+        )
+
+
+def _connect(host: str, port: int) -> BlockingLink:
+    options = LinkOptions(
+        client_id=CLIENT_ID,
+        connect_timeout_s=settings.CONNECT_TIMEOUT_S,
+        opening_timeout_s=SERVING_S,
+        answer_timeout_s=ANSWER_S,
+        answer_max_bytes=CLI_ANSWER_MAX_BYTES,
+    )
+    return BlockingLink(host, port, options)
+
+
+class Cluster:
+    def __init__(self, bootstrap: str) -> None:
+        from barnabas.client.common.connection import addresses
+
+        self.bootstrap = bootstrap
+        self._nodes = Nodes(addresses(bootstrap), _connect)
+        self._reach()
+        try:
+            self._nodes.node_ids()
+        except LinkDown as problem:
+            raise Failure(f"{bootstrap}: {in_words(problem)}") from None
+        except UnknownApi as problem:
+            raise _too_old(problem) from None
+        self.brokers: dict[int, Address] = dict(self._nodes.view.addresses)
+
+    def _reach(self, also: Iterable[Address] = ()) -> None:
+        from barnabas.client.errors import CannotReach
+
+        try:
+            self._nodes.any(also)
+        except Silent:
+            raise NotServing(self.bootstrap) from None
+        except LinkDown as problem:
+            raise CannotReach(self.bootstrap, f"{in_words(problem)}. Is a node up? Try: barnabas up") from None
+
+    def ask_any(self, api_key: int, body: Mapping[str, object]) -> Any:
+        """One request to whichever node answers: the one spoken to so far, or, when it has gone, another."""
+        try:
+            return self._nodes.ask_any(api_key, body)
+        except UnknownApi as problem:
+            raise _too_old(problem) from None
+        except LinkDown:
+            self._reach(self.brokers.values())
+        return self._ask_first(api_key, body)
+
+    def ask_briefly(self, api_key: int, body: Mapping[str, object], seconds: float) -> Any | None:
+        """As `ask_any`, but None when no answer comes in time."""
+        try:
+            return self._nodes.ask_any(api_key, body, timeout_s=seconds)
+        except UnknownApi as problem:
+            raise _too_old(problem) from None
+        except LinkDown:
+            self._reach(self.brokers.values())
+            return None
+
+    def ask(self, node_id: int, api_key: int, body: Mapping[str, object]) -> Any:
+        """One request to one node."""
+        host, port = self.brokers[node_id]
+        where = f"node {node_id} at {host}:{port}"
+        try:
+            link = self._nodes.link(node_id)
+        except LinkDown as problem:
+            raise Failure(f"cannot reach {where}: {in_words(problem)}", "Find out more: barnabas doctor") from None
+        try:
+            return link.ask(api_key, body)
+        except UnknownApi as problem:
+            raise _too_old(problem) from None
+        except LinkDown as problem:
+            self._nodes.drop(node_id)
+            raise Failure(f"{where}: {in_words(problem)}") from None
+
+    def _ask_first(self, api_key: int, body: Mapping[str, object]) -> Any:
+        try:
+            return self._nodes.ask_any(api_key, body)
+        except UnknownApi as problem:
+            raise _too_old(problem) from None
+        except LinkDown as problem:
+            raise Failure(f"{self.bootstrap}: {in_words(problem)}") from None
+
+    def metadata(self, topics: list[str] | None) -> MetadataResponse:
+        """The cluster's topics; None asks for all."""
+        wanted = None if topics is None else [{"name": name} for name in topics]
+        answer: MetadataResponse = self._ask_first(METADATA, {"topics": wanted, "allow_auto_topic_creation": False})
+        return answer
+
+    def coordinator(self, transactional_id: str) -> int:
+        """The node that decides about this id."""
+        try:
+            failed = self._nodes.find_coordinators(TRANSACTION_KEY, [transactional_id])
+        except LinkDown as problem:
+            raise Failure(f"{self.bootstrap}: {in_words(problem)}") from None
+        found = self._nodes.view.coordinator(TRANSACTION_KEY, transactional_id)
+        if failed or found is None:
+            raise refused(failed.get(transactional_id, -1), f"find the coordinator of {transactional_id!r}")
+        return found
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._nodes.close()
+
+
+def _too_old(problem: UnknownApi) -> Failure:
+    return Failure(str(problem), "It is older than Kafka 3.0, or another kind of server.")
+
+
+def refused(code: int, doing: str) -> Failure:
+    """A node's no as one line."""
+    if code in (ErrorCode.NOT_CONTROLLER, ErrorCode.NOT_LEADER_OR_FOLLOWER):
+        return Failure(f"{doing}: the quorum has no leader", "See which voters are down: barnabas cluster status")
+    return Failure(f"{doing}: the cluster said no: {name_of(code)}")
