@@ -107,7 +107,7 @@ def test_what_is_not_there(run: Run, topic: str, opened: tuple[Producer, Transac
     assert "barnabas topic create" in run("txn", "producers", "no-such-topic-at-all", code=1).stderr
     assert "no partition 7" in run("txn", "producers", topic, "--partition", "7", code=1).stderr
     assert "there is no state 'Open'" in run("txn", "list", "--state", "Open", code=1).stderr
-    assert "said no" in run("txn", "list", "--pattern", "(", code=1).stderr
+    assert "refused it" in run("txn", "list", "--pattern", "(", code=1).stderr
 
 
 # --- one that hangs ------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from barnabas.cli.common.screen import emit_json, facts
 
 
 def version(as_json: AsJson = False) -> None:
-    """Show the versions of Barnabas and of what it stands on.
+    """Show the versions of Barnabas and its dependencies.
 
     \b
     Example:

@@ -1,7 +1,7 @@
 """What goes wrong, in one clear line, as exceptions a program can tell apart.
 
 Everything this package raises is a `BarnabasError`. Its text is written for the person who reads it: what failed,
-where, and the way out when there is one. `code` carries Kafka's error code when a broker said no.
+where, and the way out when there is one. `code` carries Kafka's error code when a broker refused the request.
 
 librdkafka has two families of codes: a broker's own (0 and up, and -1, the same numbers as the protocol) and its local
 ones (-199 to -100). `translate` maps both; what it does not know stays a `Refused` or a plain `BarnabasError`, never a
@@ -42,7 +42,7 @@ class TimedOut(BarnabasError):
 
 
 class Refused(BarnabasError):
-    """A broker understood the request and said no; `code` says why."""
+    """A broker understood the request and refused it; `code` says why."""
 
 
 class UnknownTopic(Refused):

@@ -47,6 +47,9 @@ class BrokerFacts(NamedTuple):
     directory_id: bytes
 
 
+_LAST_LEADER_GONE = "a majority of the voters must be up, and the last known leader of the quorum does not answer"
+
+
 class LifecycleHooks(NamedTuple):
     answer_here: Callable[[Any, RequestContext], Awaitable[Any]]  # a request to this node's own controller
     is_better_fenced: Callable[[], bool]  # this broker cannot write while another one can
@@ -141,7 +144,7 @@ class Lifecycle:
                 if code in (ErrorCode.INCONSISTENT_CLUSTER_ID, ErrorCode.INVALID_REGISTRATION):
                     raise KafkaError(code, f"node {self._broker.broker_id} cannot {what}: {code.name}")
             except LinkDown as error:
-                problem = str(error)
+                problem = f"{_LAST_LEADER_GONE} ({error})"
             if loop.time() >= next_line:
                 next_line = loop.time() + _LOG_EVERY_SECONDS
                 log.warning("node %d waits to %s: %s", self._broker.broker_id, what, problem)

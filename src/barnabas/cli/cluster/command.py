@@ -106,6 +106,8 @@ def _show(found: View, listed: list[Problem]) -> None:
         if partitions:
             say()
             say(paint(f"{title}:", "red" if title.startswith("without") else "yellow"))
+            # Topics of users first: fifty partitions of __consumer_offsets would hide them.
+            partitions = sorted(partitions, key=lambda each: each.topic.startswith("__"))
             for each in partitions[:_SHOWN]:
                 say(f"  {each.name}  replicas {_ids(each.replicas)}  in sync {_ids(each.isr)}")
             if len(partitions) > _SHOWN:

@@ -162,4 +162,4 @@ def refused(code: int, doing: str) -> Failure:
     """A node's no as one line."""
     if code in (ErrorCode.NOT_CONTROLLER, ErrorCode.NOT_LEADER_OR_FOLLOWER):
         return Failure(f"{doing}: the quorum has no leader", "See which voters are down: barnabas cluster status")
-    return Failure(f"{doing}: the cluster said no: {name_of(code)}")
+    return Failure(f"{doing}: the cluster refused it: {name_of(code)}")

@@ -80,4 +80,4 @@ def of_kafka_error(error: KafkaException) -> Failure:
     """librdkafka's error as one line, for a call that did not translate it by itself."""
     from barnabas.client.errors import translate
 
-    return Failure(str(translate(error, "the cluster said no")))
+    return Failure(str(translate(error, "the cluster refused the request")))

@@ -1,4 +1,4 @@
-"""Reading a topic in batches from one place to another: what `consume` stands on.
+"""Reading a topic in batches from one place to another: used by `consume`.
 
 Without a group every partition gets a span of offsets [start, stop); the stop is fixed when reading begins, so that a
 busy topic does not keep the command from ending. A partition is done at its stop, or when librdkafka reports its end:

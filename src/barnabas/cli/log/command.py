@@ -1,4 +1,4 @@
-"""`barnabas log dump`: what stands in the files of a data folder, read straight from disk.
+"""`barnabas log dump`: the contents of the files of a data folder, read straight from disk.
 
 Reads segments, indexes, producer snapshots and checkpoints, ours or Apache Kafka's (the formats are the same), of a
 node that runs or not: nothing is locked and nothing is written. Damage is shown with its place and gives exit code 1;
@@ -40,7 +40,7 @@ def dump(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
-    """Show what stands in the files of a partition.
+    """Show the contents of the files of a partition.
 
     Segments, indexes, producer snapshots and checkpoints, of a node that runs or not. Records of __consumer_offsets and
     __cluster_metadata are shown decoded.

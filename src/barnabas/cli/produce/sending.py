@@ -1,4 +1,4 @@
-"""Sending records fast and knowing what became of them: what `produce` stands on.
+"""Sending records fast and knowing what became of them: used by `produce`.
 
 librdkafka batches and retries; only failures come back to Python (`delivery.report.only.error`). When its queue is full
 we wait for it to drain: a pipe is then simply read more slowly.

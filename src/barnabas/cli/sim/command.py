@@ -35,10 +35,10 @@ def sim(
         str | None, typer.Option("--bug", metavar="NAME", help="Plant this bug, to see it found; 'list' names them.")
     ] = None,
 ) -> None:
-    """Run real nodes in a simulated world, and check every promise.
+    """Run real nodes in a simulation, and check every promise.
 
-    Nothing outside is touched: time, network and disk are simulated, and one seed decides all that happens. It fails
-    (exit code 1) when a promise was broken, with the story and the line that replays it.
+    Time, network and disks are simulated, nothing outside is touched, and one seed decides all that happens. It fails
+    (exit code 1) when a promise was broken, with the events before it and the command that replays it.
 
     \b
     Example:

@@ -1,8 +1,8 @@
-"""How each client meets the cluster: its librdkafka settings, its log, and one check that somebody is there.
+"""How each client connects to the cluster: its librdkafka settings, its log, and a check that a broker answers.
 
 librdkafka connects in the background and retries for ever, which is right for a service and baffling for a person who
-mistyped an address. So each client proves at birth, within `connect_timeout` seconds, that something at its bootstrap
-address speaks Kafka; later outages are waited out as usual. `connect_timeout=None` skips the proof.
+mistyped an address. So each client checks when it is made, within `connect_timeout` seconds, that something at its
+bootstrap address speaks Kafka; later outages are waited out as usual. `connect_timeout=None` skips the check.
 
 librdkafka's log goes to the Python logger `barnabas.client`, which has no handler of its own: nothing reaches stderr
 unless the program asks for it.

@@ -263,7 +263,7 @@ class Reader:
         try:
             self._handle.committed(ours, timeout=CLOSE_WAIT_S)
         except KafkaException as error:
-            return bool(error.args[0].code() >= 0)  # a broker's own: it said no, but it was there
+            return bool(error.args[0].code() >= 0)  # a broker's own: it refused, but it was there
         return True
 
 
