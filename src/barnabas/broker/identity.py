@@ -96,6 +96,7 @@ class Addresses(NamedTuple):
     advertised: tuple[Endpoint, ...]  # the same, as others reach them
     quorum: QuorumEndpoint  # where controllers reach this one
     quorum_ports: frozenset[int] | None  # None: the quorum is served wherever clients are
+    names: dict[int, str]  # of all listeners, by port
 
 
 Bind = Callable[[str, int], tuple[str, int]]
@@ -123,6 +124,7 @@ def bind_addresses(settings: Settings, plan: Plan, node_id: int, bind: Bind, hos
         advertised,
         QuorumEndpoint(between.name, between.host, between.port),
         frozenset(endpoint.port for endpoint in quorum_bound) if quorum_bound else None,
+        {endpoint.port: endpoint.name for endpoint in (*bound, *quorum_bound)},
     )
 
 

@@ -167,6 +167,7 @@ class Node:
             self.settings, plan, self.node_id, self.listener.bind, self.platform.hostname()
         )
         self.endpoints = self._addresses.bound
+        self.listener.names = self._addresses.names
         self.quorum_ports = self._addresses.quorum_ports
         self.bootstrap = identity.shown(self.endpoints[0] if self.endpoints else self._addresses.quorum)
 

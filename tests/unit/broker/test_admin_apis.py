@@ -29,6 +29,7 @@ from barnabas.broker.api import (
 )
 from barnabas.broker.network.addresses import advertised
 from barnabas.broker.network.context import RequestContext
+from barnabas.broker.network.session import Session
 from barnabas.broker.peers.recently_departed import RecentlyDeparted
 from barnabas.core.cluster import ConfigChange, Endpoint, NewTopic
 from barnabas.core.cluster.controller import Controller
@@ -77,7 +78,7 @@ def ask(node: FakeNode, module: Any, version: int, body: dict[str, Any], port: i
     """The answer as a client decodes it: through the codec in both directions."""
     key = next(api.key for api in SERVED.values() if api.name == module.__name__.rpartition(".")[2])
     request = codec.decode_request(key, version, codec.encode_request(key, version, body))
-    context = RequestContext(key, version, 1, "c", "10.0.0.9", HOST, port)
+    context = RequestContext(key, version, 1, "c", Session("10.0.0.9", HOST, port))
     answer = module.handle(node, request, context)
     if isawaitable(answer):
         answer = _run(answer)
@@ -170,7 +171,7 @@ def test_the_cached_answer_follows_the_image_and_the_address() -> None:
 
 def _call(node: FakeNode, body: dict[str, Any]) -> tuple[Any, ...]:
     request = codec.decode_request(3, 12, codec.encode_request(3, 12, body))
-    return node, request, RequestContext(3, 12, 1, "c", "10.0.0.9", HOST, PORT)
+    return node, request, RequestContext(3, 12, 1, "c", Session("10.0.0.9", HOST, PORT))
 
 
 def test_a_partition_without_a_leader_says_so() -> None:
@@ -186,7 +187,7 @@ def test_a_partition_without_a_leader_says_so() -> None:
 
 
 def test_the_address_a_client_is_told() -> None:
-    context = RequestContext(3, 12, 1, "c", "10.0.0.9", "::ffff:10.0.0.7", PORT)
+    context = RequestContext(3, 12, 1, "c", Session("10.0.0.9", "::ffff:10.0.0.7", PORT))
     assert advertised(FakeNode(), 1, context) == ("10.0.0.7", PORT)
     told = FakeNode(advertised_listeners="PLAINTEXT://public.example.org:19092")
     assert advertised(told, 1, context) == ("public.example.org", 19092)

@@ -11,13 +11,14 @@ import pytest
 
 from barnabas.broker.network import large_requests
 from barnabas.broker.network.context import RequestContext
+from barnabas.broker.network.session import Session
 from barnabas.model.limits import PARTITIONS_PER_NODE_MAX, REQUEST_ELEMENTS_MAX
 from barnabas.wire import apis
 from barnabas.wire.codec import ProtocolError, decode_request, encode_request
 
 
 def context(api_key: int, version: int) -> RequestContext:
-    return RequestContext(api_key, version, 1, "c", "10.0.0.9", "10.0.0.7", 9092)
+    return RequestContext(api_key, version, 1, "c", Session("10.0.0.9", "10.0.0.7", 9092))
 
 
 def worked_off(api_key: int, version: int, body: dict[str, Any], answer: Any) -> tuple[Any, list[Any], float]:

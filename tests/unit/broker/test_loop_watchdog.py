@@ -15,6 +15,7 @@ import uvloop
 
 from barnabas.broker.metrics.loop_watchdog import Hold, LoopHolds, LoopWatchdog
 from barnabas.broker.network.context import RequestContext
+from barnabas.broker.network.session import Session
 from barnabas.model.limits import LOOP_HOLD_SITES_MAX
 from barnabas.wire.apis import DESCRIBE_CONFIGS
 
@@ -96,7 +97,7 @@ def test_the_function_and_the_request_are_named() -> None:
     source = "def handle(context):\n    return slow()\ndef slow():\n    spin(0.2)\n"
     module: dict[str, Any] = {"spin": spin}
     exec(compile(source, "/lib/barnabas/broker/api/slow.py", "exec"), module)  # noqa: S102 - code of ours, by its path
-    context = RequestContext(DESCRIBE_CONFIGS, 4, 1, "app", "10.0.0.7", "", 0)
+    context = RequestContext(DESCRIBE_CONFIGS, 4, 1, "app", Session("10.0.0.7"))
     (hold,) = watched(lambda _: module["handle"](context))
     assert hold.where == "broker.api.slow slow"
     assert hold.request == "describe_configs from 10.0.0.7 (client id app)"

@@ -7,6 +7,7 @@ import pytest
 
 from barnabas.broker.controller.leader_connection import LeaderConnection
 from barnabas.broker.controller.link import ControllerLink
+from barnabas.broker.network.session import OWN
 from barnabas.broker.peers.table import PeerConnector, wait_for
 from barnabas.link.asyncio_driver import AsyncLink
 from barnabas.link.errors import LinkDown
@@ -61,7 +62,7 @@ def test_whoever_asks_the_controller_of_a_node_that_stops_is_refused_at_once() -
     async def story() -> None:
         leader = LeaderConnection(1, NoLeader(), PeerConnector(1, unused))
         link = ControllerLink(1, leader, lambda: False, unused, unused)
-        asking = asyncio.ensure_future(link.forward(b"", b"", 60_000))
+        asking = asyncio.ensure_future(link.forward(b"", OWN, 60_000))
         await asyncio.sleep(0)
         link.close()
         with pytest.raises(KafkaError) as refused:

@@ -33,6 +33,8 @@ def handle(node: Node, request: ApiVersionsRequest, context: RequestContext) -> 
         _SOFTWARE.fullmatch(request.client_software_name) and _SOFTWARE.fullmatch(request.client_software_version)
     ):
         return {"error_code": int(ErrorCode.INVALID_REQUEST), "api_keys": []}
+    session = context.session
+    session.software_name, session.software_version = request.client_software_name, request.client_software_version
     known = _answers.get(node)
     if known is None or known[0] is not node.image:
         known = _answers[node] = (node.image, {})
@@ -46,7 +48,7 @@ def handle(node: Node, request: ApiVersionsRequest, context: RequestContext) -> 
 
 def serves_controllers(node: Node, context: RequestContext) -> bool:
     """Is the request on a listener of the controllers, where no broker answers?"""
-    return not node.has_broker or (node.quorum_ports is not None and context.listener_port in node.quorum_ports)
+    return not node.has_broker or (node.quorum_ports is not None and context.session.listener_port in node.quorum_ports)
 
 
 def unsupported_version_body(node: Node) -> ApiVersionsResponseBody:

@@ -49,7 +49,7 @@ def handle(node: Node, request: DescribeClusterRequest, context: RequestContext)
 def serves_quorum(node: Node, context: RequestContext) -> bool:
     ports = node.quorum_ports
     if ports is not None:
-        return context.listener_port in ports
+        return context.session.listener_port in ports
     return node.is_controller and not node.quorum.is_alone
 
 

@@ -10,6 +10,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from barnabas.broker.network.context import RequestContext
+from barnabas.broker.network.session import Session, principal_from
 from barnabas.model.errors import KafkaError
 from barnabas.wire.errors import ProtocolError
 
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 async def handle(node: Node, request: EnvelopeRequest, context: RequestContext) -> EnvelopeResponseBody:
     try:
         node.controller.check_active()
-        answer = await node.dispatcher.handle_enveloped(memoryview(request.request_data), _host(request))
+        session = Session(_host(request), principal=principal_from(request.request_principal))
+        answer = await node.dispatcher.handle_enveloped(memoryview(request.request_data), session)
     except KafkaError as error:
         return {"response_data": None, "error_code": int(error.code)}
     return {"response_data": answer, "error_code": 0}

@@ -24,6 +24,7 @@ from barnabas.broker.fetch.parked import ParkedFetch
 from barnabas.broker.fetch.reader import READ_AT_ONCE, PartitionRead, Reader, read_all, read_in_turns
 from barnabas.broker.fetch.sessions import FetchPlan, served_with_data
 from barnabas.broker.network.connection import Reply
+from barnabas.broker.network.session import Session
 from barnabas.broker.quorum.answering import is_quorum_fetch, serve_fetch
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import LARGE_REQUEST_THREAD_BYTES
@@ -102,7 +103,7 @@ class _Fetch:
 
 
 def handle(
-    node: "Node", frame: memoryview, position: int, version: int, correlation_id: int
+    node: "Node", session: Session, frame: memoryview, position: int, version: int, correlation_id: int
 ) -> "Reply | Awaitable[Reply]":
     if len(frame) > LARGE_REQUEST_THREAD_BYTES:
         return _decoded_in_thread(node, bytes(frame), position, version, correlation_id)

@@ -174,7 +174,7 @@ def _encoded(
         request.include_topic_authorized_operations,
         request.include_cluster_authorized_operations,
     )
-    listener = (context.listener_host, context.listener_port)
+    listener = (context.session.listener_host, context.session.listener_port)
     key = (context.api_version, names, with_topics, with_cluster, *listener, node.recently_departed.ids)
     body = answers.bodies.get(key) if not failed else None
     if body is not None:

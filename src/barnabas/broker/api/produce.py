@@ -24,6 +24,7 @@ from barnabas.broker.api.produce_transactions import News, enlist, new_to_transa
 from barnabas.broker.clock import wall_ms
 from barnabas.broker.network.connection import Reply
 from barnabas.broker.network.loop_budget import LoopBudget
+from barnabas.broker.network.session import Session
 from barnabas.broker.partition.config import TakesLong
 from barnabas.broker.partition.partition import Appended, HostedPartition
 from barnabas.model.errors import ErrorCode, InvalidRecords, KafkaError
@@ -55,7 +56,7 @@ TAKE_GENERAL_PATH = b""  # what the short way gives when the general one has to 
 
 
 def handle(
-    node: "Node", frame: memoryview, position: int, version: int, correlation_id: int
+    node: "Node", session: Session, frame: memoryview, position: int, version: int, correlation_id: int
 ) -> "Reply | Awaitable[Reply]":
     single = parse_single(frame, position, version)
     if single is not None:

@@ -15,6 +15,7 @@ from barnabas.broker.controller.driver import ControllerDriver
 from barnabas.broker.controller.last_stop import LastStop
 from barnabas.broker.controller.leader_connection import LeaderConnection
 from barnabas.broker.network.context import RequestContext
+from barnabas.broker.network.session import OWN
 from barnabas.broker.roles import ConfiguredView
 from barnabas.core.cluster.controller import Controller
 from barnabas.core.cluster.features import SUPPORTED
@@ -235,7 +236,7 @@ class Lifecycle:
         """To the active controller; on its own node without a connection."""
         version = _VERSIONS[api_key]
         if self._controller.is_active:
-            context = RequestContext(api_key, version, 0, None, "", "", 0)
+            context = RequestContext(api_key, version, 0, None, OWN)
             return response_of(api_key, await self._hooks.answer_here(request_of(api_key, body), context))
         connection = await self._leader.get()
         timeout_ms = self._cluster.settings.int("broker.session.timeout.ms") // 2

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from barnabas.broker.controller.leader_connection import LeaderConnection
+from barnabas.broker.network.session import OWN, Session, packed_address, principal_bytes
 from barnabas.link.asyncio_driver import ANSWER_TIMEOUT_MS
 from barnabas.link.errors import LinkDown
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -32,15 +33,15 @@ _QUORUM_OF = {"topics": [{"topic_name": METADATA_TOPIC, "partitions": [{"partiti
 
 
 class ControllerLink:
-    """`handle_here(frame)` answers where this node is the active controller (`is_active()`); `applied(offset, seconds)`
-    waits until this node's image is there."""
+    """`handle_here(frame, session)` answers where this node is the active controller (`is_active()`); `applied(offset,
+    seconds)` waits until this node's image is there."""
 
     def __init__(
         self,
         node_id: int,
         leader: LeaderConnection,
         is_active: Callable[[], bool],
-        handle_here: Callable[[memoryview], Awaitable[bytes]],
+        handle_here: Callable[[memoryview, Session], Awaitable[bytes]],
         applied: Callable[[int, float], Awaitable[bool]],
     ) -> None:
         self._client_id = f"node-{node_id}"
@@ -56,10 +57,10 @@ class ControllerLink:
     async def ask(self, api_key: int, version: int, body: Mapping[str, object], timeout_ms: int | None = None) -> Any:
         frame = request_header(api_key, version, 0, self._client_id)
         frame += encode_request(api_key, version, body)
-        answer = await self.forward(frame, b"", timeout_ms or FORWARD_TIMEOUT_MS, follow=api_key != DESCRIBE_QUORUM)
+        answer = await self.forward(frame, OWN, timeout_ms or FORWARD_TIMEOUT_MS, follow=api_key != DESCRIBE_QUORUM)
         return decode_response(api_key, version, answer, response_header_bytes(api_key, version))
 
-    async def forward(self, frame: bytes, client_host: bytes, timeout_ms: int, *, follow: bool = True) -> bytes:
+    async def forward(self, frame: bytes, session: Session, timeout_ms: int, *, follow: bool = True) -> bytes:
         """A whole request (header and body); the answer with its header. NOT_CONTROLLER when time is up."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout_ms / 1000
@@ -67,8 +68,8 @@ class ControllerLink:
             moved = self._leader.moved
             try:
                 if self._is_active():
-                    return await self._handle_here(memoryview(frame))
-                return await self._ask_leader(frame, client_host, deadline, follow)
+                    return await self._handle_here(memoryview(frame), session)
+                return await self._ask_leader(frame, session, deadline, follow)
             except LinkDown as error:
                 log.debug("the active controller was not reached: %s", error)
             except KafkaError as error:
@@ -82,10 +83,14 @@ class ControllerLink:
             except TimeoutError:
                 pass
 
-    async def _ask_leader(self, frame: bytes, client_host: bytes, deadline: float, follow: bool) -> bytes:
+    async def _ask_leader(self, frame: bytes, session: Session, deadline: float, follow: bool) -> bytes:
         connection = await self._leader.get()
         timeout_ms = max(100, min(ANSWER_TIMEOUT_MS, int((deadline - asyncio.get_running_loop().time()) * 1000)))
-        body = {"request_data": frame, "request_principal": None, "client_host_address": client_host}
+        body = {
+            "request_data": frame,
+            "request_principal": principal_bytes(session.principal),
+            "client_host_address": packed_address(session.client_host),
+        }
         asked = connection.ask_raw(ENVELOPE, 0, encode_request(ENVELOPE, 0, body), timeout_ms)
         behind = None
         if follow:

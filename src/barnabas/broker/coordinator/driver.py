@@ -382,7 +382,7 @@ class Coordinators(ABC, Generic[M, E]):
 
 
 def request_info(context: RequestContext) -> RequestInfo:
-    return RequestInfo(context.api_key, context.api_version, context.client_id or "", context.client_host)
+    return RequestInfo(context.api_key, context.api_version, context.client_id or "", context.session.client_host)
 
 
 def java_hash(text: str) -> int:

@@ -245,7 +245,7 @@ def _request_of(frame: FrameType) -> str:
             context = values.get("context")
             if isinstance(context, RequestContext):
                 client = f" (client id {context.client_id})" if context.client_id else ""
-                return f"{_api_name(context.api_key)} from {context.client_host}{client}"
+                return f"{_api_name(context.api_key)} from {context.session.client_host}{client}"
             if "api_key" in values and "connection" in values:
                 return f"{_api_name(values['api_key'])} from {values['connection'].client_host}"
         at = at.f_back

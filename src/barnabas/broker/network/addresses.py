@@ -23,21 +23,22 @@ class ListeningNode(ConfiguredView, Protocol):
 
 def advertised(node: ListeningNode, broker_id: int, context: RequestContext) -> tuple[str, int]:
     """(host, port) of a broker, for the client that asks."""
-    name = _listener_name(node, context.listener_port)
+    reached_host, reached_port = plain_host(context.session.listener_host), context.session.listener_port
+    name = _listener_name(node, reached_port)
     if broker_id == node.node_id:
         told = node.settings.advertised_listeners()
         for listener in told:
             if listener.name == name or name is None:
-                return listener.host or plain_host(context.listener_host), listener.port or context.listener_port
-        own = next((found for found in node.endpoints if found.port == context.listener_port), None)
+                return listener.host or reached_host, listener.port or reached_port
+        own = next((found for found in node.endpoints if found.port == reached_port), None)
         named = own is not None and own.host not in _EVERY_ADDRESS
-        return own.host if own is not None and named else plain_host(context.listener_host), context.listener_port
+        return own.host if own is not None and named else reached_host, reached_port
     broker = node.image.brokers.get(broker_id)
     endpoints = broker.endpoints if broker is not None else ()
     endpoint = next((found for found in endpoints if found.name == name), endpoints[0] if endpoints else None)
     if endpoint is None:
         return "", -1
-    return plain_host(context.listener_host) if endpoint.host in _EVERY_ADDRESS else endpoint.host, endpoint.port
+    return reached_host if endpoint.host in _EVERY_ADDRESS else endpoint.host, endpoint.port
 
 
 def plain_host(host: str) -> str:

@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING
 
+from barnabas.broker.network.session import OWN, Session
 from barnabas.broker.network.writer import Piece, SocketWriter, TransportWriter
 from barnabas.model import limits
 from barnabas.wire.errors import ProtocolError
@@ -67,6 +68,7 @@ class Connection(asyncio.BufferedProtocol):
         self.last_active = listener.loop_time()
         self.client_host = ""
         self.local_address: tuple[str, int] = ("", 0)
+        self.session = OWN  # until the connection is made
 
     # --- the loop calls these -----------------------------------------------------------------------------------
 
@@ -75,7 +77,9 @@ class Connection(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport = transport  # type: ignore[assignment]
         peer, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
         self.client_host = peer[0] if peer else ""
-        self.local_address = (local[0], local[1]) if local else ("", 0)
+        self.local_address = host, port = (local[0], local[1]) if local else ("", 0)
+        name = self._listener.names.get(port, "")
+        self.session = Session(self.client_host, host, port, name, connection=self)
         plain = transport.get_extra_info("socket") is not None and transport.get_extra_info("sslcontext") is None
         self._writer = (
             SocketWriter(self._transport, self._resume_if_room) if plain else TransportWriter(self._transport)

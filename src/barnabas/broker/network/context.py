@@ -1,12 +1,11 @@
 """Who asks, and how: what a handler may know about a request beside its body."""
 
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from barnabas.broker.network.connection import Connection
+from barnabas.broker.network.session import Session
 
 B = TypeVar("B")
 Answered: TypeAlias = B | Awaitable[B]
@@ -18,8 +17,4 @@ class RequestContext(Struct, frozen=True):  # a frozen dataclass costs five time
     api_version: int
     correlation_id: int
     client_id: str | None
-    client_host: str
-    listener_host: str  # the address on which the client reached this node
-    listener_port: int
-    principal: str = "User:ANONYMOUS"
-    connection: "Connection | None" = None  # None: asked inside this process, or handed on by another node
+    session: Session

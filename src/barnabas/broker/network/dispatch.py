@@ -15,7 +15,6 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
 from importlib import import_module
-from ipaddress import ip_address
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -29,6 +28,7 @@ from barnabas.broker.network import large_requests
 from barnabas.broker.network.connection import Connection, Reply
 from barnabas.broker.network.context import B, RequestContext
 from barnabas.broker.network.large_requests import Body
+from barnabas.broker.network.session import Session
 from barnabas.broker.quorum.answering import is_quorum_fetch
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import LARGE_REQUEST_BYTES
@@ -74,7 +74,7 @@ class Dispatcher:
             and node.faults is None
             and node.is_open
         ):
-            return produce.handle(node, frame, position, version, correlation_id)
+            return produce.handle(node, connection.session, frame, position, version, correlation_id)
         api = SERVED.get(api_key)
         if api is None:
             raise ProtocolError(f"request with api key {api_key}, which this node does not serve")
@@ -113,14 +113,11 @@ class Dispatcher:
     ) -> Reply | Awaitable[Reply]:
         if api_key <= FETCH and position >= 0:
             handle = produce.handle if api_key == PRODUCE else fetch.handle
-            return handle(self._node, frame, position, version, correlation_id)
+            return handle(self._node, connection.session, frame, position, version, correlation_id)
         _, _, _, client_id, position = read_request_header(frame)
         if api_key <= FETCH:
             return self._serve(connection, frame, api_key, version, correlation_id, position)
-        host, port = connection.local_address
-        context = RequestContext(
-            api_key, version, correlation_id, client_id, connection.client_host, host, port, connection=connection
-        )
+        context = RequestContext(api_key, version, correlation_id, client_id, connection.session)
         if len(frame) > LARGE_REQUEST_BYTES:
             return self._serve_large(bytes(frame), position, context)
         request = decode_request(api_key, version, frame, position)
@@ -191,20 +188,21 @@ class Dispatcher:
         """Ask the active controller in the client's place."""
         follow = not SERVED[context.api_key].only_reads
         try:
-            answer = await self._node.controller.link.forward(
-                frame, _packed(context.client_host), FORWARD_TIMEOUT_MS, follow=follow
-            )
+            answer = await self._node.controller.link.forward(frame, context.session, FORWARD_TIMEOUT_MS, follow=follow)
         except KafkaError as error:
             return _encode(failure_body(context.api_key, context.api_version, request, error), context)
         return len(answer).to_bytes(4, "big") + answer
 
-    async def handle_enveloped(self, frame: memoryview, client_host: str = "") -> bytes:
-        """A request for the active controller, whole; its answer, header included. NOT_CONTROLLER is raised."""
+    async def handle_enveloped(self, frame: memoryview, session: Session) -> bytes:
+        """A request for the active controller, whole; its answer, header included. NOT_CONTROLLER is raised.
+
+        `session` is that of the client, not of the node that hands its request on.
+        """
         api_key, version, correlation_id, client_id, position = read_request_header(frame)
         api = SERVED.get(api_key)
         if api is None or not api.serves(version) or not api.enveloped:
             raise ProtocolError(f"an envelope with api key {api_key}, version {version}")
-        context = RequestContext(api_key, version, correlation_id, client_id, client_host, "", 0)
+        context = RequestContext(api_key, version, correlation_id, client_id, session)
         request = decode_request(api_key, version, frame, position)
         return (await self._answered(request, context))[4:]
 
@@ -257,13 +255,6 @@ def _is_local(api_key: int, request: Request[object]) -> bool:
         return False
     resources = cast("AlterConfigsRequest | IncrementalAlterConfigsRequest", request).resources
     return all(resource.resource_type == ResourceType.BROKER_LOGGER for resource in resources)
-
-
-def _packed(host: str) -> bytes:
-    try:
-        return ip_address(host).packed
-    except ValueError:
-        return b""
 
 
 def _encode(body: Body, context: RequestContext) -> bytes:

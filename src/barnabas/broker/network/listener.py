@@ -49,6 +49,7 @@ class Listener:
         self.receive_buffer = memoryview(bytearray(limits.RECEIVE_BUFFER_BYTES))
         self.loop_time: Callable[[], float] = asyncio.get_running_loop().time
         self.troubles = LimitedLog(log, self.loop_time)  # what clients can cause as often as they like
+        self.names: dict[int, str] = {}  # of the listeners, by port
         self.connections: dict[Connection, None] = {}  # in the order they came
         self._by_address: Counter[str] = Counter()
         self._connections_max = limits.CONNECTIONS_MAX

@@ -1,0 +1,82 @@
+"""Who is at the other end of a connection: principal, listener, address, and what the client says it is.
+
+A connection has one session, which every request on it refers to. A request that another node handed on in an Envelope
+has a session of its own, with the principal and the address that the Envelope names. Without authentication every
+principal is User:ANONYMOUS, as in Kafka.
+"""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+
+from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.wire.codec import decode_struct, encode_struct
+from barnabas.wire.errors import ProtocolError
+
+if TYPE_CHECKING:
+    from barnabas.broker.network.connection import Connection
+    from barnabas.wire.messages import DefaultPrincipalData, DefaultPrincipalDataBody
+
+_PRINCIPAL = "default_principal_data"  # Kafka's schema for a principal in an Envelope
+_VERSION = 0
+_VERSION_BYTES = 2
+
+
+class Principal(NamedTuple):
+    type: str
+    name: str
+    token_authenticated: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.type}:{self.name}"
+
+
+ANONYMOUS = Principal("User", "ANONYMOUS")
+
+
+class Session(Struct):
+    client_host: str  # its address
+    listener_host: str = ""  # the address on which the client reached this node
+    listener_port: int = 0
+    listener: str = ""  # the name of the listener, empty when the request came on none
+    principal: Principal = ANONYMOUS
+    software_name: str = ""  # of the client, from ApiVersions 3 on
+    software_version: str = ""
+    connection: Connection | None = None  # None: asked inside this process, or handed on by another node
+
+
+OWN = Session("")
+"""Of what a node asks itself."""
+
+
+def principal_bytes(principal: Principal) -> bytes:
+    """As an Envelope carries it: Kafka's default serialization, behind its version."""
+    body: DefaultPrincipalDataBody = {
+        "type": principal.type,
+        "name": principal.name,
+        "token_authenticated": principal.token_authenticated,
+    }
+    return _VERSION.to_bytes(_VERSION_BYTES, "big") + encode_struct(_PRINCIPAL, _VERSION, body)
+
+
+def principal_from(data: bytes | None) -> Principal:
+    """None: a node that says nothing of it. Raises PRINCIPAL_DESERIALIZATION_FAILURE for bytes that are none."""
+    if data is None:
+        return ANONYMOUS
+    try:
+        version = int.from_bytes(data[:_VERSION_BYTES], "big")
+        found: DefaultPrincipalData = decode_struct(_PRINCIPAL, version, data, _VERSION_BYTES)
+    except ProtocolError as error:
+        raise KafkaError(ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE, str(error)) from error
+    return Principal(found.type, found.name, found.token_authenticated)
+
+
+def packed_address(host: str) -> bytes:
+    """As an Envelope carries it; nothing for what is no address."""
+    try:
+        return ip_address(host).packed
+    except ValueError:
+        return b""
