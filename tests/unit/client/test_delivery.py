@@ -85,3 +85,5 @@ def test_many_are_counted() -> None:
 def test_a_timeout_tells_the_trouble_behind_it() -> None:
     error = explain("t", -1, KafkaError(KafkaError._MSG_TIMED_OUT), "connection refused")
     assert str(error) == "deliver to t: no answer in time (connection refused)"
+    silent = explain("t", 2, KafkaError(KafkaError._MSG_TIMED_OUT), "")
+    assert str(silent) == "deliver to t-2: no answer in time. Has it a leader? See: barnabas topic describe t"

@@ -152,7 +152,9 @@ def _planned(cluster: Cluster, leaving: frozenset[int]) -> list[Move]:
     try:
         return plan(found.brokers, movable, sizes(cluster, found.brokers), leaving)
     except NoRoom as error:
-        raise Failure(str(error), "Add a node first, or give those topics fewer replicas.") from None
+        raise Failure(
+            str(error), "Add a node first, or give those topics fewer replicas (kafka-reassign-partitions)."
+        ) from None
 
 
 def _show_plan(moves: Sequence[Move]) -> None:

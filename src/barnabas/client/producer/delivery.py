@@ -214,8 +214,8 @@ def explain(
             f"{text}: the topic's max.message.bytes is smaller than this batch. "
             f"Raise it: barnabas config set topic {topic} max.message.bytes=..."
         )
-    if isinstance(reason, TimedOut) and trouble:
-        text += f" ({trouble})"
+    if isinstance(reason, TimedOut):
+        text += f" ({trouble})" if trouble else f". Has it a leader? See: barnabas topic describe {topic}"
     return DeliveryFailed(text, reason.code)
 
 
