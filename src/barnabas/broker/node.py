@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from barnabas.broker import identity
 from barnabas.broker.clock import Clock
@@ -22,9 +22,9 @@ from barnabas.broker.controller.leader_connection import LeaderConnection
 from barnabas.broker.controller.lifecycle import BrokerFacts, Lifecycle, LifecycleHooks
 from barnabas.broker.controller.link import ControllerLink
 from barnabas.broker.controller.requests import ControllerRequests
+from barnabas.broker.coordinator.environment import CoordinatorEnvironment
 from barnabas.broker.coordinator.groups import GroupDriver
 from barnabas.broker.coordinator.producer_ids import ProducerIds
-from barnabas.broker.coordinator.topics_view import ImageTopics
 from barnabas.broker.coordinator.transactions import TxnDriver
 from barnabas.broker.fetch.parked import ParkedPartitions
 from barnabas.broker.fetch.sessions import FetchSessions
@@ -59,10 +59,6 @@ from barnabas.model.limits import OPENED_AT_ONCE_MAX
 from barnabas.model.settings import ResourceType, Settings
 from barnabas.model.settings.unkept import refuse_access_control
 from barnabas.storage.directory import DataDirectory
-
-if TYPE_CHECKING:
-    from barnabas.core.groups.config import GroupConfig
-    from barnabas.core.txn.config import TxnConfig
 
 log = logging.getLogger(__name__)
 
@@ -213,10 +209,6 @@ class Node:
             self.peers.close,
             self.replication.stop,
         ]
-        self.topics_view = ImageTopics(lambda: self.image)
-        self.groups = GroupDriver(self, self._group_config)
-        self.transactions = TxnDriver(self, self._txn_config)
-        self.may_write_internal = False
         self.fetch_sessions = FetchSessions(
             self.settings.int("max.incremental.fetch.session.cache.slots"),
             120_000,
@@ -239,6 +231,7 @@ class Node:
         clock, random = self.clock.steady_ms, self.platform.random()
         self.quorum = QuorumDriver(config, self.metadata_log, voters, io, callbacks, clock, random)
         self._make_controller(directory_id)
+        self._make_coordinators()
         self._subscribe_to_images()
         self._closers += [self.quorum.close, self.controller.close, self.lifecycle.close]
 
@@ -265,6 +258,13 @@ class Node:
         # A connection of its own: the controller fences a broker whose connection closes.
         leader = LeaderConnection(self.node_id, quorum, self.connector)
         self.lifecycle = Lifecycle(broker, self, self.controller, leader, hooks, clock)
+
+    def _make_coordinators(self) -> None:
+        import_threads = self.read_threads if self.platform.imports_ahead else None
+        environment = CoordinatorEnvironment(self, self.partitions, self.clock, import_threads, lambda: self.is_open)
+        threads = self.platform.threads(self.settings.int("group.coordinator.background.threads"), "groups")
+        self.groups = GroupDriver(environment, self.platform.random, threads)
+        self.transactions = TxnDriver(environment, self.groups, self.producer_ids, self.peers)
 
     async def _join(self) -> None:
         """Register, catch up with the metadata, put the logs in order, and be unfenced."""
@@ -317,16 +317,6 @@ class Node:
     def _role_changed(self, role: RoleChange) -> None:
         self.controller.role_changed(role)
         self.lifecycle.leader_changed()
-
-    def _group_config(self) -> "GroupConfig":
-        from barnabas.broker.coordinator.settings import group_config
-
-        return group_config(self.settings, self.image)
-
-    def _txn_config(self) -> "TxnConfig":
-        from barnabas.broker.coordinator.settings import txn_config
-
-        return txn_config(self.settings, self.image)
 
     def log_starts_changed(self) -> None:
         self.upkeep.checkpoint_soon()

@@ -133,7 +133,7 @@ class Appends:
             raise KafkaError(ErrorCode.INVALID_RECORD, "no records")
         if node.disk_space.ran_out and node.disk_space.is_lacking:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, node.disk_space.refusal)
-        if name in INTERNAL_TOPICS and not node.may_write_internal:
+        if name in INTERNAL_TOPICS:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name} is written by the node itself")
         if self._refused and partition.id in self._refused:
             raise self._refused[partition.id]

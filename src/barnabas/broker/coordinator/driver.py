@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Generic
 
 from barnabas.broker.clock import wall_ms
 from barnabas.broker.coordinator.batches import batches_of
+from barnabas.broker.coordinator.environment import CoordinatorEnvironment
 from barnabas.broker.coordinator.failures import ShardFailures
 from barnabas.broker.coordinator.shard import CoordinatorShard, E, M, Waiting, release, release_all
 from barnabas.broker.network.context import RequestContext
@@ -42,7 +43,6 @@ from barnabas.wire.errors import ProtocolError
 from barnabas.wire.records import iter_records
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
     from barnabas.wire.messages import Request
 
 log = logging.getLogger(__name__)
@@ -58,18 +58,18 @@ class Coordinators(ABC, Generic[M, E]):
     topic = ""
     machine_module = ""
 
-    def __init__(self, node: Node) -> None:
-        self._node = node
+    def __init__(self, environment: CoordinatorEnvironment) -> None:
+        self._cluster, self._partitions, self._clock, self._import_threads, self._is_serving = environment
         self._hosted: dict[int, CoordinatorShard[M]] = {}
         self._loading: dict[int, asyncio.Task[None]] = {}
         self._asleep: deque[int] = deque()  # led, and not looked at yet
         self._waking: asyncio.Task[None] | None = None
         self._later: dict[int, asyncio.TimerHandle] = {}  # to be looked at again
-        self._imported = not node.platform.imports_ahead
+        self._imported = self._import_threads is None
         self._importing: asyncio.Future[ModuleType] | None = None
         self.failures = ShardFailures()
         self._closed = False
-        node.partitions.on_leadership(self.topic, self._leadership)
+        self._partitions.on_leadership(self.topic, self._leadership)
 
     @abstractmethod
     def _make(self, partition: HostedPartition) -> M:
@@ -81,7 +81,7 @@ class Coordinators(ABC, Generic[M, E]):
             return None
         if self._importing is None:
             loop = asyncio.get_running_loop()
-            self._importing = loop.run_in_executor(self._node.read_threads, import_module, self.machine_module)
+            self._importing = loop.run_in_executor(self._import_threads, import_module, self.machine_module)
             self._importing.add_done_callback(self._import_ended)
         return self._importing
 
@@ -95,7 +95,7 @@ class Coordinators(ABC, Generic[M, E]):
 
     @property
     def partition_count(self) -> int:
-        topic = self._node.image.topic(self.topic)
+        topic = self._cluster.image.topic(self.topic)
         return len(topic.partitions) if topic is not None else 0
 
     def index_of(self, key: str) -> int:
@@ -113,12 +113,12 @@ class Coordinators(ABC, Generic[M, E]):
         hosted = self._hosted.get(index)
         if hosted is not None:
             return hosted
-        partition = self._node.partitions.get(self.topic, index)
+        partition = self._partitions.get(self.topic, index)
         if partition is None:
             raise KafkaError(ErrorCode.NOT_COORDINATOR)
         if index in self._loading:
             raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-        if self.failures.waits(index, self._node.clock.steady_ms()):
+        if self.failures.waits(index, self._clock.steady_ms()):
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{partition.id} failed and is loaded again soon")
         try:
             hosted = CoordinatorShard(partition, self._make(partition))
@@ -145,8 +145,8 @@ class Coordinators(ABC, Generic[M, E]):
     def every(self) -> Iterator[CoordinatorShard[M]]:
         """All of this node's, those with nothing to say left out; each is rebuilt, if need be, when its turn comes."""
         for index in range(self.partition_count):
-            partition = self._node.partitions.get(self.topic, index)
-            if partition is not None and self._node.partitions.has_data(partition):
+            partition = self._partitions.get(self.topic, index)
+            if partition is not None and self._partitions.has_data(partition):
                 yield self.at(index)
 
     # --- coming and going with leadership ---------------------------------------------------------------------------
@@ -155,7 +155,7 @@ class Coordinators(ABC, Generic[M, E]):
         """This node begins to lead a partition, perhaps anew in a later epoch, or does not lead it any more."""
         self._drop(partition.id.partition, ErrorCode.NOT_COORDINATOR)
         self.failures.forget(partition.id.partition)
-        if leads and self._node.is_open:
+        if leads and self._is_serving():
             self.prepared()  # the topic is new: the client that caused it comes next
             self._asleep.append(partition.id.partition)
             self._wake_up()
@@ -184,8 +184,8 @@ class Coordinators(ABC, Generic[M, E]):
         try:
             while self._asleep:
                 index = self._asleep.popleft()
-                partition = self._node.partitions.get(self.topic, index)
-                if partition is not None and self._node.partitions.has_data(partition):
+                partition = self._partitions.get(self.topic, index)
+                if partition is not None and self._partitions.has_data(partition):
                     if (preparing := self.prepared()) is not None:
                         await asyncio.wait([preparing])
                     with suppress(KafkaError):  # said already
@@ -272,7 +272,7 @@ class Coordinators(ABC, Generic[M, E]):
         `decide` is given the time; `token` belongs to the request that it is about.
         """
         try:
-            self.drive(hosted, decide(self._node.clock.steady_ms()))
+            self.drive(hosted, decide(self._clock.steady_ms()))
         except Exception as error:  # the machine's memory and its log may differ now, whatever this was
             if token is not None and not token.done():
                 token.set_exception(KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "the coordinator failed"))
@@ -280,7 +280,7 @@ class Coordinators(ABC, Generic[M, E]):
 
     def _failed(self, hosted: CoordinatorShard[M], error: Exception, *, loading: bool = False) -> None:
         index = hosted.partition.id.partition
-        backoff_ms = self.failures.note(index, self._node.clock.steady_ms(), at_once=not loading)
+        backoff_ms = self.failures.note(index, self._clock.steady_ms(), at_once=not loading)
         log.error(
             "coordinator of %s failed %s (%s: %s); it is dropped and loaded again from its log %s, %d failures since "
             "the start. The other partitions are not affected; please report this with the lines below",
@@ -339,7 +339,7 @@ class Coordinators(ABC, Generic[M, E]):
             hosted.timer = None
         hosted.due_ms = due_ms
         if due_ms is not None:
-            delay = max(0, due_ms - self._node.clock.steady_ms()) / 1000
+            delay = max(0, due_ms - self._clock.steady_ms()) / 1000
             hosted.timer = asyncio.get_running_loop().call_later(delay, self._due, hosted)
 
     def _due(self, hosted: CoordinatorShard[M]) -> None:

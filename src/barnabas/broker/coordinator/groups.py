@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
 from functools import partial
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.coordinator.driver import AGAIN_MS, Coordinators
+from barnabas.broker.coordinator.environment import CoordinatorEnvironment
 from barnabas.broker.coordinator.shard import CoordinatorShard
+from barnabas.broker.coordinator.topics_view import ImageTopics
 from barnabas.broker.image_bus import ImageChange
 from barnabas.broker.network.loop_budget import LoopBudget
 from barnabas.broker.partition.partition import HostedPartition
@@ -25,7 +29,6 @@ from barnabas.wire.markers import read_marker
 from barnabas.wire.records import iter_records
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
     from barnabas.core.groups.budget import MetadataBudget
     from barnabas.core.groups.config import GroupConfig
     from barnabas.core.groups.effects import Effects, Job
@@ -37,12 +40,16 @@ class GroupDriver(Coordinators["GroupShard", "Effects"]):
     topic = OFFSETS_TOPIC
     machine_module = "barnabas.core.groups.shard"
 
-    def __init__(self, node: Node, config: Callable[[], GroupConfig]) -> None:
-        super().__init__(node)
-        self._config = config
+    """`threads` compute assignments; an executor starts them with its first job."""
+
+    def __init__(
+        self, environment: CoordinatorEnvironment, new_random: Callable[[], Random], threads: Executor
+    ) -> None:
+        super().__init__(environment)
+        self._new_random = new_random
+        self._threads = threads
+        self._topics = ImageTopics(self._cluster)
         self._budget: MetadataBudget | None = None
-        # Their threads are started by the first job.
-        self._threads = node.platform.threads(node.settings.int("group.coordinator.background.threads"), "groups")
 
     def _make(self, partition: HostedPartition) -> GroupShard:
         from barnabas.core.groups.budget import MetadataBudget
@@ -50,8 +57,12 @@ class GroupDriver(Coordinators["GroupShard", "Effects"]):
 
         if self._budget is None:
             self._budget = MetadataBudget(self._metadata_bytes)
-        node = self._node
-        return GroupShard(self._config(), node.topics_view, node.platform.random(), self._budget, node.clock.wall_of)
+        return GroupShard(self._config(), self._topics, self._new_random(), self._budget, self._clock.wall_of)
+
+    def _config(self) -> GroupConfig:
+        from barnabas.broker.coordinator.settings import group_config
+
+        return group_config(self._cluster.settings, self._cluster.image)
 
     def _metadata_bytes(self) -> int:
         return sum(hosted.machine.metadata_bytes() for hosted in self._hosted.values())
@@ -94,7 +105,7 @@ class GroupDriver(Coordinators["GroupShard", "Effects"]):
                     machine.replay_transactional(header.producer_id, record.key, record.value)
 
     def _before_ready(self, machine: GroupShard) -> Iterable[None]:
-        return machine.loading(self._node.clock.steady_ms())
+        return machine.loading(self._clock.steady_ms())
 
     # --- what a thread computes -------------------------------------------------------------------------------------
 

@@ -29,6 +29,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from barnabas.broker.clock import wall_ms
+from barnabas.broker.peers.table import Peers
+from barnabas.broker.roles import ClusterView
 from barnabas.core.cluster.image import NO_LEADER
 from barnabas.core.partition.producers import Marker
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -37,8 +39,9 @@ from barnabas.model.limits import MARKERS_PER_REQUEST_MAX
 from barnabas.wire.apis import WRITE_TXN_MARKERS
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.coordinator.groups import GroupDriver
     from barnabas.broker.partition.partition import HostedPartition
+    from barnabas.broker.partition.table import PartitionTable
     from barnabas.core.txn.effects import SendMarkers
     from barnabas.wire.messages import WritableTxnMarkerBody, WriteTxnMarkersRequestBody, WriteTxnMarkersResponse
 
@@ -77,8 +80,11 @@ class _Sending:
 
 
 class MarkerSender:
-    def __init__(self, node: Node) -> None:
-        self._node = node
+    def __init__(self, cluster: ClusterView, partitions: PartitionTable, peers: Peers, groups: GroupDriver) -> None:
+        self._cluster = cluster
+        self._partitions = partitions
+        self._peers = peers
+        self._groups = groups
         self._queues: dict[Lane, list[tuple[_Sending, list[TopicPartition]]]] = {}
         self._tasks: dict[Lane, asyncio.Task[None]] = {}
 
@@ -88,9 +94,9 @@ class MarkerSender:
         remote: dict[int, list[TopicPartition]] = {}
         here: list[TopicPartition] = []
         for partition in sorted(sent.partitions):
-            image = self._node.image.partition(*partition)
-            leader = self._node.node_id if image is None else image.leader
-            if leader == self._node.node_id:
+            image = self._cluster.image.partition(*partition)
+            leader = self._cluster.node_id if image is None else image.leader
+            if leader == self._cluster.node_id:
                 here.append(partition)
             else:
                 remote.setdefault(leader, []).append(partition)
@@ -109,19 +115,19 @@ class MarkerSender:
         leader.when_committed(offset, partial(self._outcome, sending, partition))
 
     def _outcome(self, sending: _Sending, partition: TopicPartition, code: ErrorCode) -> None:
-        sending.outcome(partition, code, topic_is_known=self._node.image.partition(*partition) is not None)
+        sending.outcome(partition, code, topic_is_known=self._cluster.image.partition(*partition) is not None)
 
     def write(self, partition: TopicPartition, marker: Marker) -> tuple[HostedPartition, int]:
         """Append a marker where we lead; gives the partition and the offset at which the marker is safe."""
-        leader = self._node.partitions.get(*partition)
+        leader = self._partitions.get(*partition)
         if leader is None:
-            known = self._node.image.partition(*partition) is not None
+            known = self._cluster.image.partition(*partition) is not None
             raise KafkaError(
                 ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, str(partition)
             )
         offset = leader.append_marker(marker, wall_ms())
         if partition.topic == OFFSETS_TOPIC:
-            self._node.groups.transaction_ended(partition.partition, marker.producer_id, marker.commit, offset)
+            self._groups.transaction_ended(partition.partition, marker.producer_id, marker.commit, offset)
         return leader, offset
 
     # --- to other nodes ---------------------------------------------------------------------------------------------
@@ -152,7 +158,7 @@ class MarkerSender:
         if broker_id == NO_LEADER:
             return nobody
         try:
-            connection = await self._node.peers.connection(broker_id, f"markers-{number}")
+            connection = await self._peers.connection(broker_id, f"markers-{number}")
             body: WriteTxnMarkersRequestBody = {
                 "markers": [_item(sending.sent, partitions) for sending, partitions in batch]
             }

@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from barnabas.broker.peers.table import Peers
 from barnabas.link.errors import LinkDown
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import TopicPartition
@@ -19,7 +20,6 @@ from barnabas.model.limits import ENLISTINGS_PER_REQUEST_MAX
 from barnabas.wire.apis import ADD_PARTITIONS_TO_TXN
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
     from barnabas.wire.messages import (
         AddPartitionsToTxnRequestBody,
         AddPartitionsToTxnResponse,
@@ -37,8 +37,8 @@ _CODES = {int(code): code for code in ErrorCode}
 
 
 class RemoteCoordinators:
-    def __init__(self, node: Node) -> None:
-        self._node = node
+    def __init__(self, peers: Peers) -> None:
+        self._peers = peers
         self._queues: dict[int, list[tuple[AddPartitionsToTxnTransaction, asyncio.Future[Codes]]]] = {}
         self._tasks: dict[Lane, asyncio.Task[None]] = {}
 
@@ -71,7 +71,7 @@ class RemoteCoordinators:
             _fail(batch, "the node stops")  # those that were answered are left as they are
 
     async def _ask(self, lane: Lane, items: list[AddPartitionsToTxnTransaction]) -> list[Codes]:
-        connection = await self._node.peers.connection(lane[0], f"transactions-{lane[1]}")
+        connection = await self._peers.connection(lane[0], f"transactions-{lane[1]}")
         body: AddPartitionsToTxnRequestBody = {"transactions": [_body(item) for item in items]}
         answer: AddPartitionsToTxnResponse = await connection.ask(
             ADD_PARTITIONS_TO_TXN, BROKERS_VERSION, body, _ANSWER_TIMEOUT_MS

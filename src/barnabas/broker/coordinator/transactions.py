@@ -14,18 +14,22 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from barnabas.broker.coordinator.driver import Coordinators, request_info
+from barnabas.broker.coordinator.environment import CoordinatorEnvironment
+from barnabas.broker.coordinator.groups import GroupDriver
 from barnabas.broker.coordinator.markers import MarkerSender
+from barnabas.broker.coordinator.producer_ids import ProducerIds
 from barnabas.broker.coordinator.remote import BROKERS_VERSION, Codes, RemoteCoordinators
 from barnabas.broker.coordinator.shard import CoordinatorShard
 from barnabas.broker.image_bus import ImageChange
 from barnabas.broker.network.context import RequestContext
 from barnabas.broker.network.loop_budget import LoopBudget
 from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.peers.table import Peers
 from barnabas.core.cluster.image import NO_LEADER
 from barnabas.core.coordinator.contract import B, Record, RequestInfo
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -34,7 +38,6 @@ from barnabas.wire import messages
 from barnabas.wire.apis import ADD_PARTITIONS_TO_TXN
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
     from barnabas.core.txn.config import TxnConfig
     from barnabas.core.txn.effects import Effects as TxnEffects
     from barnabas.core.txn.effects import SendMarkers
@@ -57,25 +60,32 @@ class TxnDriver(Coordinators["TxnShard", "TxnEffects"]):
     topic = TRANSACTION_TOPIC
     machine_module = "barnabas.core.txn.shard"
 
-    def __init__(self, node: Node, config: Callable[[], TxnConfig]) -> None:
-        super().__init__(node)
-        self._config = config
-        self._remote = RemoteCoordinators(node)
-        self.markers = MarkerSender(node)
+    def __init__(
+        self, environment: CoordinatorEnvironment, groups: GroupDriver, producer_ids: ProducerIds, peers: Peers
+    ) -> None:
+        super().__init__(environment)
+        self._groups = groups
+        self._producer_ids = producer_ids
+        self._remote = RemoteCoordinators(peers)
+        self.markers = MarkerSender(self._cluster, self._partitions, peers, groups)
         self._completions: dict[str, list[asyncio.Future[None]]] = {}  # by transactional id: who waits for its markers
         self._held: dict[CoordinatorShard[TxnShard], _Held] = {}
 
     def _make(self, partition: HostedPartition) -> TxnShard:
         from barnabas.core.txn.shard import TxnShard
 
-        groups = self._node.groups
         return TxnShard(
             self._config(),
             partition.leader_epoch,
-            self._node.producer_ids.take_now,
-            groups.index_of,
-            self._node.clock.wall_of,
+            self._producer_ids.take_now,
+            self._groups.index_of,
+            self._clock.wall_of,
         )
+
+    def _config(self) -> TxnConfig:
+        from barnabas.broker.coordinator.settings import txn_config
+
+        return txn_config(self._cluster.settings, self._cluster.image)
 
     async def ask_everywhere(self, request: Request[B], context: RequestContext) -> list[B]:
         """The same question to every coordinator of this node; only for questions that write nothing."""
@@ -115,7 +125,7 @@ class TxnDriver(Coordinators["TxnShard", "TxnEffects"]):
         if since_ms is None:
             return self.ask_shard(hosted, request, info)
         most_ms = self._config().add_partitions_to_txn_retry_backoff_max_ms
-        left_ms = since_ms + most_ms - self._node.clock.steady_ms()
+        left_ms = since_ms + most_ms - self._clock.steady_ms()
         if left_ms <= 0:
             return self.ask_shard(hosted, request, info)
         completion = self._completion(transactional_id, left_ms / 1000)
@@ -165,10 +175,10 @@ class TxnDriver(Coordinators["TxnShard", "TxnEffects"]):
             verify_only=verify_only,
             topics=[messages.AddPartitionsToTxnTopic(name=name, partitions=found) for name, found in topics.items()],
         )
-        config, began_ms = self._config(), self._node.clock.steady_ms()
+        config, began_ms = self._config(), self._clock.steady_ms()
         while True:
             codes = await self._enlist_once(item)
-            waited_ms = self._node.clock.steady_ms() - began_ms
+            waited_ms = self._clock.steady_ms() - began_ms
             concurrent = ErrorCode.CONCURRENT_TRANSACTIONS in codes.values()
             if not concurrent or waited_ms >= config.add_partitions_to_txn_retry_backoff_max_ms:
                 return codes
@@ -176,11 +186,11 @@ class TxnDriver(Coordinators["TxnShard", "TxnEffects"]):
 
     async def _enlist_once(self, item: AddPartitionsToTxnTransaction) -> Codes:
         index = self.index_of(item.transactional_id)
-        if self._node.partitions.get(self.topic, index) is not None:
+        if self._partitions.get(self.topic, index) is not None:
             answer = self._enlist_here(self.at(index), item)
             return _codes(await answer if isinstance(answer, asyncio.Future) else answer)
-        image = self._node.image.partition(self.topic, index)
-        if image is None or image.leader in (NO_LEADER, self._node.node_id):
+        image = self._cluster.image.partition(self.topic, index)
+        if image is None or image.leader in (NO_LEADER, self._cluster.node_id):
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "nobody coordinates this transaction just now")
         return await self._remote.enlist(image.leader, item)
 

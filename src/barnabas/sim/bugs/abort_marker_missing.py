@@ -10,7 +10,7 @@ def _make(right: Any) -> Any:
     def write(self: Any, partition: Any, marker: Any) -> Any:
         if marker.commit:
             return right(self, partition, marker)
-        leader = self._node.partitions.get(*partition)
+        leader = self._partitions.get(*partition)
         return leader, leader.high_watermark
 
     return write
