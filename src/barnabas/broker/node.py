@@ -67,6 +67,17 @@ _LOG_EVERY_SECONDS = 5.0
 
 
 class Node:
+    """Its parts are there once `start` has made them."""
+
+    listener: Listener
+    partitions: PartitionTable
+    replication: Replication
+    quorum: QuorumDriver
+    controller: ControllerDriver
+    lifecycle: Lifecycle
+    groups: GroupDriver
+    transactions: TxnDriver
+
     def __init__(self, settings: Settings, data_dir: Path, platform: Platform = REAL_PLATFORM) -> None:
         self.static_settings = settings
         self.settings = settings
@@ -317,9 +328,6 @@ class Node:
     def _role_changed(self, role: RoleChange) -> None:
         self.controller.role_changed(role)
         self.lifecycle.leader_changed()
-
-    def log_starts_changed(self) -> None:
-        self.upkeep.checkpoint_soon()
 
     # --- stop -------------------------------------------------------------------------------------------------------
 

@@ -437,7 +437,7 @@ def test_the_replication_factor_that_is_used_is_told() -> None:
 
 
 def test_an_unknown_version_of_api_versions_gets_the_list_it_needs() -> None:
-    body = codec.encode_response(18, 0, api_versions.unsupported_version_body(FakeNode()))  # type: ignore[arg-type]
+    body = codec.encode_response(18, 0, api_versions.unsupported_version_body(FakeNode()))
     answer = codec.decode_response(18, 0, body)
     assert (answer.error_code, [(a.api_key, a.max_version) for a in answer.api_keys]) == (35, [(18, 4)])
 

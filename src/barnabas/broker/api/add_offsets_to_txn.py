@@ -9,12 +9,12 @@ from barnabas.broker.network.context import Answered, RequestContext
 from barnabas.model.ids import OFFSETS_TOPIC
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import TransactionsNode
     from barnabas.wire.messages import AddOffsetsToTxnRequest, AddOffsetsToTxnResponseBody
 
 
 def handle(
-    node: Node, request: AddOffsetsToTxnRequest, context: RequestContext
+    node: TransactionsNode, request: AddOffsetsToTxnRequest, context: RequestContext
 ) -> Answered[AddOffsetsToTxnResponseBody]:
     if node.image.topic(OFFSETS_TOPIC) is None:
         return _after_creating(node, request, context)
@@ -22,7 +22,7 @@ def handle(
 
 
 async def _after_creating(
-    node: Node, request: AddOffsetsToTxnRequest, context: RequestContext
+    node: TransactionsNode, request: AddOffsetsToTxnRequest, context: RequestContext
 ) -> AddOffsetsToTxnResponseBody:
     """Where the offsets will be kept: a client of the old generation asks this before it looks for the group."""
     await node.controller_requests.create_internal_topic(OFFSETS_TOPIC)

@@ -19,7 +19,7 @@ from barnabas.model.ids import INTERNAL_TOPICS
 from barnabas.wire import messages
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import TransactionsNode
     from barnabas.wire.messages import (
         AddPartitionsToTxnRequest,
         AddPartitionsToTxnResponseBody,
@@ -33,7 +33,7 @@ _SEVERAL_SINCE = 4
 
 
 def handle(
-    node: Node, request: AddPartitionsToTxnRequest, context: RequestContext
+    node: TransactionsNode, request: AddPartitionsToTxnRequest, context: RequestContext
 ) -> Answered[AddPartitionsToTxnResponseBody]:
     if context.api_version >= _SEVERAL_SINCE:
         return _several(node, request, context)
@@ -47,7 +47,7 @@ def handle(
 
 
 async def _several(
-    node: Node, request: AddPartitionsToTxnRequest, context: RequestContext
+    node: TransactionsNode, request: AddPartitionsToTxnRequest, context: RequestContext
 ) -> AddPartitionsToTxnResponseBody:
     """Each coordinator has its own part; all are asked before the first is waited for. There may be thousands: others
     are served in between."""
@@ -61,7 +61,7 @@ async def _several(
 
 
 def _one(
-    node: Node, item: AddPartitionsToTxnTransaction, context: RequestContext
+    node: TransactionsNode, item: AddPartitionsToTxnTransaction, context: RequestContext
 ) -> AddPartitionsToTxnResponseBody | asyncio.Future[AddPartitionsToTxnResponseBody]:
     if _unknown(node, item.topics):
         return _only(item, _none_added(node, item.topics))
@@ -94,12 +94,12 @@ def _refused(topics: Iterable[AddPartitionsToTxnTopic], code: ErrorCode) -> list
     return [_topic(topic, lambda _: code) for topic in topics]
 
 
-def _unknown(node: Node, topics: Iterable[AddPartitionsToTxnTopic]) -> bool:
+def _unknown(node: TransactionsNode, topics: Iterable[AddPartitionsToTxnTopic]) -> bool:
     return any(node.image.partition(topic.name, index) is None for topic in topics for index in topic.partitions)
 
 
 def _none_added(
-    node: Node, topics: Iterable[AddPartitionsToTxnTopic], *, of_client: bool = False
+    node: TransactionsNode, topics: Iterable[AddPartitionsToTxnTopic], *, of_client: bool = False
 ) -> list[AddPartitionsToTxnTopicResultBody]:
     def code(name: str, index: int) -> ErrorCode:
         if of_client and name in INTERNAL_TOPICS:

@@ -8,12 +8,12 @@ from barnabas.broker.network.context import RequestContext
 from barnabas.core.cluster.controller import Controller
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import ControllerNode
     from barnabas.wire.messages import AllocateProducerIdsRequest, AllocateProducerIdsResponseBody
 
 
 async def handle(
-    node: Node, request: AllocateProducerIdsRequest, context: RequestContext
+    node: ControllerNode, request: AllocateProducerIdsRequest, context: RequestContext
 ) -> AllocateProducerIdsResponseBody:
     first, count = await node.controller.submit(
         Controller.allocate_producer_ids, request.broker_id, request.broker_epoch

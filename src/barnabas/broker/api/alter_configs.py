@@ -12,13 +12,15 @@ from barnabas.core.cluster import ConfigChange
 from barnabas.core.cluster.controller import Controller
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import ControllerNode
     from barnabas.wire.messages import AlterConfigsRequest, AlterConfigsResponseBody
 
 _SET = 0
 
 
-async def handle(node: Node, request: AlterConfigsRequest, context: RequestContext) -> AlterConfigsResponseBody:
+async def handle(
+    node: ControllerNode, request: AlterConfigsRequest, context: RequestContext
+) -> AlterConfigsResponseBody:
     changes = [
         ConfigChange(
             resource.resource_type,

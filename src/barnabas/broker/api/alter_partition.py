@@ -12,7 +12,7 @@ from barnabas.core.cluster import AlteredPartition, PartitionAlteration
 from barnabas.core.cluster.controller import Controller
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import ControllerNode
     from barnabas.wire.messages import (
         AlterPartitionRequest,
         AlterPartitionRequestPartitionData,
@@ -24,7 +24,9 @@ _EPOCHS_SINCE = 3
 _UNKNOWN_EPOCH = -1
 
 
-async def handle(node: Node, request: AlterPartitionRequest, context: RequestContext) -> AlterPartitionResponseBody:
+async def handle(
+    node: ControllerNode, request: AlterPartitionRequest, context: RequestContext
+) -> AlterPartitionResponseBody:
     with_epochs = context.api_version >= _EPOCHS_SINCE
     wanted = [
         PartitionAlteration(

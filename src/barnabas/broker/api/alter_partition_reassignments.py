@@ -14,7 +14,7 @@ from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import PARTITIONS_PER_REQUEST_MAX
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import ControllerNode
     from barnabas.wire.messages import (
         AlterPartitionReassignmentsRequest,
         AlterPartitionReassignmentsResponseBody,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 async def handle(
-    node: Node, request: AlterPartitionReassignmentsRequest, context: RequestContext
+    node: ControllerNode, request: AlterPartitionReassignmentsRequest, context: RequestContext
 ) -> AlterPartitionReassignmentsResponseBody:
     wanted = [
         Reassignment(topic.name, item.partition_index, item.replicas)

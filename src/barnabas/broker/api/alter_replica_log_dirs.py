@@ -12,7 +12,7 @@ from barnabas.broker.network.loop_budget import LoopBudget
 from barnabas.model.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import LogDirsNode
     from barnabas.wire.messages import (
         AlterReplicaLogDirPartitionResultBody,
         AlterReplicaLogDirsRequest,
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 async def handle(
-    node: Node, request: AlterReplicaLogDirsRequest, context: RequestContext
+    node: LogDirsNode, request: AlterReplicaLogDirsRequest, context: RequestContext
 ) -> AlterReplicaLogDirsResponseBody:
     results: dict[str, list[AlterReplicaLogDirPartitionResultBody]] = {}
     here, budget = node.data_dir.absolute(), LoopBudget()

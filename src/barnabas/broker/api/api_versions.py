@@ -20,14 +20,16 @@ from barnabas.wire.apis import API_VERSIONS, SERVED
 from barnabas.wire.codec import encode_response
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import ListenersNode
     from barnabas.wire.messages import ApiVersionBody, ApiVersionsRequest, ApiVersionsResponseBody
 
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
-_answers: WeakKeyDictionary[Node, tuple[MetadataImage, dict[tuple[int, bool], bytes]]] = WeakKeyDictionary()
+_answers: WeakKeyDictionary[ListenersNode, tuple[MetadataImage, dict[tuple[int, bool], bytes]]] = WeakKeyDictionary()
 
 
-def handle(node: Node, request: ApiVersionsRequest, context: RequestContext) -> ApiVersionsResponseBody | bytes:
+def handle(
+    node: ListenersNode, request: ApiVersionsRequest, context: RequestContext
+) -> ApiVersionsResponseBody | bytes:
     version = context.api_version
     if version >= 3 and not (
         _SOFTWARE.fullmatch(request.client_software_name) and _SOFTWARE.fullmatch(request.client_software_version)
@@ -46,12 +48,12 @@ def handle(node: Node, request: ApiVersionsRequest, context: RequestContext) -> 
     return body
 
 
-def serves_controllers(node: Node, context: RequestContext) -> bool:
+def serves_controllers(node: ListenersNode, context: RequestContext) -> bool:
     """Is the request on a listener of the controllers, where no broker answers?"""
     return not node.has_broker or (node.quorum_ports is not None and context.session.listener_port in node.quorum_ports)
 
 
-def unsupported_version_body(node: Node) -> ApiVersionsResponseBody:
+def unsupported_version_body(node: ListenersNode) -> ApiVersionsResponseBody:
     """For version 0: the code, and which versions of ApiVersions there are."""
     api = SERVED[API_VERSIONS]
     served: ApiVersionBody = {"api_key": api.key, "min_version": api.min_version, "max_version": api.max_version}

@@ -9,7 +9,7 @@ from barnabas.core.cluster import ReplicaDirectory
 from barnabas.core.cluster.controller import Controller
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import ControllerNode
     from barnabas.wire.messages import (
         AssignReplicasToDirsRequest,
         AssignReplicasToDirsResponseBody,
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 async def handle(
-    node: Node, request: AssignReplicasToDirsRequest, context: RequestContext
+    node: ControllerNode, request: AssignReplicasToDirsRequest, context: RequestContext
 ) -> AssignReplicasToDirsResponseBody:
     wanted = [
         ReplicaDirectory(directory.id, topic.topic_id, item.partition_index)

@@ -12,11 +12,13 @@ from barnabas.core.cluster.controller import Controller
 from barnabas.core.cluster.items import Heartbeat
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import RegistrationNode
     from barnabas.wire.messages import BrokerHeartbeatRequest, BrokerHeartbeatResponseBody
 
 
-async def handle(node: Node, request: BrokerHeartbeatRequest, context: RequestContext) -> BrokerHeartbeatResponseBody:
+async def handle(
+    node: RegistrationNode, request: BrokerHeartbeatRequest, context: RequestContext
+) -> BrokerHeartbeatResponseBody:
     controller = node.controller
     controller.check_active()
     beat = Heartbeat(

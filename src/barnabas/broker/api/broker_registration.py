@@ -17,12 +17,12 @@ from barnabas.core.cluster.records import Endpoint
 from barnabas.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import RegistrationNode
     from barnabas.wire.messages import BrokerRegistrationRequest, BrokerRegistrationResponseBody
 
 
 async def handle(
-    node: Node, request: BrokerRegistrationRequest, context: RequestContext
+    node: RegistrationNode, request: BrokerRegistrationRequest, context: RequestContext
 ) -> BrokerRegistrationResponseBody:
     controller = node.controller
     controller.check_active()

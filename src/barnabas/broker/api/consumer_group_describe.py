@@ -12,7 +12,7 @@ from barnabas.broker.network.context import Answered, RequestContext
 from barnabas.wire import messages
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import GroupsNode
     from barnabas.wire.messages import (
         ConsumerGroupDescribeRequest,
         ConsumerGroupDescribeResponseBody,
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def handle(
-    node: Node, request: ConsumerGroupDescribeRequest, context: RequestContext
+    node: GroupsNode, request: ConsumerGroupDescribeRequest, context: RequestContext
 ) -> Answered[ConsumerGroupDescribeResponseBody]:
     require_consumer_protocol(node)
     whole = _with_operations if request.include_authorized_operations else _whole

@@ -8,12 +8,12 @@ from barnabas.broker.coordinator.protocols import require_consumer_protocol
 from barnabas.broker.network.context import Answered, RequestContext
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import GroupsNode
     from barnabas.wire.messages import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponseBody
 
 
 def handle(
-    node: Node, request: ConsumerGroupHeartbeatRequest, context: RequestContext
+    node: GroupsNode, request: ConsumerGroupHeartbeatRequest, context: RequestContext
 ) -> Answered[ConsumerGroupHeartbeatResponseBody]:
     require_consumer_protocol(node)
     return node.groups.ask(request.group_id, request, context)

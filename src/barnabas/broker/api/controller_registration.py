@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from barnabas.broker.network.context import RequestContext
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import ControllerNode
     from barnabas.wire.messages import ControllerRegistrationRequest, ControllerRegistrationResponseBody
 
 
 def handle(
-    node: Node, request: ControllerRegistrationRequest, context: RequestContext
+    node: ControllerNode, request: ControllerRegistrationRequest, context: RequestContext
 ) -> ControllerRegistrationResponseBody:
     node.controller.check_active()
     return {"error_code": 0, "error_message": None}

@@ -8,9 +8,8 @@ from barnabas.broker.api.describe_acls import CODE, MESSAGE
 from barnabas.broker.network.context import RequestContext
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
     from barnabas.wire.messages import CreateAclsRequest, CreateAclsResponseBody
 
 
-def handle(node: Node, request: CreateAclsRequest, context: RequestContext) -> CreateAclsResponseBody:
+def handle(node: object, request: CreateAclsRequest, context: RequestContext) -> CreateAclsResponseBody:
     return {"results": [{"error_code": CODE, "error_message": MESSAGE} for _ in request.creations]}

@@ -16,7 +16,7 @@ from barnabas.core.cluster.controller import Controller
 from barnabas.model.limits import PARTITIONS_PER_REQUEST_MAX
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import AdminNode
     from barnabas.wire.messages import (
         CreatePartitionsRequest,
         CreatePartitionsResponseBody,
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 _AT_ONCE = 256  # topics of one decision
 
 
-async def handle(node: Node, request: CreatePartitionsRequest, context: RequestContext) -> CreatePartitionsResponseBody:
+async def handle(
+    node: AdminNode, request: CreatePartitionsRequest, context: RequestContext
+) -> CreatePartitionsResponseBody:
     wanted = await in_turns(request.topics, _wanted)
     if len(wanted) <= _AT_ONCE or _growth(node, wanted) > PARTITIONS_PER_REQUEST_MAX:
         results = await node.controller.submit(Controller.create_partitions, wanted, request.validate_only)
@@ -45,13 +47,13 @@ def _item(result: TopicResult) -> CreatePartitionsTopicResultBody:
     return {"name": result.name, "error_code": int(result.code), "error_message": result.message}
 
 
-def _growth(node: Node, wanted: list[MorePartitions]) -> int:
+def _growth(node: AdminNode, wanted: list[MorePartitions]) -> int:
     """More than fits one decision is refused by it, so it has to see all of the request."""
     known = node.image.topics
     return sum(max(more.count - len(known[more.name].partitions), 0) for more in wanted if more.name in known)
 
 
-async def _in_parts(node: Node, wanted: list[MorePartitions], validate_only: bool) -> list[TopicResult]:
+async def _in_parts(node: AdminNode, wanted: list[MorePartitions], validate_only: bool) -> list[TopicResult]:
     """Two that name the same topic stay together, because both are refused; a third would change nothing."""
     times = Counter(more.name for more in wanted)
     once = list({more.name: more for more in wanted}.values())

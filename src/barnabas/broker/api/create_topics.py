@@ -21,7 +21,7 @@ from barnabas.model.limits import PARTITIONS_PER_REQUEST_MAX
 from barnabas.model.settings import TOPIC_SETTINGS, Settings, value_text
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import AdminNode
     from barnabas.wire.messages import (
         CreatableTopic,
         CreatableTopicConfigsBody,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _AT_ONCE = 256  # topics of one decision: 25 us each, and their records have to be played onto the image
 
 
-async def handle(node: Node, request: CreateTopicsRequest, context: RequestContext) -> CreateTopicsResponseBody:
+async def handle(node: AdminNode, request: CreateTopicsRequest, context: RequestContext) -> CreateTopicsResponseBody:
     wanted = await in_turns(request.topics, _wanted)
     if len(wanted) <= _AT_ONCE:
         results = await node.controller.submit(Controller.create_topics, wanted, request.validate_only)
@@ -53,7 +53,7 @@ def _wanted(topic: CreatableTopic) -> NewTopic:
     )
 
 
-async def _in_parts(node: Node, wanted: list[NewTopic], validate_only: bool) -> list[TopicResult]:
+async def _in_parts(node: AdminNode, wanted: list[NewTopic], validate_only: bool) -> list[TopicResult]:
     """What the request as a whole forbids (a name twice, too many partitions) is judged before it is taken apart."""
     node.controller.check_active()
     if len(wanted) > PARTITIONS_PER_REQUEST_MAX:  # each has one at least: no need to count them

@@ -8,11 +8,10 @@ from barnabas.broker.api.describe_acls import CODE, MESSAGE
 from barnabas.broker.network.context import RequestContext
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
     from barnabas.wire.messages import DeleteAclsRequest, DeleteAclsResponseBody
 
 
-def handle(node: Node, request: DeleteAclsRequest, context: RequestContext) -> DeleteAclsResponseBody:
+def handle(node: object, request: DeleteAclsRequest, context: RequestContext) -> DeleteAclsResponseBody:
     return {
         "filter_results": [{"error_code": CODE, "error_message": MESSAGE, "matching_acls": []} for _ in request.filters]
     }

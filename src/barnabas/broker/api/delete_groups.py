@@ -10,11 +10,13 @@ from barnabas.broker.network.context import Answered, RequestContext
 from barnabas.wire import messages
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import GroupsNode
     from barnabas.wire.messages import DeletableGroupResultBody, DeleteGroupsRequest, DeleteGroupsResponseBody
 
 
-def handle(node: Node, request: DeleteGroupsRequest, context: RequestContext) -> Answered[DeleteGroupsResponseBody]:
+def handle(
+    node: GroupsNode, request: DeleteGroupsRequest, context: RequestContext
+) -> Answered[DeleteGroupsResponseBody]:
     return ask_each(node.groups, request.groups_names, _PARTS, context)
 
 

@@ -17,7 +17,7 @@ from barnabas.broker.partition.partition import HostedPartition
 from barnabas.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import PartitionsNode
     from barnabas.wire.messages import (
         DeleteRecordsPartition,
         DeleteRecordsPartitionResultBody,
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 _SEGMENTS_AT_ONCE = 16
 
 
-async def handle(node: Node, request: DeleteRecordsRequest, context: RequestContext) -> DeleteRecordsResponseBody:
+async def handle(
+    node: PartitionsNode, request: DeleteRecordsRequest, context: RequestContext
+) -> DeleteRecordsResponseBody:
     deadline = asyncio.get_running_loop().time() + max(request.timeout_ms, 0) / 1000
     budget = LoopBudget()
     begun: list[tuple[int, _Deletion | KafkaError]] = []
@@ -55,7 +57,9 @@ class _Deletion(NamedTuple):
     outcome: asyncio.Future[ErrorCode]
 
 
-async def _begin(node: Node, topic: str, asked: DeleteRecordsPartition, budget: LoopBudget) -> _Deletion | KafkaError:
+async def _begin(
+    node: PartitionsNode, topic: str, asked: DeleteRecordsPartition, budget: LoopBudget
+) -> _Deletion | KafkaError:
     """Our own log begins at the offset afterwards, and the followers have been told."""
     try:
         partition = leader_partition(node, topic, asked.partition_index)
@@ -71,7 +75,7 @@ async def _begin(node: Node, topic: str, asked: DeleteRecordsPartition, budget: 
             bases = log.bases
             more = len(bases) > _SEGMENTS_AT_ONCE and bases[_SEGMENTS_AT_ONCE] < offset
             log.advance_log_start(bases[_SEGMENTS_AT_ONCE] if more else offset)
-            node.log_starts_changed()
+            node.upkeep.checkpoint_soon()
             await budget.pause()
         outcome: asyncio.Future[ErrorCode] = asyncio.get_running_loop().create_future()
         if partition.low_watermark() >= offset:

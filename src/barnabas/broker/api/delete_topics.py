@@ -14,11 +14,13 @@ from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import ZERO_UUID
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import ControllerNode
     from barnabas.wire.messages import DeletableTopicResultBody, DeleteTopicsRequest, DeleteTopicsResponseBody
 
 
-async def handle(node: Node, request: DeleteTopicsRequest, context: RequestContext) -> DeleteTopicsResponseBody:
+async def handle(
+    node: ControllerNode, request: DeleteTopicsRequest, context: RequestContext
+) -> DeleteTopicsResponseBody:
     if context.api_version >= 6:
         wanted = [(topic.name, topic.topic_id) for topic in request.topics]
     else:

@@ -10,11 +10,10 @@ from barnabas.broker.network.context import RequestContext
 from barnabas.model.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
     from barnabas.wire.messages import DescribeAclsRequest, DescribeAclsResponseBody
 
 CODE, MESSAGE = int(ErrorCode.SECURITY_DISABLED), "No Authorizer is configured."
 
 
-def handle(node: Node, request: DescribeAclsRequest, context: RequestContext) -> DescribeAclsResponseBody:
+def handle(node: object, request: DescribeAclsRequest, context: RequestContext) -> DescribeAclsResponseBody:
     return {"error_code": CODE, "error_message": MESSAGE, "resources": []}

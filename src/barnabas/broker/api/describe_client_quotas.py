@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 from barnabas.broker.network.context import RequestContext
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
     from barnabas.wire.messages import DescribeClientQuotasRequest, DescribeClientQuotasResponseBody
 
 
 def handle(
-    node: Node, request: DescribeClientQuotasRequest, context: RequestContext
+    node: object, request: DescribeClientQuotasRequest, context: RequestContext
 ) -> DescribeClientQuotasResponseBody:
     return {"error_code": 0, "error_message": None, "entries": []}

@@ -12,13 +12,15 @@ from barnabas.broker.network.context import RequestContext
 from barnabas.model.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import DescribeClusterNode
     from barnabas.wire.messages import DescribeClusterRequest, DescribeClusterResponseBody
 
 BROKERS, CONTROLLERS = 1, 2
 
 
-def handle(node: Node, request: DescribeClusterRequest, context: RequestContext) -> DescribeClusterResponseBody:
+def handle(
+    node: DescribeClusterNode, request: DescribeClusterRequest, context: RequestContext
+) -> DescribeClusterResponseBody:
     if context.api_version >= 1 and request.endpoint_type != BROKERS:
         if request.endpoint_type == CONTROLLERS and serves_quorum(node, context):
             return _controllers(node)
@@ -46,14 +48,14 @@ def handle(node: Node, request: DescribeClusterRequest, context: RequestContext)
     }
 
 
-def serves_quorum(node: Node, context: RequestContext) -> bool:
+def serves_quorum(node: DescribeClusterNode, context: RequestContext) -> bool:
     ports = node.quorum_ports
     if ports is not None:
         return context.session.listener_port in ports
     return node.is_controller and not node.quorum.is_alone
 
 
-def _controllers(node: Node) -> DescribeClusterResponseBody:
+def _controllers(node: DescribeClusterNode) -> DescribeClusterResponseBody:
     voters = node.quorum.raft.voters.voters
     return {
         "error_code": 0,

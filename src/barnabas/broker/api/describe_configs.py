@@ -31,7 +31,7 @@ from barnabas.model.settings import (
 )
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import DescribeConfigsNode
     from barnabas.wire.messages import (
         DescribeConfigsRequest,
         DescribeConfigsResource,
@@ -47,7 +47,7 @@ _ALIKE = (ResourceType.TOPIC, ResourceType.GROUP)  # resources that differ by no
 _KNOWN_MAX = 1_000  # sets of settings remembered within one answer
 
 
-def handle(node: Node, request: DescribeConfigsRequest, context: RequestContext) -> Answered[Body]:
+def handle(node: DescribeConfigsNode, request: DescribeConfigsRequest, context: RequestContext) -> Answered[Body]:
     wanted = {(r.resource_type, r.resource_name, tuple(r.configuration_keys or ())): r for r in request.resources}
     described = _Described(node, request.include_synonyms, request.include_documentation)
     if len(wanted) <= _AT_ONCE:
@@ -56,7 +56,7 @@ def handle(node: Node, request: DescribeConfigsRequest, context: RequestContext)
 
 
 async def _in_turns(
-    node: Node, wanted: list[DescribeConfigsResource], described: _Described, context: RequestContext
+    node: DescribeConfigsNode, wanted: list[DescribeConfigsResource], described: _Described, context: RequestContext
 ) -> Body:
     results = await in_turns(wanted, described.result)
     body: DescribeConfigsResponseBody = {"results": results}
@@ -67,7 +67,7 @@ class _Described:
     """The settings of resources as one answer has them. Most topics have no settings of their own, so what was
     described for one is the same for the next."""
 
-    def __init__(self, node: Node, synonyms: bool, docs: bool) -> None:
+    def __init__(self, node: DescribeConfigsNode, synonyms: bool, docs: bool) -> None:
         self._node = node
         self._synonyms = synonyms
         self._docs = docs
@@ -117,7 +117,7 @@ def _item(entry: ConfigEntry, synonyms: bool, docs: bool) -> DescribeConfigsReso
     }
 
 
-def _entries(node: Node, resource_type: int, name: str) -> Iterable[ConfigEntry]:
+def _entries(node: DescribeConfigsNode, resource_type: int, name: str) -> Iterable[ConfigEntry]:
     stored = node.image.config(resource_type, name)
     match resource_type:
         case ResourceType.TOPIC:
@@ -151,7 +151,7 @@ def _entries(node: Node, resource_type: int, name: str) -> Iterable[ConfigEntry]
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"unknown resource type {resource_type}")
 
 
-def _with_used_factor(node: Node, entry: ConfigEntry) -> ConfigEntry:
+def _with_used_factor(node: DescribeConfigsNode, entry: ConfigEntry) -> ConfigEntry:
     """Nobody set it: what topics get is told, which hangs on the number of brokers (core/cluster/assignments.py)."""
     if entry.source is not ConfigSource.DEFAULT:
         return entry
@@ -159,6 +159,6 @@ def _with_used_factor(node: Node, entry: ConfigEntry) -> ConfigEntry:
     return entry._replace(value=value, synonyms=[Synonym(FACTOR, value, ConfigSource.DEFAULT)])
 
 
-def _check_broker(node: Node, name: str) -> None:
+def _check_broker(node: DescribeConfigsNode, name: str) -> None:
     if name != str(node.node_id):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"this is broker {node.node_id}, and it cannot answer for {name!r}")

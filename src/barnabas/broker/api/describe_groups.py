@@ -11,7 +11,7 @@ from barnabas.broker.network.context import Answered, RequestContext
 from barnabas.wire import messages
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import GroupsNode
     from barnabas.wire.messages import (
         DescribeGroupsRequest,
         DescribeGroupsResponseBody,
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     )
 
 
-def handle(node: Node, request: DescribeGroupsRequest, context: RequestContext) -> Answered[DescribeGroupsResponseBody]:
+def handle(
+    node: GroupsNode, request: DescribeGroupsRequest, context: RequestContext
+) -> Answered[DescribeGroupsResponseBody]:
     whole = _with_operations if request.include_authorized_operations else _whole
     return ask_each(node.groups, request.groups, Parts(str, _part, itemgetter("groups"), whole), context)
 

@@ -15,7 +15,7 @@ from barnabas.model.ids import TopicPartition
 from barnabas.storage.disk import Disk
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import LogDirsNode
     from barnabas.wire.messages import (
         DescribableLogDirTopic,
         DescribeLogDirsPartitionBody,
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     )
 
 
-async def handle(node: Node, request: DescribeLogDirsRequest, context: RequestContext) -> DescribeLogDirsResponseBody:
+async def handle(
+    node: LogDirsNode, request: DescribeLogDirsRequest, context: RequestContext
+) -> DescribeLogDirsResponseBody:
     budget = LoopBudget()
     hosted, closed = [], {}
     for partition in _chosen(node, request.topics):
@@ -61,7 +63,7 @@ async def handle(node: Node, request: DescribeLogDirsRequest, context: RequestCo
     return {"error_code": 0, "results": [result]}
 
 
-def _chosen(node: Node, asked: list[DescribableLogDirTopic] | None) -> list[HostedPartition]:
+def _chosen(node: LogDirsNode, asked: list[DescribableLogDirTopic] | None) -> list[HostedPartition]:
     """What was asked for and is here; null asks for everything."""
     if asked is None:
         return list(node.partitions)

@@ -19,7 +19,7 @@ from barnabas.model.limits import DESCRIBED_PRODUCERS_MAX
 from barnabas.wire.codec import encode_response
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import PartitionsNode
     from barnabas.wire.messages import (
         DescribeProducersRequest,
         DescribeProducersResponseBody,
@@ -31,7 +31,7 @@ _ENCODED_HERE_MAX = 2_000  # producers; encoding one takes about 3 us
 
 
 async def handle(
-    node: Node, request: DescribeProducersRequest, context: RequestContext
+    node: PartitionsNode, request: DescribeProducersRequest, context: RequestContext
 ) -> DescribeProducersResponseBody | bytes:
     budget, answered, count = LoopBudget(), set[tuple[str, int]](), 0
     topics: list[TopicResponseBody] = []
@@ -53,7 +53,7 @@ async def handle(
     return await asyncio.get_running_loop().run_in_executor(node.read_threads, encode_response, key, version, body)
 
 
-def _describe(node: Node, topic: str, index: int, most: int) -> PartitionResponseBody:
+def _describe(node: PartitionsNode, topic: str, index: int, most: int) -> PartitionResponseBody:
     try:
         if problem := topic_name_problem(topic):
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)

@@ -15,7 +15,7 @@ from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import METADATA_TOPIC
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import QuorumNode
     from barnabas.wire.messages import (
         DescribeQuorumRequest,
         DescribeQuorumResponseBody,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     )
 
 
-def handle(node: Node, request: DescribeQuorumRequest, context: RequestContext) -> DescribeQuorumResponseBody:
+def handle(node: QuorumNode, request: DescribeQuorumRequest, context: RequestContext) -> DescribeQuorumResponseBody:
     node.controller.check_active()
     view = node.quorum.view()
     topics: list[DescribeQuorumResponseTopicDataBody] = []

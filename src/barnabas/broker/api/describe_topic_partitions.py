@@ -17,7 +17,7 @@ from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import INTERNAL_TOPICS, ZERO_UUID, topic_name_problem
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.roles import ConfiguredView
     from barnabas.wire.messages import (
         DescribeTopicPartitionsRequest,
         DescribeTopicPartitionsResponseBody,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def handle(
-    node: Node, request: DescribeTopicPartitionsRequest, context: RequestContext
+    node: ConfiguredView, request: DescribeTopicPartitionsRequest, context: RequestContext
 ) -> DescribeTopicPartitionsResponseBody:
     asked = [topic.name for topic in request.topics]
     cursor = request.cursor
@@ -50,7 +50,9 @@ def handle(
     return {"topics": topics, "next_cursor": None}
 
 
-def _topic(node: Node, name: str, first: int, room: int) -> tuple[DescribeTopicPartitionsResponseTopicBody, int | None]:
+def _topic(
+    node: ConfiguredView, name: str, first: int, room: int
+) -> tuple[DescribeTopicPartitionsResponseTopicBody, int | None]:
     """The topic from its partition `first` on, and where it was cut, if it was."""
     image = node.image
     item: DescribeTopicPartitionsResponseTopicBody = {

@@ -10,7 +10,7 @@ from barnabas.broker.network.context import RequestContext
 from barnabas.model.errors import KafkaError
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import TransactionsNode
     from barnabas.wire.messages import (
         DescribeTransactionsRequest,
         DescribeTransactionsResponseBody,
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 async def handle(
-    node: Node, request: DescribeTransactionsRequest, context: RequestContext
+    node: TransactionsNode, request: DescribeTransactionsRequest, context: RequestContext
 ) -> DescribeTransactionsResponseBody:
     states: list[DescribeTransactionsResponseTransactionStateBody] = []
     for name in request.transactional_ids:

@@ -11,7 +11,6 @@ from barnabas.broker.network.context import RequestContext
 from barnabas.model.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
     from barnabas.wire.messages import (
         DescribeUserScramCredentialsRequest,
         DescribeUserScramCredentialsResponseBody,
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def handle(
-    node: Node, request: DescribeUserScramCredentialsRequest, context: RequestContext
+    node: object, request: DescribeUserScramCredentialsRequest, context: RequestContext
 ) -> DescribeUserScramCredentialsResponseBody:
     results = [_missing(name, times) for name, times in Counter(user.name for user in request.users or ()).items()]
     return {"error_code": 0, "error_message": None, "results": results}

@@ -15,7 +15,7 @@ from barnabas.core.cluster.items import ElectionResult
 from barnabas.model.errors import KafkaError
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import AdminNode
     from barnabas.wire.messages import (
         ElectLeadersRequest,
         ElectLeadersRequestTopicPartitions,
@@ -27,7 +27,7 @@ _PREFERRED = 0
 _AT_ONCE = 1_000  # partitions of one decision
 
 
-async def handle(node: Node, request: ElectLeadersRequest, context: RequestContext) -> ElectLeadersResponseBody:
+async def handle(node: AdminNode, request: ElectLeadersRequest, context: RequestContext) -> ElectLeadersResponseBody:
     election_type = request.election_type if context.api_version >= 1 else _PREFERRED
     asked = request.topic_partitions
     wanted = None if asked is None else await _named(asked)
@@ -63,7 +63,7 @@ async def _named(asked: list[ElectLeadersRequestTopicPartitions]) -> list[tuple[
     return list(found)
 
 
-async def _elected(node: Node, election_type: int, wanted: list[tuple[str, int]] | None) -> list[ElectionResult]:
+async def _elected(node: AdminNode, election_type: int, wanted: list[tuple[str, int]] | None) -> list[ElectionResult]:
     if wanted is None or len(wanted) <= _AT_ONCE:
         results: list[ElectionResult] = await node.controller.submit(Controller.elect_leaders, election_type, wanted)
         return results

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from barnabas.broker.network.context import Answered, RequestContext
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import TransactionsNode
     from barnabas.wire.messages import EndTxnRequest, EndTxnResponseBody
 
 
-def handle(node: Node, request: EndTxnRequest, context: RequestContext) -> Answered[EndTxnResponseBody]:
+def handle(node: TransactionsNode, request: EndTxnRequest, context: RequestContext) -> Answered[EndTxnResponseBody]:
     return node.transactions.ask(request.transactional_id, request, context)

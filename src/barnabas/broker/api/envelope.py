@@ -15,11 +15,11 @@ from barnabas.model.errors import KafkaError
 from barnabas.wire.errors import ProtocolError
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import EnvelopeNode
     from barnabas.wire.messages import EnvelopeRequest, EnvelopeResponseBody
 
 
-async def handle(node: Node, request: EnvelopeRequest, context: RequestContext) -> EnvelopeResponseBody:
+async def handle(node: EnvelopeNode, request: EnvelopeRequest, context: RequestContext) -> EnvelopeResponseBody:
     try:
         node.controller.check_active()
         session = Session(_host(request), principal=principal_from(request.request_principal))

@@ -33,7 +33,7 @@ from barnabas.wire.fetch import fetch_response_pieces
 from barnabas.wire.headers import encode_response_frame
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import FetchNode
 
 API_KEY = 1
 _FROM_FOLLOWERS_SINCE = 11
@@ -45,7 +45,9 @@ class _Fetch:
 
     __slots__ = ("correlation_id", "max_bytes", "node", "plan", "reader", "version")
 
-    def __init__(self, node: "Node", plan: FetchPlan, max_bytes: int, reader: Reader, version: int, corr: int) -> None:
+    def __init__(
+        self, node: "FetchNode", plan: FetchPlan, max_bytes: int, reader: Reader, version: int, corr: int
+    ) -> None:
         self.node = node
         self.plan = plan
         self.max_bytes = max_bytes
@@ -103,21 +105,21 @@ class _Fetch:
 
 
 def handle(
-    node: "Node", session: Session, frame: memoryview, position: int, version: int, correlation_id: int
+    node: "FetchNode", session: Session, frame: memoryview, position: int, version: int, correlation_id: int
 ) -> "Reply | Awaitable[Reply]":
     if len(frame) > LARGE_REQUEST_THREAD_BYTES:
         return _decoded_in_thread(node, bytes(frame), position, version, correlation_id)
     return _handle(node, decode_request(API_KEY, version, frame, position), version, correlation_id)
 
 
-async def _decoded_in_thread(node: "Node", frame: bytes, position: int, version: int, correlation_id: int) -> Any:
+async def _decoded_in_thread(node: "FetchNode", frame: bytes, position: int, version: int, correlation_id: int) -> Any:
     """The first fetch of a session with thousands of partitions. The next request waits until this one is read."""
     loop = asyncio.get_running_loop()
     request = await loop.run_in_executor(node.read_threads, decode_request, API_KEY, version, frame, position)
     return _handle(node, request, version, correlation_id)
 
 
-def _handle(node: "Node", request: Any, version: int, correlation_id: int) -> "Reply | asyncio.Future[Reply]":
+def _handle(node: "FetchNode", request: Any, version: int, correlation_id: int) -> "Reply | asyncio.Future[Reply]":
     if is_quorum_fetch(request):
         return asyncio.ensure_future(serve_fetch(node, request, version, correlation_id))
     replica_id, broker_epoch = follower_fetch.follower_of(request)

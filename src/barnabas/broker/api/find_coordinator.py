@@ -15,7 +15,7 @@ from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import OFFSETS_TOPIC, TRANSACTION_TOPIC
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import CoordinatorFinder
     from barnabas.wire.messages import CoordinatorBody, FindCoordinatorRequest, FindCoordinatorResponseBody
 
 GROUP, TRANSACTION = 0, 1
@@ -23,7 +23,7 @@ _TOPICS = {GROUP: OFFSETS_TOPIC, TRANSACTION: TRANSACTION_TOPIC}
 
 
 def handle(
-    node: Node, request: FindCoordinatorRequest, context: RequestContext
+    node: CoordinatorFinder, request: FindCoordinatorRequest, context: RequestContext
 ) -> Answered[FindCoordinatorResponseBody]:
     topic = _TOPICS.get(request.key_type)
     if topic is not None and node.image.topic(topic) is None:
@@ -32,13 +32,15 @@ def handle(
 
 
 async def _after_creating(
-    node: Node, topic: str, request: FindCoordinatorRequest, context: RequestContext
+    node: CoordinatorFinder, topic: str, request: FindCoordinatorRequest, context: RequestContext
 ) -> FindCoordinatorResponseBody:
     await node.controller_requests.create_internal_topic(topic)
     return _answer(node, request, context)
 
 
-def _answer(node: Node, request: FindCoordinatorRequest, context: RequestContext) -> FindCoordinatorResponseBody:
+def _answer(
+    node: CoordinatorFinder, request: FindCoordinatorRequest, context: RequestContext
+) -> FindCoordinatorResponseBody:
     if context.api_version >= 4:
         return {"coordinators": [_find(node, request.key_type, key, context) for key in request.coordinator_keys]}
     found = _find(node, request.key_type, request.key, context)
@@ -51,7 +53,7 @@ def _answer(node: Node, request: FindCoordinatorRequest, context: RequestContext
     }
 
 
-def _find(node: Node, key_type: int, key: str, context: RequestContext) -> CoordinatorBody:
+def _find(node: CoordinatorFinder, key_type: int, key: str, context: RequestContext) -> CoordinatorBody:
     if key_type not in _TOPICS:
         return _nowhere(key, ErrorCode.INVALID_REQUEST, "this node coordinates groups and transactions only")
     driver = node.groups if key_type == GROUP else node.transactions

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from barnabas.broker.network.context import Answered, RequestContext
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import GroupsNode
     from barnabas.wire.messages import HeartbeatRequest, HeartbeatResponseBody
 
 
-def handle(node: Node, request: HeartbeatRequest, context: RequestContext) -> Answered[HeartbeatResponseBody]:
+def handle(node: GroupsNode, request: HeartbeatRequest, context: RequestContext) -> Answered[HeartbeatResponseBody]:
     return node.groups.ask(request.group_id, request, context)

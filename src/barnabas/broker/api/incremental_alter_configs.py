@@ -16,7 +16,7 @@ from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.settings import ResourceType
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import AdminNode
     from barnabas.wire.messages import (
         IncrementalAlterConfigsRequest,
         IncrementalAlterConfigsResponseAlterConfigsResourceResponseBody,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 async def handle(
-    node: Node, request: IncrementalAlterConfigsRequest, context: RequestContext
+    node: AdminNode, request: IncrementalAlterConfigsRequest, context: RequestContext
 ) -> IncrementalAlterConfigsResponseBody:
     changes = [
         ConfigChange(
@@ -51,7 +51,7 @@ def result_item(result: ConfigResult) -> IncrementalAlterConfigsResponseAlterCon
     }
 
 
-def _alter_loggers(node: Node, change: ConfigChange, validate_only: bool) -> ConfigResult:
+def _alter_loggers(node: AdminNode, change: ConfigChange, validate_only: bool) -> ConfigResult:
     key = (change.resource_type, change.resource_name)
     try:
         if change.resource_name != str(node.node_id):

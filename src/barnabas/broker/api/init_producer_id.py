@@ -14,13 +14,15 @@ from barnabas.broker.network.context import Answered, RequestContext
 from barnabas.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import TransactionsNode
     from barnabas.wire.messages import InitProducerIdRequest, InitProducerIdResponseBody
 
 _NONE = -1
 
 
-def handle(node: Node, request: InitProducerIdRequest, context: RequestContext) -> Answered[InitProducerIdResponseBody]:
+def handle(
+    node: TransactionsNode, request: InitProducerIdRequest, context: RequestContext
+) -> Answered[InitProducerIdResponseBody]:
     if (request.producer_id == _NONE) != (request.producer_epoch == _NONE):
         return _refused(ErrorCode.INVALID_REQUEST)
     if request.transactional_id is not None:
@@ -34,7 +36,7 @@ def handle(node: Node, request: InitProducerIdRequest, context: RequestContext) 
 
 
 async def _for_transactions(
-    node: Node, transactional_id: str, request: InitProducerIdRequest, context: RequestContext
+    node: TransactionsNode, transactional_id: str, request: InitProducerIdRequest, context: RequestContext
 ) -> InitProducerIdResponseBody:
     try:
         if (preparing := node.transactions.prepared()) is not None:
@@ -46,7 +48,7 @@ async def _for_transactions(
         return _refused(error.code)
 
 
-async def _granted_later(node: Node) -> InitProducerIdResponseBody:
+async def _granted_later(node: TransactionsNode) -> InitProducerIdResponseBody:
     try:
         await _ids_at_hand(node)
     except KafkaError as error:
@@ -54,7 +56,7 @@ async def _granted_later(node: Node) -> InitProducerIdResponseBody:
     return _granted(await node.producer_ids.take())
 
 
-async def _ids_at_hand(node: Node) -> None:
+async def _ids_at_hand(node: TransactionsNode) -> None:
     """A new block comes from the controller; while there is none, the client is told to come again."""
     try:
         await node.producer_ids.fill()

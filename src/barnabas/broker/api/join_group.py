@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from barnabas.broker.network.context import Answered, RequestContext
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import GroupsNode
     from barnabas.wire.messages import JoinGroupRequest, JoinGroupResponseBody
 
 
-def handle(node: Node, request: JoinGroupRequest, context: RequestContext) -> Answered[JoinGroupResponseBody]:
+def handle(node: GroupsNode, request: JoinGroupRequest, context: RequestContext) -> Answered[JoinGroupResponseBody]:
     return node.groups.ask(request.group_id, request, context)

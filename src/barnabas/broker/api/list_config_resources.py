@@ -11,7 +11,7 @@ from barnabas.model.errors import ErrorCode
 from barnabas.model.settings import ResourceType
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.roles import ClusterView
     from barnabas.wire.messages import ConfigResourceBody, ListConfigResourcesRequest, ListConfigResourcesResponseBody
 
 _ALL = (
@@ -23,7 +23,9 @@ _ALL = (
 )
 
 
-def handle(node: Node, request: ListConfigResourcesRequest, context: RequestContext) -> ListConfigResourcesResponseBody:
+def handle(
+    node: ClusterView, request: ListConfigResourcesRequest, context: RequestContext
+) -> ListConfigResourcesResponseBody:
     wanted = [ResourceType.CLIENT_METRICS] if context.api_version == 0 else request.resource_types or _ALL
     if not set(wanted) <= set(_ALL):
         return {"error_code": int(ErrorCode.UNSUPPORTED_VERSION), "config_resources": []}
@@ -36,7 +38,7 @@ def handle(node: Node, request: ListConfigResourcesRequest, context: RequestCont
     return {"error_code": 0, "config_resources": resources}
 
 
-def _names(node: Node, kind: ResourceType) -> list[str]:
+def _names(node: ClusterView, kind: ResourceType) -> list[str]:
     match kind:
         case ResourceType.TOPIC:
             return list(node.image.topics)

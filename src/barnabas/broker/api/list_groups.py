@@ -8,7 +8,7 @@ from barnabas.broker.network.context import RequestContext
 from barnabas.model.errors import KafkaError
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import GroupsNode
     from barnabas.wire.messages import ListGroupsRequest, ListGroupsResponseBody
 
 # Every state and type a group can have, as a filter names them, in small letters.
@@ -18,7 +18,7 @@ _NAMES = frozenset(
 )
 
 
-async def handle(node: Node, request: ListGroupsRequest, context: RequestContext) -> ListGroupsResponseBody:
+async def handle(node: GroupsNode, request: ListGroupsRequest, context: RequestContext) -> ListGroupsResponseBody:
     try:
         groups = await node.groups.list_groups(_known(request.states_filter), _known(request.types_filter))
     except KafkaError as error:

@@ -25,7 +25,7 @@ from barnabas.storage.damage import Damaged
 from barnabas.wire.errors import ProtocolError
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import PartitionsNode
     from barnabas.wire.messages import (
         ListOffsetsPartition,
         ListOffsetsPartitionResponseBody,
@@ -57,7 +57,9 @@ class _Search:
     answer: ListOffsetsPartitionResponseBody  # to be filled in
 
 
-def handle(node: Node, request: ListOffsetsRequest, context: RequestContext) -> Answered[ListOffsetsResponseBody]:
+def handle(
+    node: PartitionsNode, request: ListOffsetsRequest, context: RequestContext
+) -> Answered[ListOffsetsResponseBody]:
     asked = 0
     for topic in request.topics:
         asked += len(topic.partitions)
@@ -77,7 +79,9 @@ def handle(node: Node, request: ListOffsetsRequest, context: RequestContext) -> 
     return _searched(node, searches, topics) if searches else {"topics": topics}
 
 
-async def _answer_in_turns(node: Node, request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsResponseBody:
+async def _answer_in_turns(
+    node: PartitionsNode, request: ListOffsetsRequest, context: RequestContext
+) -> ListOffsetsResponseBody:
     budget, searches = LoopBudget(), list[_Search]()
     topics: list[ListOffsetsTopicResponseBody] = []
     for topic in request.topics:
@@ -90,7 +94,7 @@ async def _answer_in_turns(node: Node, request: ListOffsetsRequest, context: Req
 
 
 async def _searched(
-    node: Node, searches: list[_Search], topics: list[ListOffsetsTopicResponseBody]
+    node: PartitionsNode, searches: list[_Search], topics: list[ListOffsetsTopicResponseBody]
 ) -> ListOffsetsResponseBody:
     loop = asyncio.get_running_loop()
     for start in range(0, len(searches), _SEARCHES_PER_JOB):
@@ -113,7 +117,7 @@ def _once_each(partitions: Sequence[ListOffsetsPartition]) -> list[tuple[ListOff
 
 
 def _answer(
-    node: Node,
+    node: PartitionsNode,
     topic: str,
     asked: ListOffsetsPartition,
     context: RequestContext,

@@ -8,7 +8,7 @@ from barnabas.broker.network.context import RequestContext
 from barnabas.core.cluster.controller import Controller
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import ControllerNode
     from barnabas.wire.messages import (
         ListPartitionReassignmentsRequest,
         ListPartitionReassignmentsResponseBody,
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 async def handle(
-    node: Node, request: ListPartitionReassignmentsRequest, context: RequestContext
+    node: ControllerNode, request: ListPartitionReassignmentsRequest, context: RequestContext
 ) -> ListPartitionReassignmentsResponseBody:
     asked = None if request.topics is None else [(topic.name, topic.partition_indexes) for topic in request.topics]
     topics: dict[str, list[OngoingPartitionReassignmentBody]] = {}

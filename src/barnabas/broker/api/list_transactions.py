@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 from barnabas.broker.network.context import RequestContext
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import TransactionsNode
     from barnabas.wire.messages import ListTransactionsRequest, ListTransactionsResponseBody
 
 
-async def handle(node: Node, request: ListTransactionsRequest, context: RequestContext) -> ListTransactionsResponseBody:
+async def handle(
+    node: TransactionsNode, request: ListTransactionsRequest, context: RequestContext
+) -> ListTransactionsResponseBody:
     answers = await node.transactions.ask_everywhere(request, context)
     for answer in answers:
         if answer["error_code"]:

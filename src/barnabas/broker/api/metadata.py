@@ -35,7 +35,9 @@ from barnabas.wire.apis import METADATA
 from barnabas.wire.codec import encode_response
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import MetadataNode
+    from barnabas.broker.network.addresses import ListeningNode
+    from barnabas.broker.roles import CurrentSettings
     from barnabas.wire.messages import (
         MetadataRequest,
         MetadataRequestTopic,
@@ -91,23 +93,23 @@ class _Answers:
         return body
 
 
-_answers: WeakKeyDictionary[Node, _Answers] = WeakKeyDictionary()
+_answers: WeakKeyDictionary[MetadataNode, _Answers] = WeakKeyDictionary()
 
 
-def handle(node: Node, request: MetadataRequest, context: RequestContext) -> Answered[Body]:
+def handle(node: MetadataNode, request: MetadataRequest, context: RequestContext) -> Answered[Body]:
     if node.suspected_brokers:
         return _when_decided(node, request, context)
     return _answer(node, request, context)
 
 
-async def _when_decided(node: Node, request: MetadataRequest, context: RequestContext) -> Body:
+async def _when_decided(node: MetadataNode, request: MetadataRequest, context: RequestContext) -> Body:
     """A broker has probably just died: who leads in its place is told, not that it leads (suspected_brokers.py)."""
     await node.suspected_brokers.over()
     answer = _answer(node, request, context)
     return await answer if isinstance(answer, Awaitable) else answer
 
 
-def _answer(node: Node, request: MetadataRequest, context: RequestContext) -> Answered[Body]:
+def _answer(node: MetadataNode, request: MetadataRequest, context: RequestContext) -> Answered[Body]:
     version = context.api_version
     wanted = request.topics
     if wanted is None or (version == 0 and not wanted):
@@ -138,7 +140,7 @@ def _may_create(image: MetadataImage, name: str) -> bool:
 
 
 async def _after_creating(
-    node: Node, context: RequestContext, request: MetadataRequest, names: tuple[str, ...], missing: list[str]
+    node: MetadataNode, context: RequestContext, request: MetadataRequest, names: tuple[str, ...], missing: list[str]
 ) -> bytes:
     # What was set for this broker, else what the controller has: the two may be processes with files of their own.
     partitions, factor = _set_here(node, "num.partitions"), _set_here(node, "default.replication.factor")
@@ -153,12 +155,12 @@ async def _after_creating(
     return await body if isinstance(body, Awaitable) else body
 
 
-def _set_here(node: Node, name: str) -> int:
+def _set_here(node: CurrentSettings, name: str) -> int:
     return -1 if node.settings.source(name) is ConfigSource.DEFAULT else node.settings.int(name)
 
 
 def _encoded(
-    node: Node,
+    node: MetadataNode,
     context: RequestContext,
     request: MetadataRequest,
     names: tuple[str, ...] | None,
@@ -200,7 +202,7 @@ def _is_much(image: MetadataImage, names: tuple[str, ...] | None) -> bool:
 
 
 async def _in_turns(
-    node: Node,
+    node: MetadataNode,
     context: RequestContext,
     names: tuple[str, ...] | None,
     operations: int,
@@ -215,7 +217,7 @@ async def _in_turns(
 
 
 def _whole(
-    node: Node, context: RequestContext, topics: list[MetadataResponseTopicBody], with_cluster: bool
+    node: MetadataNode, context: RequestContext, topics: list[MetadataResponseTopicBody], with_cluster: bool
 ) -> MetadataResponseBody:
     return {
         "brokers": [
@@ -230,7 +232,7 @@ def _whole(
 
 
 def told_brokers(
-    node: Node, context: RequestContext, fenced: Container[int] = ()
+    node: ListeningNode, context: RequestContext, fenced: Container[int] = ()
 ) -> Iterator[tuple[BrokerImage, str, int]]:
     """Those that are alive, and of the others those that are named; each with its host and port for this client."""
     for broker in sorted(node.image.brokers.values(), key=lambda broker: broker.broker_id):
@@ -294,7 +296,7 @@ def _missing(name: str | None, code: ErrorCode, topic_id: bytes = ZERO_UUID) -> 
 
 
 def _by_id(
-    node: Node, context: RequestContext, request: MetadataRequest, wanted: Sequence[MetadataRequestTopic]
+    node: MetadataNode, context: RequestContext, request: MetadataRequest, wanted: Sequence[MetadataRequestTopic]
 ) -> Answered[Body]:
     """Once one topic is asked for by id, only ids count (as in Kafka)."""
     operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NO_OPERATIONS
@@ -307,7 +309,7 @@ def _by_id(
 
 
 async def _by_id_in_turns(
-    node: Node,
+    node: MetadataNode,
     context: RequestContext,
     ids: list[bytes],
     told: Callable[[bytes], MetadataResponseTopicBody],
@@ -325,7 +327,7 @@ def _told_by_id(image: MetadataImage, operations: int, topic_id: bytes) -> Metad
 
 
 async def _refusal(
-    node: Node, context: RequestContext, wanted: Sequence[MetadataRequestTopic], code: ErrorCode
+    node: MetadataNode, context: RequestContext, wanted: Sequence[MetadataRequestTopic], code: ErrorCode
 ) -> Body:
     topics = await in_turns(wanted, lambda topic: _missing(topic.name or "", code, topic.topic_id))
     body: MetadataResponseBody = {"brokers": [], "cluster_id": None, "controller_id": -1, "topics": topics}

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 from barnabas.broker.network.context import Answered, RequestContext
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import GroupsNode
     from barnabas.wire.messages import OffsetCommitRequest, OffsetCommitResponseBody
 
 
-def handle(node: Node, request: OffsetCommitRequest, context: RequestContext) -> Answered[OffsetCommitResponseBody]:
+def handle(
+    node: GroupsNode, request: OffsetCommitRequest, context: RequestContext
+) -> Answered[OffsetCommitResponseBody]:
     return node.groups.ask(request.group_id, request, context)

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 from barnabas.broker.network.context import Answered, RequestContext
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import GroupsNode
     from barnabas.wire.messages import OffsetDeleteRequest, OffsetDeleteResponseBody
 
 
-def handle(node: Node, request: OffsetDeleteRequest, context: RequestContext) -> Answered[OffsetDeleteResponseBody]:
+def handle(
+    node: GroupsNode, request: OffsetDeleteRequest, context: RequestContext
+) -> Answered[OffsetDeleteResponseBody]:
     return node.groups.ask(request.group_id, request, context)

@@ -14,7 +14,7 @@ from barnabas.broker.network.loop_budget import LoopBudget
 from barnabas.wire import messages
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import GroupsNode
     from barnabas.wire.messages import (
         OffsetFetchRequest,
         OffsetFetchRequestGroup,
@@ -28,7 +28,7 @@ _SEVERAL_GROUPS_SINCE = 8
 _AT_ONCE = 2_000  # partitions looked at in one step, 1 us each
 
 
-def handle(node: Node, request: OffsetFetchRequest, context: RequestContext) -> Answered[OffsetFetchResponseBody]:
+def handle(node: GroupsNode, request: OffsetFetchRequest, context: RequestContext) -> Answered[OffsetFetchResponseBody]:
     if context.api_version < _SEVERAL_GROUPS_SINCE:
         return node.groups.ask(request.group_id, request, context)
     if len(request.groups) + sum(map(_size, request.groups)) > _AT_ONCE:
@@ -37,7 +37,7 @@ def handle(node: Node, request: OffsetFetchRequest, context: RequestContext) -> 
 
 
 def _ask(
-    node: Node, groups: list[OffsetFetchRequestGroup], require_stable: bool, context: RequestContext
+    node: GroupsNode, groups: list[OffsetFetchRequestGroup], require_stable: bool, context: RequestContext
 ) -> Answered[OffsetFetchResponseBody]:
     def part(some: list[OffsetFetchRequestGroup]) -> OffsetFetchRequest:
         return messages.OffsetFetchRequest(groups=some, require_stable=require_stable)
@@ -53,7 +53,7 @@ def _size(group: OffsetFetchRequestGroup) -> int:
     return sum(1 + len(topic.partition_indexes) for topic in group.topics or ())
 
 
-async def _in_pieces(node: Node, request: OffsetFetchRequest, context: RequestContext) -> OffsetFetchResponseBody:
+async def _in_pieces(node: GroupsNode, request: OffsetFetchRequest, context: RequestContext) -> OffsetFetchResponseBody:
     """Some partitions at a time, with others served in between: a group may be asked about all of a large cluster."""
     found: list[OffsetFetchResponseGroupBody] = []
     budget = LoopBudget()

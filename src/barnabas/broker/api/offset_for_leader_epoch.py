@@ -13,7 +13,7 @@ from barnabas.broker.network.loop_budget import LoopBudget
 from barnabas.model.errors import KafkaError
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import PartitionsNode
     from barnabas.wire.messages import (
         OffsetForLeaderEpochRequest,
         OffsetForLeaderEpochResponseBody,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 async def handle(
-    node: Node, request: OffsetForLeaderEpochRequest, context: RequestContext
+    node: PartitionsNode, request: OffsetForLeaderEpochRequest, context: RequestContext
 ) -> OffsetForLeaderEpochResponseBody:
     budget = LoopBudget()
     topics: list[OffsetForLeaderTopicResultBody] = []
@@ -37,7 +37,9 @@ async def handle(
     return {"topics": topics}
 
 
-def _answer(node: Node, topic: str, asked: OffsetForLeaderPartition) -> OffsetForLeaderEpochResponseEpochEndOffsetBody:
+def _answer(
+    node: PartitionsNode, topic: str, asked: OffsetForLeaderPartition
+) -> OffsetForLeaderEpochResponseEpochEndOffsetBody:
     try:
         partition = leader_partition(node, topic, asked.partition)
         check_leader_epoch(partition, asked.current_leader_epoch)

@@ -42,7 +42,7 @@ from barnabas.wire.produce import (
 from barnabas.wire.produce_answer import Item
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import ProduceNode
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ TAKE_GENERAL_PATH = b""  # what the short way gives when the general one has to 
 
 
 def handle(
-    node: "Node", session: Session, frame: memoryview, position: int, version: int, correlation_id: int
+    node: "ProduceNode", session: Session, frame: memoryview, position: int, version: int, correlation_id: int
 ) -> "Reply | Awaitable[Reply]":
     single = parse_single(frame, position, version)
     if single is not None:
@@ -71,7 +71,7 @@ def handle(
 
 
 def _append_single(
-    node: "Node", frame: memoryview, single: SingleProduce, version: int, correlation_id: int
+    node: "ProduceNode", frame: memoryview, single: SingleProduce, version: int, correlation_id: int
 ) -> "Reply | asyncio.Future[Reply]":
     """The short way. Whatever it does not answer it has not done either, and the general way finds out why."""
     acks, _, name, topic_id, index, start, end = single
@@ -102,7 +102,7 @@ def _append_single(
 
 
 async def _after_enlisting(
-    node: "Node", frame: memoryview, request: ProduceRequest, news: News, version: int, correlation_id: int
+    node: "ProduceNode", frame: memoryview, request: ProduceRequest, news: News, version: int, correlation_id: int
 ) -> Reply:
     refused = await enlist(node, request, news, version)
     reply = _handle(node, frame, request, version, correlation_id, refused)
@@ -110,7 +110,7 @@ async def _after_enlisting(
 
 
 def _handle(
-    node: "Node",
+    node: "ProduceNode",
     frame: memoryview,
     request: ProduceRequest,
     version: int,
@@ -138,13 +138,13 @@ def _handle(
     return _answer_appended(work, correlation_id)
 
 
-def _later(node: "Node", work: Appends, frame: memoryview, start: int, correlation_id: int) -> Awaitable[Reply]:
+def _later(node: "ProduceNode", work: Appends, frame: memoryview, start: int, correlation_id: int) -> Awaitable[Reply]:
     """What is left of the batches, which begin at `start`, while other connections are served."""
     work.expect_delay(frame)
     return _go_on(node, work, memoryview(bytearray(frame[start:])), start, correlation_id)
 
 
-async def _go_on(node: "Node", work: Appends, frame: memoryview, moved_by: int, correlation_id: int) -> Reply:
+async def _go_on(node: "ProduceNode", work: Appends, frame: memoryview, moved_by: int, correlation_id: int) -> Reply:
     """What is left of the batches, in order. `frame` is ours, and its first `moved_by` bytes are not there."""
     budget = LoopBudget()
     for name, topic_id, index, start, end in work.batches[len(work.results) :]:
@@ -160,7 +160,7 @@ async def _go_on(node: "Node", work: Appends, frame: memoryview, moved_by: int, 
     return await reply if isinstance(reply, asyncio.Future) else reply
 
 
-async def _answer_many(node: "Node", work: Appends, correlation_id: int) -> Reply:
+async def _answer_many(node: "ProduceNode", work: Appends, correlation_id: int) -> Reply:
     request, results, version = work.request, work.results, work.version
     await asyncio.sleep(0)
     if request.acks == ACK_ALL and (waiting := _not_committed(results)):

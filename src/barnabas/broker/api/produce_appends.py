@@ -15,7 +15,7 @@ from barnabas.wire.produce import ProduceRequest
 from barnabas.wire.record_validation import Stored
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import ProduceNode
 
 ACK_ALL = -1
 
@@ -53,7 +53,11 @@ class Appends:
     )
 
     def __init__(
-        self, node: "Node", request: ProduceRequest, version: int, refused: dict[TopicPartition, KafkaError] | None
+        self,
+        node: "ProduceNode",
+        request: ProduceRequest,
+        version: int,
+        refused: dict[TopicPartition, KafkaError] | None,
     ) -> None:
         self._node, self._refused = node, refused
         self.request, self.version = request, version

@@ -15,7 +15,7 @@ from barnabas.wire.batch import HEADER_BYTES, read_header
 from barnabas.wire.produce import ProduceRequest, Topics
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import ProduceNode
     from barnabas.broker.partition.partition import HostedPartition
     from barnabas.core.partition.producers import Producers
 
@@ -33,11 +33,13 @@ News = dict[TopicPartition, Verification | None]
 so nobody knows, and it is refused: a second opening might succeed, and the batch would enter without being verified."""
 
 
-def new_to_transaction(node: "Node", frame: memoryview, request: ProduceRequest, version: int) -> News:
+def new_to_transaction(node: "ProduceNode", frame: memoryview, request: ProduceRequest, version: int) -> News:
     return transactions_of(node, frame, request.topics, version, only_new=True)
 
 
-def transactions_of(node: "Node", frame: memoryview, topics: Topics, version: int, *, only_new: bool = False) -> News:
+def transactions_of(
+    node: "ProduceNode", frame: memoryview, topics: Topics, version: int, *, only_new: bool = False
+) -> News:
     """The transactions that the batches belong to, as they stand in their partitions."""
     found: News = {}
     for name, topic_id, partitions in topics:
@@ -68,7 +70,9 @@ def _producers(partition: "HostedPartition") -> "Producers | None":
         return None
 
 
-async def enlist(node: "Node", request: ProduceRequest, news: News, version: int) -> dict[TopicPartition, KafkaError]:
+async def enlist(
+    node: "ProduceNode", request: ProduceRequest, news: News, version: int
+) -> dict[TopicPartition, KafkaError]:
     """What the coordinator refuses, by partition; `version` is that of the Produce request."""
     assert request.transactional_id is not None
     verify_only = version < ADDS_PARTITIONS_SINCE
@@ -91,7 +95,7 @@ async def enlist(node: "Node", request: ProduceRequest, news: News, version: int
     return _overtaken(node, news) | refused
 
 
-def _overtaken(node: "Node", news: News) -> dict[TopicPartition, KafkaError]:
+def _overtaken(node: "ProduceNode", news: News) -> dict[TopicPartition, KafkaError]:
     hosted = ((node.partitions.get(*partition), noted) for partition, noted in news.items())
     return {
         partition.id: error

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from barnabas.broker.network.context import Answered, RequestContext
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import GroupsNode
     from barnabas.wire.messages import SyncGroupRequest, SyncGroupResponseBody
 
 
-def handle(node: Node, request: SyncGroupRequest, context: RequestContext) -> Answered[SyncGroupResponseBody]:
+def handle(node: GroupsNode, request: SyncGroupRequest, context: RequestContext) -> Answered[SyncGroupResponseBody]:
     return node.groups.ask(request.group_id, request, context)

@@ -15,13 +15,15 @@ from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import OFFSETS_TOPIC, TopicPartition
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import TxnOffsetsNode
     from barnabas.wire.messages import TxnOffsetCommitRequest, TxnOffsetCommitResponseBody
 
 _ENLISTS_SINCE = 5
 
 
-async def handle(node: Node, request: TxnOffsetCommitRequest, context: RequestContext) -> TxnOffsetCommitResponseBody:
+async def handle(
+    node: TxnOffsetsNode, request: TxnOffsetCommitRequest, context: RequestContext
+) -> TxnOffsetCommitResponseBody:
     if not request.group_id:
         return _refused(request, ErrorCode.INVALID_GROUP_ID)
     try:
@@ -36,7 +38,7 @@ async def handle(node: Node, request: TxnOffsetCommitRequest, context: RequestCo
 
 
 async def _enlist(
-    node: Node, request: TxnOffsetCommitRequest, context: RequestContext, partition: TopicPartition
+    node: TxnOffsetsNode, request: TxnOffsetCommitRequest, context: RequestContext, partition: TopicPartition
 ) -> int:
     """The offsets' partition must belong to the transaction before its records do."""
     producer = (request.producer_id, request.producer_epoch)

@@ -13,11 +13,13 @@ from barnabas.core.cluster.controller import Controller
 from barnabas.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import AdminNode
     from barnabas.wire.messages import UnregisterBrokerRequest, UnregisterBrokerResponseBody
 
 
-async def handle(node: Node, request: UnregisterBrokerRequest, context: RequestContext) -> UnregisterBrokerResponseBody:
+async def handle(
+    node: AdminNode, request: UnregisterBrokerRequest, context: RequestContext
+) -> UnregisterBrokerResponseBody:
     image, broker_id = node.image, request.broker_id
     if image.is_alive(broker_id) and next(iter(image.partitions_of(broker_id)), None) is not None:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"broker {broker_id} is up and has partitions: drain it first")

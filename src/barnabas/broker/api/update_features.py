@@ -15,14 +15,16 @@ from barnabas.core.cluster.features import SAFE_DOWNGRADE, UPGRADE
 from barnabas.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import ControllerNode
     from barnabas.wire.messages import UpdateFeaturesRequest, UpdateFeaturesResponseBody
 
 # Kafka's words, which kafka-features prints.
 _NONE_OF_THEM = "The update failed for all features since the following feature had an error: "
 
 
-async def handle(node: Node, request: UpdateFeaturesRequest, context: RequestContext) -> UpdateFeaturesResponseBody:
+async def handle(
+    node: ControllerNode, request: UpdateFeaturesRequest, context: RequestContext
+) -> UpdateFeaturesResponseBody:
     old = context.api_version == 0
     updates = [
         FeatureUpdate(

@@ -19,7 +19,7 @@ from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import TopicPartition
 
 if TYPE_CHECKING:
-    from barnabas.broker.node import Node
+    from barnabas.broker.api.roles import TransactionsNode
     from barnabas.broker.partition.partition import HostedPartition
     from barnabas.wire.messages import (
         WritableTxnMarker,
@@ -34,7 +34,9 @@ _STRICT_VERSION = 2
 _COMMIT_TIMEOUT_SECONDS = 5.0  # a partition that cannot commit for so long must not hold up the others
 
 
-async def handle(node: Node, request: WriteTxnMarkersRequest, context: RequestContext) -> WriteTxnMarkersResponseBody:
+async def handle(
+    node: TransactionsNode, request: WriteTxnMarkersRequest, context: RequestContext
+) -> WriteTxnMarkersResponseBody:
     waiting = _Waiting()
     budget = LoopBudget()
     markers = [await _one(node, item, waiting, budget) for item in request.markers]
@@ -68,7 +70,7 @@ class _Waiting:
 
 
 async def _one(
-    node: Node, item: WritableTxnMarker, waiting: _Waiting, budget: LoopBudget
+    node: TransactionsNode, item: WritableTxnMarker, waiting: _Waiting, budget: LoopBudget
 ) -> WritableTxnMarkerResultBody:
     """Each partition once, however often it is named, and others are served in between."""
     marker = Marker(
@@ -89,7 +91,7 @@ async def _one(
 
 
 def _write(
-    node: Node, partition: TopicPartition, marker: Marker, waiting: _Waiting
+    node: TransactionsNode, partition: TopicPartition, marker: Marker, waiting: _Waiting
 ) -> WritableTxnMarkerPartitionResultBody:
     answer: WritableTxnMarkerPartitionResultBody = {
         "partition_index": partition.partition,

@@ -45,12 +45,13 @@ from barnabas.wire.headers import (
 )
 
 if TYPE_CHECKING:
+    from barnabas.broker.api.roles import ServingNode
     from barnabas.broker.coordinator.driver import Coordinators
     from barnabas.broker.network.faults import Fault
-    from barnabas.broker.node import Node
     from barnabas.wire.messages import AlterConfigsRequest, IncrementalAlterConfigsRequest, Request
 
-    Handler = Callable[[Node, Any, RequestContext], Body | Awaitable[Body]]  # each API's takes requests of its own type
+    # Each takes the role of the node that it uses (api/roles.py) and requests of its own type.
+    Handler = Callable[[Any, Any, RequestContext], Body | Awaitable[Body]]
 
 _PRODUCE_MIN, _PRODUCE_MAX = SERVED[PRODUCE].min_version, SERVED[PRODUCE].max_version
 _BY_ID_SINCE = 13  # Fetch names topics by id
@@ -59,7 +60,7 @@ _CONFIGS = frozenset({apis.ALTER_CONFIGS, apis.INCREMENTAL_ALTER_CONFIGS})
 
 
 class Dispatcher:
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: ServingNode) -> None:
         self._node = node
         self._handlers: dict[int, Handler] = {}
 
@@ -176,7 +177,11 @@ class Dispatcher:
         return None
 
     async def _when_prepared(
-        self, preparing: asyncio.Future[ModuleType], node: Node, request: Request[object], context: RequestContext
+        self,
+        preparing: asyncio.Future[ModuleType],
+        node: ServingNode,
+        request: Request[object],
+        context: RequestContext,
     ) -> Body:
         """The first request to a coordinator waits for it to be imported; other connections do not."""
         await asyncio.wait([preparing])

@@ -1,0 +1,213 @@
+"""What each family of handlers uses of the node: the type of the first argument of `handle`.
+
+Only types: nothing here is imported when a node runs. The dispatcher hands every handler the same node.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Protocol
+
+from barnabas.broker.clock import Clock
+from barnabas.broker.controller.driver import ControllerDriver
+from barnabas.broker.controller.requests import ControllerRequests
+from barnabas.broker.coordinator.groups import GroupDriver
+from barnabas.broker.coordinator.producer_ids import ProducerIds
+from barnabas.broker.coordinator.transactions import TxnDriver
+from barnabas.broker.fetch.follower import FollowedNode
+from barnabas.broker.fetch.parked import ParkedPartitions
+from barnabas.broker.fetch.reader import ReadingNode
+from barnabas.broker.fetch.sessions import FetchSessions
+from barnabas.broker.network.addresses import ListeningNode
+from barnabas.broker.network.dispatch import Dispatcher
+from barnabas.broker.network.faults import Faults
+from barnabas.broker.partition.batch_preparation import BatchPreparation
+from barnabas.broker.partition.table import PartitionTable
+from barnabas.broker.peers.recently_departed import RecentlyDeparted
+from barnabas.broker.peers.suspected_brokers import SuspectedBrokers
+from barnabas.broker.quorum.answering import QuorumMember
+from barnabas.broker.roles import ConfiguredView, HostedPartitions
+from barnabas.broker.upkeep.disk_space import DiskSpace
+from barnabas.broker.upkeep.timers import Upkeep
+from barnabas.core.cluster.image import MetadataImage
+from barnabas.storage.directory import DataDirectory
+
+# --- the controller --------------------------------------------------------------------------------------------------
+
+
+class ControllerNode(Protocol):
+    """A request that the active controller decides."""
+
+    @property
+    def controller(self) -> ControllerDriver: ...
+
+
+class AdminNode(ConfiguredView, ControllerNode, Protocol):
+    """The same, checked against the image and the settings first."""
+
+
+class RegistrationNode(ControllerNode, Protocol):
+    """Brokers register here and send their heartbeats."""
+
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def cluster_id(self) -> str: ...
+
+
+class QuorumNode(QuorumMember, ControllerNode, Protocol):
+    """The quorum, described by its leader."""
+
+
+class EnvelopeNode(ControllerNode, Protocol):
+    """Requests that another broker forwards."""
+
+    @property
+    def dispatcher(self) -> Dispatcher: ...
+
+
+# --- groups and transactions -----------------------------------------------------------------------------------------
+
+
+class GroupsNode(ConfiguredView, Protocol):
+    @property
+    def groups(self) -> GroupDriver: ...
+
+
+class TransactionsNode(Protocol):
+    @property
+    def transactions(self) -> TxnDriver: ...
+    @property
+    def image(self) -> MetadataImage: ...
+    @property
+    def controller_requests(self) -> ControllerRequests: ...
+    @property
+    def producer_ids(self) -> ProducerIds: ...
+
+
+class TxnOffsetsNode(Protocol):
+    """Offsets of a group that are part of a transaction."""
+
+    @property
+    def groups(self) -> GroupDriver: ...
+    @property
+    def transactions(self) -> TxnDriver: ...
+    @property
+    def partitions(self) -> PartitionTable: ...
+
+
+class CoordinatorFinder(ListeningNode, Protocol):
+    @property
+    def groups(self) -> GroupDriver: ...
+    @property
+    def transactions(self) -> TxnDriver: ...
+    @property
+    def controller_requests(self) -> ControllerRequests: ...
+
+
+# --- the cluster -----------------------------------------------------------------------------------------------------
+
+
+class ListenersNode(Protocol):
+    """Who is served on which listener."""
+
+    @property
+    def image(self) -> MetadataImage: ...
+    @property
+    def has_broker(self) -> bool: ...
+    @property
+    def quorum_ports(self) -> frozenset[int] | None: ...
+
+
+class DescribeClusterNode(ListeningNode, QuorumMember, Protocol):
+    @property
+    def is_controller(self) -> bool: ...
+    @property
+    def quorum_ports(self) -> frozenset[int] | None: ...
+
+
+class DescribeConfigsNode(ConfiguredView, Protocol):
+    @property
+    def read_threads(self) -> Executor: ...
+
+
+class MetadataNode(ListeningNode, Protocol):
+    @property
+    def cluster_id(self) -> str: ...
+    @property
+    def controller_requests(self) -> ControllerRequests: ...
+    @property
+    def suspected_brokers(self) -> SuspectedBrokers: ...
+    @property
+    def recently_departed(self) -> RecentlyDeparted: ...
+    @property
+    def read_threads(self) -> Executor: ...
+
+
+# --- partitions ------------------------------------------------------------------------------------------------------
+
+
+class PartitionsNode(HostedPartitions, Protocol):
+    @property
+    def read_threads(self) -> Executor: ...
+    @property
+    def upkeep(self) -> Upkeep: ...
+
+
+class LogDirsNode(Protocol):
+    @property
+    def data(self) -> DataDirectory: ...
+    @property
+    def data_dir(self) -> Path: ...
+    @property
+    def disk_space(self) -> DiskSpace: ...
+    @property
+    def partitions(self) -> PartitionTable: ...
+    @property
+    def read_threads(self) -> Executor: ...
+
+
+class ProduceNode(HostedPartitions, Protocol):
+    @property
+    def batch_preparation(self) -> BatchPreparation: ...
+    @property
+    def disk_space(self) -> DiskSpace: ...
+    @property
+    def read_threads(self) -> Executor: ...
+    @property
+    def transactions(self) -> TxnDriver: ...
+
+
+class ConsumerFetchNode(ReadingNode, Protocol):
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def read_threads(self) -> Executor: ...
+    @property
+    def fetch_sessions(self) -> FetchSessions: ...
+    @property
+    def parked_partitions(self) -> ParkedPartitions: ...
+    @property
+    def fetch_max_bytes(self) -> int: ...
+
+
+class FetchNode(ConsumerFetchNode, FollowedNode, QuorumMember, Protocol):
+    """A Fetch is a consumer's, a follower's, or the quorum's."""
+
+
+# --- all of them ------------------------------------------------------------------------------------------------------
+
+
+class ServingNode(ProduceNode, FetchNode, ListenersNode, ControllerNode, Protocol):
+    """What the dispatcher decides by, and the roles of those that it calls itself."""
+
+    @property
+    def is_open(self) -> bool: ...
+    @property
+    def opened(self) -> asyncio.Event: ...
+    @property
+    def faults(self) -> Faults | None: ...
+    @property
+    def groups(self) -> GroupDriver: ...
