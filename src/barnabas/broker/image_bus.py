@@ -1,4 +1,4 @@
-"""Who hears of a new metadata image, and in which order.
+"""Who follows a new metadata image, and in which order.
 
 The node subscribes its parts once, at the start, and the order of the subscriptions is the order of the calls: the
 settings first, because all others read them; then the partitions; then replication, which looks at the partitions; the

@@ -1,9 +1,12 @@
-"""The composition root: one node is one process, one loop, and everything below put together.
+"""The composition root: makes the parts of a node, gives each what it uses, starts and stops them.
 
-Start: lock the data directory, take the addresses, load the metadata, serve the other nodes, find the quorum's leader,
-register, host the partitions (recover them after an unclean stop), serve clients, and only then say so. A cluster of
-one goes the same way and finds itself. Stop: hand over, the same backwards, and a clean-shutdown marker at the very
-end.
+Start: lock the data directory, bind the addresses, load the metadata, serve the other nodes, find the quorum's leader,
+register, host the partitions (recover them after an unclean stop), serve clients, and only then report that it is
+ready. A cluster of one does the same, and is its own leader. Stop: hand over leaderships, close the parts in the
+opposite order, and write the clean-shutdown marker at the very end.
+
+Parts that are made later are given to earlier ones as callbacks (`lambda: self.partitions`). The node itself is the
+ClusterView of its parts (roles.py): it holds the newest image, and the settings that follow from it.
 """
 
 import asyncio
@@ -128,7 +131,7 @@ class Node:
         self._make_listener(plan)
         self.data.claim(self.cluster_id, self.node_id)
         self.data.remove_doomed()
-        self._make_rooms()
+        self._make_partitions()
         self._make_quorum(plan)
         await self.listener.serve()
         self.quorum.start()
@@ -178,7 +181,7 @@ class Node:
         self.quorum_ports = self._addresses.quorum_ports
         self.bootstrap = identity.shown(self.endpoints[0] if self.endpoints else self._addresses.quorum)
 
-    def _make_rooms(self) -> None:
+    def _make_partitions(self) -> None:
         platform = self.platform
         self.image = MetadataImage()
         self.images = ImageBus()
@@ -209,10 +212,8 @@ class Node:
             self.replication,
             lambda topic_id: self.quorum.replay.at_start.knew(topic_id),
         )
-        self.suspected_brokers, self.recently_departed = (
-            SuspectedBrokers(lambda broker_id: self.image.is_alive(broker_id)),
-            RecentlyDeparted(),
-        )
+        self.suspected_brokers = SuspectedBrokers(lambda broker_id: self.image.is_alive(broker_id))
+        self.recently_departed = RecentlyDeparted()
         self.peers.on_lost(self.suspected_brokers.lost)
         self._closers += [
             self.suspected_brokers.close,
@@ -220,10 +221,13 @@ class Node:
             self.peers.close,
             self.replication.stop,
         ]
+        self._make_fetch_state()
+
+    def _make_fetch_state(self) -> None:
         self.fetch_sessions = FetchSessions(
             self.settings.int("max.incremental.fetch.session.cache.slots"),
             120_000,
-            platform.random(),
+            self.platform.random(),
             self.memory.session_partitions,
         )
         self.parked_partitions = ParkedPartitions(self.memory.parked_partitions)
@@ -301,7 +305,7 @@ class Node:
     # --- metadata ---------------------------------------------------------------------------------------------------
 
     def _subscribe_to_images(self) -> None:
-        """In the order in which they hear of a new image (image_bus.py)."""
+        """In the order in which they follow a new image (image_bus.py)."""
         self.images.subscribe(
             self._apply_settings,
             lambda change: self.partitions.follow(change.old, change.new, settings_changed=change.settings_changed),
@@ -314,7 +318,7 @@ class Node:
         )
 
     def _publish(self, image: MetadataImage) -> None:
-        """A new image is safe: serve from it."""
+        """A new image is committed: serve from it."""
         old, self.image = self.image, image
         self.images.publish(image_change(old, image, self.node_id))
 
@@ -343,7 +347,7 @@ class Node:
     async def stop(self) -> None:
         clean = self.failure is None
         if clean and self.is_open:
-            await self._take_leave()
+            await self._hand_over()
         self.lifecycle.close()
         await self.listener.close()
         self.upkeep.stop()
@@ -371,8 +375,8 @@ class Node:
         self.data.close(clean=clean, broker_epoch=self.broker_epoch if self.has_broker else -1)
         self.stopped.set()
 
-    async def _take_leave(self) -> None:
-        """Hand over what this node leads, so that nobody has to miss it first."""
+    async def _hand_over(self) -> None:
+        """Let others lead what this node leads, before its clients notice that it is gone."""
         has_successor = self.has_broker and self.image.has_successor(self.node_id)
         if has_successor and self.settings.bool("controlled.shutdown.enable"):
             await self.lifecycle.hand_over()
