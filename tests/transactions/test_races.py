@@ -133,7 +133,7 @@ def test_offsets_on_their_way_when_their_transaction_ends(
         keep_busy(node, platter)
         part = {"partition_index": 0, "committed_offset": 5, "committed_metadata": ""}
         body = {"group_id": "g", "topics": [{"name": "t", "partitions": [part]}]}
-        sent = one.send(TXN_OFFSET_COMMIT, version, body)
+        sent = one.send(TXN_OFFSET_COMMIT, version, {**who, **body})
         time.sleep(0.1)
         ended = two.send(END_TXN, 4 if version < 5 else 5, {**who, "committed": True})
         time.sleep(0.1)
