@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from barnabas.broker.upkeep.flusher import Flusher
+from barnabas.storage import flushing
 from barnabas.storage.config import LogConfig
-from barnabas.storage.disk import Disk
+from barnabas.storage.disk import Disk, StorageFatal
 from barnabas.storage.log import Log
-from tests.unit.storage.stories import batch_at, write
+from tests.unit.storage.stories import FullDisk, batch_at, write
 
 
 class FailingDisk(Disk):
@@ -117,5 +118,75 @@ def test_who_asks_when_a_flush_ends_gets_one_of_its_own(tmp_path: Path) -> None:
             await done.wait()
         assert (failures, partition.offsets) == ([], [3, 6, 9])
         flusher.close()
+
+    asyncio.run(test())
+
+
+def logs_of(tmp_path: Path, disk: Disk, count: int) -> list[Partition]:
+    partitions = [Partition(Log.open(tmp_path / f"t-{n}", LogConfig(), clean=True, disk=disk)) for n in range(count)]
+    for partition in partitions:
+        write(partition.log, batch_at(0, 3))
+    return partitions
+
+
+def test_many_are_flushed_by_one_flush_of_the_file_system(tmp_path: Path) -> None:
+    async def test() -> None:
+        disk, failures, syncs, told = CountingDisk(), list[BaseException](), list[None](), list[None]()
+        partitions = logs_of(tmp_path, disk, 40)
+        cut = partitions[7].log
+        flusher = Flusher(failures.append, ThreadPoolExecutor(1))
+
+        def sync_filesystem() -> None:
+            syncs.append(None)
+            cut.truncate_to(0)  # while it is being flushed: what was flushed is gone
+
+        await flusher.flush_together(partitions, sync_filesystem, lambda: told.append(None))
+        flusher.close()
+        assert (failures, len(syncs), disk.syncs, len(told)) == ([], 1, 0, 40)
+        assert [partition.offsets for partition in partitions] == [[3]] * 7 + [[0]] + [[3]] * 32
+        assert not any(partition.log.folder_dirty or partition.log.unsynced_paths for partition in partitions[:7])
+
+    asyncio.run(test())
+
+
+def test_epochs_are_written_unless_a_recovery_reads_them_from_the_batches(tmp_path: Path) -> None:
+    config = LogConfig(index_interval_bytes=1)
+    logs = [Log.open(tmp_path / f"t-{number}", config, clean=True) for number in range(2)]
+    write(logs[0], batch_at(0, 3, epoch=1))
+    for number in range(3):
+        write(logs[1], batch_at(3 * number, 3, epoch=number + 1))
+    assert logs[0].active_segment.has_no_index_entry and not logs[1].active_segment.has_no_index_entry
+    assert flushing.flush_together(logs, lambda: None) == [3, 9]
+    assert [log.epochs.on_disk for log in logs] == [False, True]
+    for log, end_offset, epochs in zip(logs, (3, 9), ([(1, 0)], [(1, 0), (2, 3), (3, 6)]), strict=True):
+        log.let_go()
+        again = Log.open(log.directory, config, clean=False, recovery_point=end_offset)
+        assert (again.epochs.entries, again.log_end_offset) == (epochs, end_offset)
+
+
+def test_a_full_disk_counts_nothing_as_flushed_whose_epochs_could_not_be_written(tmp_path: Path) -> None:
+    config, disk = LogConfig(index_interval_bytes=1), FullDisk(10_000)
+    logs = [Log.open(tmp_path / f"t-{number}", config, clean=True, disk=disk) for number in range(2)]
+    write(logs[0], batch_at(0, 3))
+    for number in range(2):
+        write(logs[1], batch_at(3 * number, 3))
+    disk.room = 0
+    assert flushing.flush_together(logs, lambda: None) == [3, 0]
+    assert [log.folder_dirty for log in logs] == [False, True]
+
+
+def test_a_flush_of_the_file_system_that_fails_is_fatal_to_all(tmp_path: Path) -> None:
+    async def test() -> None:
+        failures = list[BaseException]()
+        partitions = logs_of(tmp_path, Disk(), 3)
+        flusher = Flusher(failures.append, ThreadPoolExecutor(1))
+
+        def fail() -> None:
+            raise StorageFatal("/data", "syncfs failed: Input/output error")
+
+        await flusher.flush_together(partitions, fail, lambda: None)
+        flusher.close()
+        assert isinstance(failures[0], StorageFatal)
+        assert all(partition.log.failure is not None and not partition.offsets for partition in partitions)
 
     asyncio.run(test())

@@ -27,9 +27,7 @@ log = logging.getLogger(__name__)
 
 _RECOVERY_THREADS = 4
 _CLOSING_THREADS = 4
-# From so many logs on, a clean stop flushes the file system once: each log would need about five fsyncs, 4 ms together.
-# With fewer of them it is left alone, because it also flushes what others have written to the same disk.
-_SYNC_TOGETHER_FROM = 32
+_SYNC_TOGETHER_FROM = 32  # logs; as in upkeep/background_flush.py
 _FOLDERS_AT_ONCE = 32  # renamed before others get their turn; one takes 0.05 to 0.5 ms
 
 OnLeadership = Callable[[HostedPartition, bool], None]
@@ -279,6 +277,11 @@ class PartitionTable:
         self._folders.existing.discard(stray)
         self.checkpoints.forget(stray)
 
+    @property
+    def sync_filesystem(self) -> Callable[[], None] | None:
+        """One flush for all that the logs hold; None where the system has no such call."""
+        return self._data.sync_all if self._data.can_sync_all() else None
+
     def collect_checkpoint(self) -> Callable[[], None]:
         """How far each log is known to be on disk, and where each begins; call the result to write it down."""
         return self.checkpoints.collect(self.open_ones())
@@ -301,11 +304,12 @@ class PartitionTable:
             self._folders.doom(partition)
         opened = list(self.open_ones())
         with self._make_threads(_CLOSING_THREADS, "flush") as threads:
-            if len(opened) < _SYNC_TOGETHER_FROM or not self._data.can_sync_all():
+            sync_filesystem = self.sync_filesystem
+            if len(opened) < _SYNC_TOGETHER_FROM or sync_filesystem is None:
                 list(threads.map(HostedPartition.close, opened))
             else:
                 list(threads.map(_close_unflushed, opened))
-                self._data.sync_all()
+                sync_filesystem()
                 list(threads.map(_unlink_removed, opened))
         self.collect_checkpoint()()
         if (write := self.collect_watermarks()) is not None:

@@ -10,10 +10,12 @@ to be flushed counts as flushed.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from typing import Protocol
 
+from barnabas.broker.network.loop_budget import LoopBudget
+from barnabas.storage import flushing
 from barnabas.storage.disk import SHORTAGE
 from barnabas.storage.log import Log
 from barnabas.storage.log_state import NOT_CUT
@@ -53,6 +55,33 @@ class Flusher:
             self._running.add(partition)
             asyncio.get_running_loop().call_soon(self._start, partition)
 
+    async def flush_together(
+        self, partitions: Sequence[Flushable], sync_filesystem: Callable[[], None], then: Callable[[], None]
+    ) -> None:
+        """As `request` for each of many, by one flush of the file system for those that are not being flushed now."""
+        waiting = [partition for partition in partitions if partition not in self._running]
+        for partition in partitions:
+            if partition in self._running:
+                self.request(partition, then)
+        self._running.update(waiting)
+        for partition in waiting:
+            partition.log.cut_to = NOT_CUT
+            self._then[partition] = then
+        logs = [partition.log for partition in waiting]
+        loop, budget = asyncio.get_running_loop(), LoopBudget()
+        work = loop.run_in_executor(self._pool, flushing.flush_together, logs, sync_filesystem)
+        await asyncio.wait([work])
+        if work.cancelled():
+            self._running.difference_update(waiting)
+            return
+        error = work.exception()
+        for number, partition in enumerate(waiting):
+            if error is None:
+                self._succeeded(partition, work.result()[number])
+            else:
+                self._failed(partition, error)
+            await budget.pause()
+
     def _start(self, partition: Flushable) -> None:
         if self._closed:
             return
@@ -67,16 +96,22 @@ class Flusher:
             self._running.discard(partition)
             return
         if error := done.exception():
-            self._running.discard(partition)
-            if isinstance(error, OSError) and error.errno in SHORTAGE and not partition.deleted:
-                self._try_again(partition, error)
-            elif not partition.deleted:
-                self._on_fatal(error)
-            return
+            self._failed(partition, error)
+        else:
+            self._succeeded(partition, done.result())
+
+    def _failed(self, partition: Flushable, error: BaseException) -> None:
+        self._running.discard(partition)
+        if isinstance(error, OSError) and error.errno in SHORTAGE and not partition.deleted:
+            self._try_again(partition, error)
+        elif not partition.deleted:
+            self._on_fatal(error)
+
+    def _succeeded(self, partition: Flushable, offset: int) -> None:
         self._backoff.pop(partition, None)
         try:
             # What was cut off meanwhile, and perhaps written anew, is not what was flushed.
-            partition.flushed(min(done.result(), partition.log.cut_to))
+            partition.flushed(min(offset, partition.log.cut_to))
         finally:
             again = partition in self._again  # perhaps asked for by whoever heard of this one just now
             if again:

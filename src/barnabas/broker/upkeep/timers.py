@@ -57,7 +57,7 @@ class Upkeep:
         self._tasks: list[asyncio.Task[None]] = []
         self.failures = UpkeepFailures(health)
         self._checkpoints = CheckpointWriter(partitions, threads, self.failures)
-        self._flush = BackgroundFlush(flusher, self._checkpoints.write_soon)
+        self._flush = BackgroundFlush(flusher, self._checkpoints.write_soon, partitions.sync_filesystem)
         self._retention = Retention(partitions, self._checkpoints.write_soon)
         self._unopened = Unopened(partitions)
         self._deletion = FileDeletion(threads)
@@ -102,9 +102,8 @@ class Upkeep:
 
     def flush_recovered(self) -> None:
         """What recovery has read is perhaps in the page cache only; once it is on disk it need not be read again."""
-        for partition in self._partitions.open_ones():
-            if partition.log.unflushed_records:
-                self._flush.flush(partition)
+        recovered = [partition for partition in self._partitions.open_ones() if partition.log.unflushed_records]
+        self._tasks.append(asyncio.ensure_future(self._flush.flush(recovered)))
 
     def _every(
         self, name: str, seconds: Callable[[], float], run: Callable[[], Awaitable[None]], first: float | None = None
