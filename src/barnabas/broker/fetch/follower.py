@@ -97,7 +97,7 @@ class _FollowerFetch:
 
     def read(self) -> int:
         """Read what is ready; gives how many bytes. What finds no room stays ready, and so does what would hold the
-        loop too long, for a partition is opened when it is first read: the follower is answered, and asks again."""
+        loop too long: the follower is answered, and asks again."""
         session, room, found = self._session, self._max_bytes, 0
         left: dict[Slot, None] = {}
         ready, session.ready, session.unread = session.ready, {}, False
@@ -107,6 +107,7 @@ class _FollowerFetch:
                 continue
             read = PartitionRead(slot)
             full = read_slot(self._node, session, slot, read, room - found, min_one_batch=not found)
+            being_opened = read.partition is None and not read.error_code
             if read.error_code or read.diverging_epoch is not None:
                 self.urgent = slot.awaiting = True
             elif read.slice is not None or read.is_cold:
@@ -115,7 +116,8 @@ class _FollowerFetch:
             elif full:
                 left[slot] = None
             found += read.size
-            self._reads.append(read)
+            if not being_opened:
+                self._reads.append(read)
             if clock.source.monotonic() >= until:
                 rest = dict.fromkeys(slots)
                 left = rest | left  # first in turn the next time

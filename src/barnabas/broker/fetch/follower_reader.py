@@ -25,7 +25,8 @@ class LeadingNode(HostedPartitions, Protocol):
 def read_slot(
     node: LeadingNode, session: FollowerSession, slot: Slot, read: PartitionRead, room: int, *, min_one_batch: bool
 ) -> bool:
-    """Fill in the read; True when there is more but no room for it."""
+    """Fill in the read; True when there is more but no room for it. Without a partition and without an error: it is
+    being opened, and the slot is ready again when it is open."""
     named, slot.named = slot.named, False
     try:
         partition = read.partition = find_leader(node, slot)
@@ -37,6 +38,9 @@ def read_slot(
             if named:
                 _note(partition, session, slot)
             read.high_watermark = read.log_start_offset = 0
+            return False
+        if node.replication.open_soon(partition, partition.look_at_followers):
+            read.partition = None
             return False
         throttle = node.replication.leader_throttle
         if throttle.holds_for(partition, session.replica_id) and throttle.wait_seconds(node.replication.loop_time()):

@@ -253,12 +253,13 @@ class PartitionTable:
         waiting = [partition for partition in self if partition.id in self._folders.existing]
         began_ms = self._replica_host.steady_ms()
         with self._make_threads(_RECOVERY_THREADS, "recover") as threads:
-            count = sum(threads.map(self._opened, waiting))
+            count = sum(threads.map(self.try_open, waiting))
         if count:
             self._folders.repairs.recovered(count, (self._replica_host.steady_ms() - began_ms) / 1000)
         return count
 
-    def _opened(self, partition: HostedPartition) -> bool:
+    def try_open(self, partition: HostedPartition) -> bool:
+        """False when it cannot be opened: then it is among the `unusable`."""
         try:
             partition.open()
         except KafkaError as error:

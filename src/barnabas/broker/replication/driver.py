@@ -13,6 +13,7 @@ from barnabas.broker.fetch.follower_sessions import FollowerSessions
 from barnabas.broker.image_bus import ImageChange
 from barnabas.broker.metrics.health import Health
 from barnabas.broker.network.loop_budget import in_turns
+from barnabas.broker.partition.opening_turns import OpeningTurns
 from barnabas.broker.partition.partition import HostedPartition
 from barnabas.broker.partition.producer_rebuilds import ProducerRebuilds
 from barnabas.broker.replication.environment import ReplicaIO, ReplicationHooks
@@ -52,6 +53,7 @@ class Replication:
         self.isr = IsrKeeper(broker, self, hooks)
         self.lost = LostReplicas(broker, hooks, health, self.moved)
         self._rebuilds = ProducerRebuilds(io.threads, health, lambda partition: hooks.partitions().replace(partition))
+        self.opening = OpeningTurns(lambda partition: hooks.partitions().try_open(partition), hooks.failed)
         self._index_files = IndexFiles(io.threads)
         self.segment_created = self._index_files.segment_created
         self.throttle = Throttle(broker, "follower")
@@ -78,6 +80,7 @@ class Replication:
         self._running = False
         self.isr.stop()
         self._looks.clear()
+        self.opening.stop()
         self.lost.stop()
         self._index_files.stop()
         self._rebuilds.stop()
@@ -124,8 +127,18 @@ class Replication:
             self._source[partition] = leader
             fetcher = self._fetchers.get(leader) or self._begin(leader)
             fetcher.add(partition)
+        elif self._running and partition.is_leader and len(partition.image.replicas) > 1:
+            self.open_soon(partition)  # its followers will ask for it
         if source is not None and not self._fetchers[source]:
             self._fetchers.pop(source).close()
+
+    def open_soon(self, partition: HostedPartition, then: Callable[[], None] | None = None) -> bool:
+        """False when there is nothing to wait for: it is open, has no folder, or was refused by recovery. One that was
+        refused is opened by whoever needs it, and hears why that does not go."""
+        if partition.is_open or partition.untouched or not self._hooks.partitions().may_open(partition):
+            return False
+        self.opening.request(partition, then)
+        return True
 
     def _begin(self, source: int) -> ReplicaFetcher:
         fetcher = self._fetchers[source] = ReplicaFetcher(source, self._broker, self._io, self)

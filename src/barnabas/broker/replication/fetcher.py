@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 
 _FETCH = 1
 _NAMED_AT_ONCE = 500  # partitions of one request
-_STEP_SECONDS = 0.01  # naming or taking partitions before others have their turn: opening one takes 0.5 ms
+_STEP_SECONDS = 0.01  # naming or taking partitions before others have their turn
 _PIPELINED = 2
 _BACKOFF_SECONDS = 0.02  # at first; doubled each time up to replica.fetch.backoff.ms
 _PAUSE_SECONDS = 0.5  # between two looks at a disk that is full
@@ -171,6 +171,8 @@ class ReplicaFetcher:
         max_bytes = self._host.limits.partition_max_bytes
         if partition.untouched:
             return Wanted(key[1], followed.epoch, 0, -1, 0, max_bytes)
+        if self._host.open_soon(partition, partial(self._again, key, followed)):
+            return None
         try:
             own = partition.log
             if own.damages:
