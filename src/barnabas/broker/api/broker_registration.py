@@ -7,7 +7,7 @@ up.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.broker.controller.lifecycle import SECURITY_PROTOCOLS
 from barnabas.broker.network.context import RequestContext
@@ -18,7 +18,11 @@ from barnabas.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from barnabas.broker.api.roles import RegistrationNode
-    from barnabas.wire.messages import BrokerRegistrationRequest, BrokerRegistrationResponseBody
+    from barnabas.wire.messages import (
+        BrokerRegistrationRequest,
+        BrokerRegistrationRequestListener,
+        BrokerRegistrationResponseBody,
+    )
 
 
 async def handle(
@@ -48,7 +52,7 @@ async def handle(
     return {"error_code": 0, "broker_epoch": epoch}
 
 
-def _endpoint(listener: Any) -> Endpoint:
+def _endpoint(listener: BrokerRegistrationRequestListener) -> Endpoint:
     known = 0 <= listener.security_protocol < len(SECURITY_PROTOCOLS)
     protocol = SECURITY_PROTOCOLS[listener.security_protocol] if known else "PLAINTEXT"
     return Endpoint(listener.name, protocol, listener.host, listener.port)

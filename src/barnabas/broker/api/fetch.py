@@ -34,6 +34,7 @@ from barnabas.wire.headers import encode_response_frame
 
 if TYPE_CHECKING:
     from barnabas.broker.api.roles import FetchNode
+    from barnabas.wire.messages import FetchRequest
 
 API_KEY = 1
 _FROM_FOLLOWERS_SINCE = 11
@@ -113,13 +114,18 @@ def handle(
 
 
 async def _decoded_in_thread(node: "FetchNode", frame: bytes, position: int, version: int, correlation_id: int) -> Any:
-    """The first fetch of a session with thousands of partitions. The next request waits until this one is read."""
+    """The first fetch of a session with thousands of partitions. The next request waits until this one is read.
+
+    Gives a reply or, for a parked fetch, a future of it, which the connection waits for without holding up the next.
+    """
     loop = asyncio.get_running_loop()
     request = await loop.run_in_executor(node.read_threads, decode_request, API_KEY, version, frame, position)
     return _handle(node, request, version, correlation_id)
 
 
-def _handle(node: "FetchNode", request: Any, version: int, correlation_id: int) -> "Reply | asyncio.Future[Reply]":
+def _handle(
+    node: "FetchNode", request: "FetchRequest", version: int, correlation_id: int
+) -> "Reply | asyncio.Future[Reply]":
     if is_quorum_fetch(request):
         return asyncio.ensure_future(serve_fetch(node, request, version, correlation_id))
     replica_id, broker_epoch = follower_fetch.follower_of(request)

@@ -16,7 +16,7 @@ import asyncio
 import functools
 import logging
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.broker import clock
 from barnabas.broker.api.produce_appends import ACK_ALL, Appends, Found, Refused
@@ -43,6 +43,7 @@ from barnabas.wire.produce_answer import Item
 
 if TYPE_CHECKING:
     from barnabas.broker.api.roles import ProduceNode
+    from barnabas.wire.messages import PartitionProduceResponseBody, ProduceResponseBody
 
 log = logging.getLogger(__name__)
 
@@ -198,7 +199,7 @@ def _answer(request: ProduceRequest, results: list[Found], version: int, correla
     if topics is not None:
         return produce_success_answer(version, correlation_id, topics)
     found = iter(results)
-    body = {
+    body: ProduceResponseBody = {
         "responses": [
             {
                 "name": name or "",
@@ -230,7 +231,7 @@ def _all_appended(
     return topics
 
 
-def _item(index: int, found: Found) -> dict[str, Any]:
+def _item(index: int, found: Found) -> "PartitionProduceResponseBody":
     if isinstance(found, Refused):
         error = found.error
         records = error.record_errors if isinstance(error, InvalidRecords) else []

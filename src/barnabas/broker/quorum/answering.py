@@ -4,6 +4,7 @@ What comes in is checked here, at the edge, because the machine trusts its peers
 an epoch is not near the end of the numbers, and nobody else stands for election in a quorum of one.
 """
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from barnabas.broker.api.failures import failure_body
@@ -50,7 +51,7 @@ def is_quorum_fetch(request: Any) -> bool:
 
 async def serve_fetch(node: QuorumMember, request: Any, version: int, correlation_id: int) -> bytes:
     try:
-        body = response_body(await _answered(node, request_from(FETCH, request)))
+        body: Mapping[str, object] = response_body(await _answered(node, request_from(FETCH, request)))
     except KafkaError as error:
         body = failure_body(FETCH, version, request, error)
     return encode_response_frame(FETCH, version, correlation_id, body)
