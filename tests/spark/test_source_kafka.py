@@ -131,5 +131,5 @@ def test_a_wrong_password_is_told_in_a_line(kafka: tuple[str, str], topic: str) 
     with pytest.raises(PipelineError, match=r"(?i)authentication") as caught:
         ends(wrong)
     assert "\n" not in str(caught.value)
-    with pytest.raises(PipelineError, match=r"the login at .* failed: Authentication failed"):
+    with pytest.raises(PipelineError, match=r"the login failed: Authentication failed"):
         rows_of(wrong, Range(topic, 0, 0, 1))

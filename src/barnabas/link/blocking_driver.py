@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from barnabas.link.errors import LinkDown, NotKafka, Silent, Unreachable
+from barnabas.link.errors import LinkDown, LoginFailed, NotKafka, Silent, Unreachable
 from barnabas.link.exchange import Exchange, Memory, Request, own_memory
 from barnabas.link.opening import Conversation, ask_versions, log_in
 from barnabas.link.sasl import Credentials
@@ -91,6 +91,8 @@ class BlockingLink:
         except StopIteration as end:
             result: Result = end.value
             return result
+        except LoginFailed as refused:
+            raise LoginFailed(f"{self.where}: {refused}") from None
 
     def close(self) -> None:
         self._socket.close()

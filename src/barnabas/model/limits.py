@@ -42,6 +42,7 @@ SESSION_PARTITION_BYTES = 400  # what one partition of a fetch session or of a w
 RECEIVE_BUFFER_BYTES = 1024 * 1024  # shared by all connections of a node
 
 PEER_ANSWER_MAX_BYTES = 256 * 1024 * 1024  # an answer of another node: a fetch, one batch of a whole request at most
+SPARK_ANSWER_MAX_BYTES = 1 << 30  # a fetch of a Spark task: a batch is at most a topic's max.message.bytes
 
 FETCH_SESSION_PARTITIONS_MAX = 50_000  # partitions remembered for one fetch session; a larger fetch has no session
 FOLLOWER_SESSION_PARTITIONS_MAX = 100_000  # partitions a follower names; twice what a node may have

@@ -59,7 +59,7 @@ def test_a_login_comes_before_the_first_request() -> None:
         link = BlockingLink("127.0.0.1", port, options)
         assert link.call(DESCRIBE_CLUSTER, 0, {}).controller_id == 4
         link.close()
-        with pytest.raises(LoginFailed, match="no such user"):
+        with pytest.raises(LoginFailed, match=f"127.0.0.1:{port}: the login failed: no such user"):
             BlockingLink("127.0.0.1", port, options)
     assert seen == [SASL_HANDSHAKE, SASL_AUTHENTICATE, DESCRIBE_CLUSTER]
 

@@ -10,13 +10,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from barnabas.client.common.connection import addresses
+from barnabas.link.blocking_driver import BlockingLink, LinkOptions
+from barnabas.link.codes import is_retriable, name_of
+from barnabas.link.errors import LinkDown, LoginFailed
+from barnabas.link.exchange import ReusedMemory
+from barnabas.link.view import Address, ClusterView
 from barnabas.model.errors import ErrorCode
+from barnabas.model.limits import SPARK_ANSWER_MAX_BYTES
+from barnabas.pipelines.common.login import credentials, tls
 from barnabas.pipelines.errors import PipelineError
-from barnabas.pipelines.source.link import Link, LinkDown
 from barnabas.wire.apis import FETCH, LIST_OFFSETS, METADATA
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import FetchResponse, ListOffsetsResponse, MetadataResponse
 
 PATIENCE_S = 60.0
 APPEARS_WITHIN_S = 3.0  # a topic that has just been made may not be known everywhere
@@ -24,21 +33,13 @@ RETRY_S = 0.1
 FETCH_BYTES = 8 << 20
 FETCH_WAIT_MS = 500
 FETCH_VERSION, METADATA_VERSION, LIST_OFFSETS_VERSION = 12, 9, 6  # the newest with topics by name; Kafka 2.7 and later
+CLIENT_ID = "barnabas-spark"
 _EARLIEST = -2
 Answer = TypeVar("Answer")
 
-_PASSING = {
-    ErrorCode.LEADER_NOT_AVAILABLE,
-    ErrorCode.NOT_LEADER_OR_FOLLOWER,
-    ErrorCode.REQUEST_TIMED_OUT,
-    ErrorCode.BROKER_NOT_AVAILABLE,
-    ErrorCode.REPLICA_NOT_AVAILABLE,
-    ErrorCode.FENCED_LEADER_EPOCH,
-    ErrorCode.UNKNOWN_LEADER_EPOCH,
-    ErrorCode.OFFSET_NOT_AVAILABLE,
-    ErrorCode.KAFKA_STORAGE_ERROR,
-    ErrorCode.UNKNOWN_SERVER_ERROR,
-}
+# Kafka's consumer tries these again as well, though no client is told to; what is damaged stays damaged for a reader.
+_ALSO_PASSING = frozenset({ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.BROKER_NOT_AVAILABLE})
+_NOT_PASSING = frozenset({ErrorCode.CORRUPT_MESSAGE})
 
 
 class OffsetGone(Exception):
@@ -58,11 +59,18 @@ class PartitionLeader:
         self, bootstrap: str, topic: str, partition: int, read_committed: bool, security: Mapping[str, str]
     ) -> None:
         self.bootstrap = bootstrap
-        self._security = security
+        self._options = LinkOptions(
+            client_id=CLIENT_ID,
+            answer_max_bytes=SPARK_ANSWER_MAX_BYTES,
+            tls=tls(security),
+            credentials=credentials(security),
+            ask_versions=False,
+        )
+        self._memory = ReusedMemory()  # an answer is worked off before the next is received
         self.topic = topic
         self.partition = partition
         self._isolation = int(read_committed)
-        self._link: Link | None = None
+        self._link: BlockingLink | None = None
         self._asked: int | None = None  # the offset of a fetch that is on its way
 
     def close(self) -> None:
@@ -88,11 +96,14 @@ class PartitionLeader:
         """Where the log begins now."""
         return self._patiently(self._earliest)
 
-    def _patiently(self, ask: Callable[[Link], Answer]) -> Answer:
+    def _patiently(self, ask: Callable[[BlockingLink], Answer]) -> Answer:
         begun = time.monotonic()
         while True:
             try:
                 return ask(self._link or self._connect())
+            except LoginFailed as refused:
+                self.close()
+                raise PipelineError(f"cannot read {self.topic}-{self.partition}: {refused}") from None
             except (LinkDown, _Passing) as problem:
                 self.close()
                 patience_s = APPEARS_WITHIN_S if isinstance(problem, _Unknown) else PATIENCE_S
@@ -100,12 +111,12 @@ class PartitionLeader:
                     raise PipelineError(f"cannot read {self.topic}-{self.partition}: {problem}") from None
                 time.sleep(RETRY_S)
 
-    def _fetch(self, link: Link, offset: int) -> Fetched:
+    def _fetch(self, link: BlockingLink, offset: int) -> Fetched:
         if self._asked != offset:
             self._forget_asked(link)
             self._send(link, offset)
         self._asked = None
-        answer = link.receive()
+        answer: FetchResponse = link.receive()
         self._judge(answer.error_code, offset)
         part = answer.responses[0].partitions[0]
         self._judge(part.error_code, offset)
@@ -113,7 +124,7 @@ class PartitionLeader:
         records = part.records if part.records is not None else memoryview(b"")
         return Fetched(records, aborted, part.high_watermark, part.last_stable_offset)
 
-    def _earliest(self, link: Link) -> int:
+    def _earliest(self, link: BlockingLink) -> int:
         self._forget_asked(link)
         partition = {"partition_index": self.partition, "current_leader_epoch": -1, "timestamp": _EARLIEST}
         body = {
@@ -121,17 +132,18 @@ class PartitionLeader:
             "isolation_level": self._isolation,
             "topics": [{"name": self.topic, "partitions": [partition]}],
         }
-        answer = link.call(LIST_OFFSETS, LIST_OFFSETS_VERSION, body).topics[0].partitions[0]
-        self._judge(answer.error_code, 0)
-        return int(answer.offset)
+        answer: ListOffsetsResponse = link.call(LIST_OFFSETS, LIST_OFFSETS_VERSION, body)
+        found = answer.topics[0].partitions[0]
+        self._judge(found.error_code, 0)
+        return found.offset
 
-    def _forget_asked(self, link: Link) -> None:
+    def _forget_asked(self, link: BlockingLink) -> None:
         """An answer that nobody wants any more stands before the next one."""
         if self._asked is not None:
             self._asked = None
             link.receive()
 
-    def _send(self, link: Link, offset: int) -> None:
+    def _send(self, link: BlockingLink, offset: int) -> None:
         partition = {
             "partition": self.partition,
             "current_leader_epoch": -1,
@@ -155,13 +167,13 @@ class PartitionLeader:
         link.send(FETCH, FETCH_VERSION, body)
         self._asked = offset
 
-    def _connect(self) -> Link:
+    def _connect(self) -> BlockingLink:
         """A connection to the leader, found by asking any node of the bootstrap."""
         self.close()
         problem: Exception | None = None
         for host, port in addresses(self.bootstrap):
             try:
-                first = Link(host, port, self._security)
+                first = self._open((host, port))
             except LinkDown as error:
                 problem = error
                 continue
@@ -174,34 +186,39 @@ class PartitionLeader:
                 self._link = first
             else:
                 first.close()
-                self._link = Link(*leader, self._security)
+                self._link = self._open(leader)
             return self._link
         raise problem or LinkDown("no address")
 
-    def _leader_address(self, link: Link) -> tuple[str, int]:
+    def _open(self, address: Address) -> BlockingLink:
+        return BlockingLink(*address, self._options, self._memory)
+
+    def _leader_address(self, link: BlockingLink) -> Address:
         body = {"topics": [{"name": self.topic}], "allow_auto_topic_creation": False}
-        answer = link.call(METADATA, METADATA_VERSION, body)
+        answer: MetadataResponse = link.call(METADATA, METADATA_VERSION, body)
         topic = answer.topics[0]
         self._judge(topic.error_code, 0)
         part = next((each for each in topic.partitions if each.partition_index == self.partition), None)
         if part is None:
             raise _Unknown("there is no such partition")
         self._judge(part.error_code, 0)
-        node = next((each for each in answer.brokers if each.node_id == part.leader_id), None)
-        if node is None:
+        view = ClusterView()  # a new one: this version of Metadata has no topic ids to tell a topic that was made again
+        view.learn_metadata(answer)
+        leader = view.leader(self.topic, self.partition)
+        if leader is None or leader.node_id not in view.addresses:
             raise _Passing("nobody leads it")
-        return node.host, node.port
+        return view.addresses[leader.node_id]
 
     def _judge(self, code: int, offset: int) -> None:
         if code == ErrorCode.NONE:
             return
-        name = ErrorCode(code).name.lower().replace("_", " ")
+        name = name_of(code)
         if code == ErrorCode.OFFSET_OUT_OF_RANGE:
             raise OffsetGone(f"{self.topic}-{self.partition} does not hold offset {offset}")
-        if code in _PASSING:
-            raise _Passing(name)
         if code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             raise _Unknown(name)
+        if (is_retriable(code) or code in _ALSO_PASSING) and code not in _NOT_PASSING:
+            raise _Passing(name)
         raise PipelineError(f"cannot read {self.topic}-{self.partition}: {name}")
 
 

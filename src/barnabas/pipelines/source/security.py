@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from barnabas.link.sasl import MECHANISMS
 from barnabas.pipelines.errors import PipelineError
-from barnabas.pipelines.sink import login
 
 _RENAMED = {
     "ssl.truststore.certificates": "ssl.ca.pem",
@@ -56,7 +56,7 @@ def is_spoken_here(settings: Mapping[str, str]) -> bool:
     """Whether our own fetcher can log in with these; librdkafka reads else (Kerberos, OAuth, keys not in files)."""
     protocol = settings.get("security.protocol", PLAIN).lower()
     mechanism = settings.get("sasl.mechanism", settings.get("sasl.mechanisms", "")).upper()
-    if protocol.startswith("sasl") and not (mechanism in login.MECHANISMS and "sasl.username" in settings):
+    if protocol.startswith("sasl") and not (mechanism in MECHANISMS and "sasl.username" in settings):
         return False
     return not (protocol.endswith("ssl") and _ONLY_LIBRDKAFKA & set(settings))
 
