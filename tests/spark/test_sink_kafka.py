@@ -125,7 +125,7 @@ def test_through_tls_with_a_password(guarded: dict[str, str]) -> None:
     assert len(records(plain, "t", partitions=2)) == 100
 
     wrong = guarded | {"kafka.sasl.jaas.config": f'{SCRAM_MODULE} required username="ada" password="guess";'}
-    with pytest.raises(PipelineError, match=r"the login at .* failed: Authentication failed"):
+    with pytest.raises(PipelineError, match=r"the login failed: Authentication failed"):
         write_rows(parse_options(wrong, streaming=True), None, rows(0))
     stranger = {name: value for name, value in guarded.items() if "truststore" not in name}
     stranger["kafka.delivery.timeout.ms"] = "500"

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 import msgspec
 
+from barnabas.link.codes import is_retriable, name_of
 from barnabas.model.errors import ErrorCode
 from barnabas.pipelines.errors import PipelineError
-from barnabas.pipelines.sink.cluster import COME_AGAIN, Again, Cluster
-from barnabas.pipelines.sink.link import named
+from barnabas.pipelines.sink.cluster import Again, Cluster
 from barnabas.pipelines.sink.prepared import Fenced, NotOpen, Prepared
 from barnabas.pipelines.sink.producer import RecordProducer
 from barnabas.pipelines.sink.spread import murmur2_column
@@ -189,11 +189,11 @@ class Ledger:
         self._cluster.forget_topic(COMMITS_TOPIC)
 
     def _check(self, code: int) -> None:
-        if code in COME_AGAIN:
+        if is_retriable(code):
             self._cluster.forget_topic(COMMITS_TOPIC)
-            raise Again(named(code))
+            raise Again(name_of(code))
         if code:
-            raise PipelineError(f"{COMMITS_TOPIC}: {named(code)}")
+            raise PipelineError(f"{COMMITS_TOPIC}: {name_of(code)}")
 
 
 def _decoded(value: bytes) -> Decision:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from barnabas.link.codes import name_of
 from barnabas.model.errors import ErrorCode
 from barnabas.pipelines.errors import PipelineError
-from barnabas.pipelines.sink.link import named
 
 LEAST_LEFT_MS = 20_000  # a transaction that times out sooner is not decided on
 
@@ -43,14 +43,14 @@ class Described:
 def ended(each: Prepared, answer: Any) -> Prepared | NotOpen:
     """The answer to EndTxn and to InitProducerId: the producer that follows."""
     if answer.error_code:
-        return NotOpen(f"{each.transactional_id}: {named(answer.error_code)}")
+        return NotOpen(f"{each.transactional_id}: {name_of(answer.error_code)}")
     return Prepared(each.transactional_id, answer.producer_id, answer.producer_epoch)
 
 
 def kept(each: Prepared, answer: Any) -> Prepared | NotOpen:
     """The answer to InitProducerId that keeps what is open: is that the transaction we mean?"""
     if answer.error_code:
-        return NotOpen(f"{each.transactional_id}: {named(answer.error_code)}")
+        return NotOpen(f"{each.transactional_id}: {name_of(answer.error_code)}")
     if (answer.ongoing_txn_producer_id, answer.ongoing_txn_producer_epoch) != (each.producer_id, each.producer_epoch):
         return NotOpen(f"{each.transactional_id} is no longer open")
     return Prepared(each.transactional_id, answer.producer_id, answer.producer_epoch)

@@ -19,11 +19,12 @@ from typing import Any
 
 from aiokafka.record._crecords.default_records import DefaultRecordBatchBuilder
 
+from barnabas.link.codes import is_retriable, name_of
+from barnabas.link.errors import LinkDown
 from barnabas.model.errors import ErrorCode
 from barnabas.pipelines.errors import PipelineError
-from barnabas.pipelines.sink.cluster import COME_AGAIN, FIRST_PAUSE_S, LONGEST_PAUSE_S, Again, Cluster
+from barnabas.pipelines.sink.cluster import FIRST_PAUSE_S, LONGEST_PAUSE_S, Again, Cluster
 from barnabas.pipelines.sink.columns import Header
-from barnabas.pipelines.sink.link import LinkLost, named
 from barnabas.pipelines.sink.prepared import FENCED, Fenced, Prepared
 from barnabas.wire.apis import PRODUCE
 
@@ -51,7 +52,7 @@ class RecordProducer:
         self._producer = (producer_id, producer_epoch)
         self._transactional_id = transactional_id
         self._partitions: dict[Place, _Partition] = {}
-        self._travelling: dict[int, tuple[tuple[int, int, int], list[Place]]] = {}
+        self._travelling: dict[int, list[Place]] = {}  # node -> partitions whose batches wait for its answer
         self._waiting_bytes = 0
         self._pause_s = 0.0
         self._last_problem = ""
@@ -139,7 +140,7 @@ class RecordProducer:
             for place, partition in self._partitions.items():
                 if partition.ready and not partition.travelling:
                     by_node.setdefault(self._cluster.leader(*place), []).append(place)
-        except (Again, LinkLost) as problem:
+        except (Again, LinkDown) as problem:
             self._later(str(problem))
             return
         for node_id, places in by_node.items():
@@ -147,13 +148,13 @@ class RecordProducer:
                 continue
             try:
                 self._send_to(node_id, places)
-            except (Again, LinkLost) as problem:
+            except (Again, LinkDown) as problem:
                 self._cluster.drop(node_id)
                 self._lost(places, str(problem))
 
     def _send_to(self, node_id: int, places: list[Place]) -> None:
         link = self._cluster.link(node_id)
-        version = link.version(PRODUCE, PRODUCE_NEWEST)
+        version = link.versions.newest(PRODUCE, PRODUCE_NEWEST)
         if self._transactional_id is not None and version < FIRST_VERSION_THAT_ADDS:
             raise PipelineError("the cluster is older than Kafka 4.0: delivery=at-least-once is what it can do")
         taken: list[Place] = []
@@ -172,21 +173,21 @@ class RecordProducer:
             "timeout_ms": int(self._options.request_timeout_s * 1000),
             "topic_data": [{"name": name, "partition_data": parts} for name, parts in topics.items()],
         }
-        ticket = link.send(PRODUCE, body, version=version)
+        link.send(PRODUCE, version, body)
         for place in taken:
             self._partitions[place].travelling = True
-        self._travelling[node_id] = (ticket, taken)
+        self._travelling[node_id] = taken
 
     def _collect(self, *, wait: bool) -> None:
         """The answers to what travels: all of them, or those that have come."""
-        for node_id, (ticket, places) in list(self._travelling.items()):
+        for node_id, places in list(self._travelling.items()):
             try:
                 link = self._cluster.link(node_id)
                 if not wait and not link.readable():
                     continue
                 del self._travelling[node_id]
-                answer = link.receive(ticket)
-            except (Again, LinkLost) as problem:
+                answer = link.receive()
+            except (Again, LinkDown) as problem:
                 self._cluster.drop(node_id)
                 self._travelling.pop(node_id, None)
                 self._lost(places, str(problem))
@@ -205,13 +206,13 @@ class RecordProducer:
                 if code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
                     self._waiting_bytes -= len(partition.ready.popleft())
                     self._progress()
-                elif code in COME_AGAIN:
+                elif is_retriable(code):
                     if code != ErrorCode.CONCURRENT_TRANSACTIONS:
                         self._cluster.forget_topic(topic.name)
-                    self._later(f"{topic.name}-{each.index}: {named(code)}")
+                    self._later(f"{topic.name}-{each.index}: {name_of(code)}")
                 elif code in FENCED:
                     raise Fenced(
-                        f"{topic.name}-{each.index} refuses the rows of {self._transactional_id}: {named(code)}"
+                        f"{topic.name}-{each.index} refuses the rows of {self._transactional_id}: {name_of(code)}"
                     )
                 else:
                     raise PipelineError(self._refused(place, code, len(partition.ready[0]), each.error_message))
@@ -223,7 +224,7 @@ class RecordProducer:
                 " or kafka.batch.size is larger than that"
             )
         more = f" ({message})" if message else ""
-        return f"topic {place[0]}, partition {place[1]} refuses the rows: {named(code)}{more}"
+        return f"topic {place[0]}, partition {place[1]} refuses the rows: {name_of(code)}{more}"
 
     def _lost(self, places: list[Place], why: str) -> None:
         for place in places:

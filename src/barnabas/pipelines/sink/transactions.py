@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from barnabas.link.codes import is_retriable, name_of
+from barnabas.link.errors import LinkDown
 from barnabas.model.errors import ErrorCode
 from barnabas.pipelines.errors import PipelineError
-from barnabas.pipelines.sink.cluster import COME_AGAIN, Again, Cluster
-from barnabas.pipelines.sink.link import LinkLost, named
+from barnabas.pipelines.sink.cluster import Again, Cluster
 from barnabas.pipelines.sink.prepared import FENCED, Described, Fenced, NotOpen, Prepared, ended, kept, still_open
 from barnabas.wire.apis import DESCRIBE_TRANSACTIONS, END_TXN, INIT_PRODUCER_ID, LIST_TRANSACTIONS
 
@@ -120,7 +121,7 @@ class Transactions:
             for node_id, those in by_node.items():
                 try:
                     self._each_at(node_id, those, api_key, versions, asked, judged, results)
-                except LinkLost:
+                except LinkDown:
                     self._cluster.drop(node_id)
                     for each in those:
                         self._cluster.forget_coordinator(each.transactional_id)
@@ -142,18 +143,19 @@ class Transactions:
         results: dict[Prepared, Prepared | NotOpen],
     ) -> None:
         link = self._cluster.link(node_id)
-        version = link.version(api_key, versions[1])
+        version = link.versions.newest(api_key, versions[1])
         if version < versions[0]:
             if api_key == INIT_PRODUCER_ID:
                 raise _NotAllowed
             raise PipelineError("the cluster is older than Kafka 4.0: delivery=at-least-once is what it can do")
-        tickets = [link.send(api_key, asked(each), version=version) for each in those]
+        for each in those:
+            link.send(api_key, version, asked(each))
         refused = False
-        for each, ticket in zip(those, tickets, strict=True):
-            answer = link.receive(ticket)
+        for each in those:
+            answer = link.receive()
             if answer.error_code in _TWO_PHASE_REFUSED and api_key == INIT_PRODUCER_ID:
                 refused = True  # the other answers are on their way all the same
-            elif answer.error_code not in COME_AGAIN:
+            elif not is_retriable(answer.error_code):
                 results[each] = judged(each, answer)
             elif answer.error_code != ErrorCode.CONCURRENT_TRANSACTIONS:
                 self._cluster.forget_coordinator(each.transactional_id)
@@ -218,13 +220,13 @@ class Transactions:
     def _raise(self, code: int, transactional_id: str | None, doing: str) -> Any:
         if not code:
             return
-        if code in COME_AGAIN:
+        if is_retriable(code):
             if transactional_id is not None and code != ErrorCode.CONCURRENT_TRANSACTIONS:
                 self._cluster.forget_coordinator(transactional_id)
-            raise Again(named(code))
+            raise Again(name_of(code))
         if code in FENCED:
-            raise Fenced(f"{doing}: {named(code)}")
-        raise PipelineError(f"could not {doing}: {named(code)}")
+            raise Fenced(f"{doing}: {name_of(code)}")
+        raise PipelineError(f"could not {doing}: {name_of(code)}")
 
 
 def _taking_over(each: Prepared) -> dict[str, Any]:
