@@ -1,4 +1,8 @@
-"""AddOffsetsToTxn (25), versions 0-4: the offsets a group commits become part of a transaction."""
+"""AddOffsetsToTxn (25), versions 0-4: the offsets a group commits become part of a transaction.
+
+Versions: 1 throttling by the client (KIP-219), 2 PRODUCER_FENCED (KIP-588), 3 flexible, 4 TRANSACTION_ABORTABLE
+(KIP-890).
+"""
 
 from __future__ import annotations
 

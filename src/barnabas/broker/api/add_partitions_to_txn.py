@@ -3,6 +3,9 @@
 Until v3 a client of the old generation names them before it writes. From v4 on leaders of partitions ask on behalf of
 their producers, several transactions at once (KIP-890). Unknown topics are refused here, and then nothing of that
 transaction is added.
+
+Versions: 1 throttling by the client (KIP-219), 2 PRODUCER_FENCED (KIP-588), 3 flexible, 4 several transactions, from
+brokers (KIP-890), 5 TRANSACTION_ABORTABLE.
 """
 
 from __future__ import annotations

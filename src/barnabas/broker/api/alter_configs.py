@@ -1,5 +1,7 @@
 """AlterConfigs (33), versions 0-2: replaces all the settings of a resource by those given. Older tools use it; what
 they do not name is lost, which is why IncrementalAlterConfigs exists.
+
+Versions: 1 throttling by the client (KIP-219), 2 flexible.
 """
 
 from __future__ import annotations

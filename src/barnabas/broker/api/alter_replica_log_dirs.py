@@ -1,5 +1,7 @@
 """AlterReplicaLogDirs (34), versions 1-2: move a replica to another folder of the same node. A node has one folder,
 so a replica is where it should be, or the folder does not exist.
+
+Versions: 2 flexible.
 """
 
 from __future__ import annotations

@@ -4,6 +4,9 @@ The first question of every client. v3 adds features and the client's name and v
 to v3 a feature whose lowest level is 0 is left out of the supported ones, because older clients choke on it
 (KAFKA-17492). A version nobody knows is answered in version 0 with UNSUPPORTED_VERSION and the versions of this one
 API, so that any client can go on (KIP-511). A listener of the controllers names what a controller answers.
+
+Versions: 1 throttle time, 2 throttling by the client (KIP-219), 3 flexible, features (KIP-584) and the client's
+software (KIP-511), 4 features whose lowest level is 0.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """BrokerHeartbeat (63), versions 0-2: a broker is there, wants to be unfenced, or wants to stop (KIP-631).
 
 The connection it comes on is watched: when it closes, the broker is fenced at once (broker/controller/sessions.py).
+
+Versions: 1 directories that failed (KIP-858), 2 cordoned directories (KIP-1066).
 """
 
 from __future__ import annotations

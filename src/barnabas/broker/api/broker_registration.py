@@ -3,6 +3,9 @@
 v2 names its data directories (KIP-858), v3 the epoch of its last life when that life ended in order, or was only
 killed: its logs are then all there. Registered is not yet serving: a heartbeat unfences the broker when it has caught
 up.
+
+Versions: 1 brokers that migrate from ZooKeeper, 2 data directories (KIP-858), 3 the epoch before (KIP-966), 4 features
+whose lowest level is 0 (KAFKA-17492).
 """
 
 from __future__ import annotations

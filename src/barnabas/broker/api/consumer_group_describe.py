@@ -1,4 +1,7 @@
-"""ConsumerGroupDescribe (69), versions 0-1: the members and assignments of groups of the new protocol."""
+"""ConsumerGroupDescribe (69), versions 0-1: the members and assignments of groups of the new protocol.
+
+Versions: 1 whether a member speaks the classic protocol.
+"""
 
 from __future__ import annotations
 

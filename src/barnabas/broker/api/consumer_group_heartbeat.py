@@ -1,4 +1,7 @@
-"""ConsumerGroupHeartbeat (68), versions 0-1: the whole of the new consumer protocol (KIP-848)."""
+"""ConsumerGroupHeartbeat (68), versions 0-1: the whole of the new consumer protocol (KIP-848).
+
+Versions: 1 regular expressions, and member ids made by the client.
+"""
 
 from __future__ import annotations
 

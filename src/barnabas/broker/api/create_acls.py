@@ -1,4 +1,7 @@
-"""CreateAcls (30), versions 1-3: refused one by one, as by a Kafka without an authorizer."""
+"""CreateAcls (30), versions 1-3: refused one by one, as by a Kafka without an authorizer.
+
+Versions: 2 flexible, 3 the resource type USER (KIP-373).
+"""
 
 from __future__ import annotations
 

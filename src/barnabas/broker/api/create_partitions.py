@@ -1,6 +1,8 @@
 """CreatePartitions (37), versions 0-3: topics grow to so many partitions; each of a request has its own fate.
 
 A request with many topics is decided in parts, so that others are served in between.
+
+Versions: 1 throttling by the client (KIP-219), 2 flexible, 3 THROTTLING_QUOTA_EXCEEDED (KIP-599).
 """
 
 from __future__ import annotations

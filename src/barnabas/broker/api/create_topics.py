@@ -3,6 +3,9 @@
 v4 takes -1 for the defaults of partitions and replicas; v5 answers with what the topic has become, its settings
 included; v7 adds its id. The answer leaves when the topics are in the metadata log, safe, so the timeout of the
 request is never reached. A request with many topics is decided in parts, so that others are served in between.
+
+Versions: 3 throttling by the client (KIP-219), 4 defaults for partitions and replicas (KIP-464), 5 flexible, and the
+topic as it was made (KIP-525), 6 THROTTLING_QUOTA_EXCEEDED (KIP-599), 7 topic ids (KIP-516).
 """
 
 from __future__ import annotations

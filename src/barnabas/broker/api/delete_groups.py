@@ -1,4 +1,7 @@
-"""DeleteGroups (42), versions 0-2: forget groups that have no members, with their offsets."""
+"""DeleteGroups (42), versions 0-2: forget groups that have no members, with their offsets.
+
+Versions: 1 throttling by the client (KIP-219), 2 flexible.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 With followers the answer waits until their logs begin there too (those that are up), or the time is over: a record that
 was deleted must not come back with the next leader.
+
+Versions: 1 throttling by the client (KIP-219), 2 flexible.
 """
 
 from __future__ import annotations

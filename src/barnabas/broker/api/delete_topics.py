@@ -2,6 +2,9 @@
 
 The topic is gone from the metadata when the answer leaves; its files follow in the background. v1 and v2 do not know
 TOPIC_DELETION_DISABLED and are told INVALID_REQUEST instead.
+
+Versions: 2 throttling by the client (KIP-219), 3 TOPIC_DELETION_DISABLED, 4 flexible, 5 error messages and
+THROTTLING_QUOTA_EXCEEDED (KIP-599), 6 topics by id (KIP-516).
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """DescribeAcls (29), versions 1-3: there is no access control here, and the answer is that of a Kafka without an
 authorizer, which tools and MirrorMaker 2 know how to take.
+
+Versions: 2 flexible, 3 the resource type USER (KIP-373).
 """
 
 from __future__ import annotations

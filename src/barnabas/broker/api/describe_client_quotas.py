@@ -1,4 +1,7 @@
-"""DescribeClientQuotas (48), versions 0-1: nobody can set a quota, so there are none."""
+"""DescribeClientQuotas (48), versions 0-1: nobody can set a quota, so there are none.
+
+Versions: 1 flexible.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@ its value, where it comes from and what stands behind it. v3 adds the type and, 
 An empty list of names means all (as in Kafka), and a name nobody knows is left out. A resource that is named again with
 the same list is answered once, and many are described in turns with other requests. A broker answers for itself only;
 the empty name stands for the settings of all brokers and lists just those that were set.
+
+Versions: 2 throttling by the client (KIP-219), 3 types and documentation (KIP-569), 4 flexible.
 """
 
 from __future__ import annotations

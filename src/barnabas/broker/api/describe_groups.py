@@ -1,4 +1,8 @@
-"""DescribeGroups (15), versions 0-6: the members and the state of classic groups."""
+"""DescribeGroups (15), versions 0-6: the members and the state of classic groups.
+
+Versions: 1 throttle time, 2 throttling by the client (KIP-219), 3 authorized operations (KIP-430), 4 static members
+(KIP-345), 5 flexible, 6 GROUP_ID_NOT_FOUND and an error message (KIP-1043).
+"""
 
 from __future__ import annotations
 

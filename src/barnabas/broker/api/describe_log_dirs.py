@@ -1,5 +1,8 @@
 """DescribeLogDirs (35), versions 1-5: how many bytes each partition takes, and how many the disk has left (KIP-113,
 KIP-827 in v4). A partition whose log nobody has opened yet is measured by its files, in a thread.
+
+Versions: 2 flexible, 3 an error for the whole answer, 4 the size of the disk (KIP-827), 5 cordoned directories
+(KIP-1066).
 """
 
 from __future__ import annotations

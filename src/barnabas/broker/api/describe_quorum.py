@@ -1,6 +1,8 @@
 """DescribeQuorum (55), versions 0-2: who keeps the metadata log, and how far each has come (KIP-595, KIP-836, KIP-853).
 
 Answered by the leader of the quorum, to which other nodes hand the question on. A cluster of one is a quorum of one.
+
+Versions: 1 when each replica fetched and was caught up (KIP-836), 2 addresses and directory ids (KIP-853).
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """ElectLeaders (43), versions 0-2: give partitions back to their preferred replica, or, from v1, take any replica
 that is up (KIP-460). Null asks for all partitions; those that have the right leader already are then left out. Where
 many are named they are decided in parts, so that others are served in between.
+
+Versions: 1 the kind of election and an error for the whole answer (KIP-460), 2 flexible.
 """
 
 from __future__ import annotations

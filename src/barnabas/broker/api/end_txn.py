@@ -1,4 +1,8 @@
-"""EndTxn (26), versions 0-5: commit or abort; answered when the decision is on disk. v5 moves the epoch (KIP-890)."""
+"""EndTxn (26), versions 0-5: commit or abort; answered when the decision is on disk. v5 moves the epoch (KIP-890).
+
+Versions: 1 throttling by the client (KIP-219), 2 PRODUCER_FENCED (KIP-588), 3 flexible, 4 TRANSACTION_ABORTABLE, 5 a
+new epoch for each transaction (KIP-890).
+"""
 
 from __future__ import annotations
 

@@ -7,8 +7,11 @@ they are promised to a client, so a cold read stops nobody else (broker/fetch/co
 
 A fetch of a follower goes to broker/fetch/follower.py.
 
-v7 sessions, v11 rack of the reader (it may read from followers), v12 diverging epochs, v13 topic ids, v15 replica state
-as a tag.
+Versions: 5 log start offsets, 6 KAFKA_STORAGE_ERROR, 7 sessions (KIP-227), 8 throttling by the client (KIP-219), 9 the
+reader's leader epoch (KIP-320), 10 zstd (KIP-110), 11 the rack of the reader, who may read from followers (KIP-392),
+12 flexible and diverging epochs (KIP-595), 13 topics by id (KIP-516), 14 tiered storage (KIP-405), 15 the replica's
+state as a tag (KIP-903), 16 addresses of new leaders (KIP-951), 17 directory ids (KIP-853), 18 the follower's high
+watermark (KIP-1166).
 """
 
 import asyncio

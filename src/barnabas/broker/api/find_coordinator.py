@@ -3,6 +3,9 @@
 It is the leader of the partition of `__consumer_offsets` or `__transaction_state` that the name falls into, so every
 node can answer from its image. v4 asks for many at once. The first question creates the topic, as in Kafka. Share
 groups (2) have no coordinator here, and the answer says so instead of letting a client try for ever.
+
+Versions: 1 transactional ids and an error message, 2 throttling by the client (KIP-219), 3 flexible, 4 several keys at
+once (KIP-699), 5 TRANSACTION_ABORTABLE (KIP-890), 6 share groups (KIP-932), which are refused here.
 """
 
 from __future__ import annotations

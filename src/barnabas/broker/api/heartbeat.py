@@ -1,4 +1,7 @@
-"""Heartbeat (12), versions 0-4: a member of a classic group is alive, and hears whether the group rebalances."""
+"""Heartbeat (12), versions 0-4: a member of a classic group is alive, and hears whether the group rebalances.
+
+Versions: 1 throttle time, 2 throttling by the client (KIP-219), 3 static members (KIP-345), 4 flexible.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Topics, brokers, groups and metrics subscriptions go through the controller into the metadata log; log levels are this
 node's own affair and change at once (KIP-412).
+
+Versions: 1 flexible.
 """
 
 from __future__ import annotations

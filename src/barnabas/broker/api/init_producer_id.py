@@ -3,6 +3,9 @@
 v3 lets a producer keep its id and raise its epoch after an error, v6 keeps a prepared transaction. Ids come in blocks
 from the cluster's metadata, so no id is given twice, after a crash neither. With a transactional id the coordinator
 answers, which fences whoever used the id before.
+
+Versions: 1 throttling by the client (KIP-219), 2 flexible, 3 keeps an id and raises its epoch (KIP-360), 4
+PRODUCER_FENCED (KIP-588), 5 TRANSACTION_ABORTABLE (KIP-890), 6 two-phase commit (KIP-939).
 """
 
 from __future__ import annotations

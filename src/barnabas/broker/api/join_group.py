@@ -1,4 +1,9 @@
-"""JoinGroup (11), versions 0-9: a member comes to a classic group; answered when its next generation begins."""
+"""JoinGroup (11), versions 0-9: a member comes to a classic group; answered when its next generation begins.
+
+Versions: 1 a rebalance timeout, 2 throttle time, 3 throttling by the client (KIP-219), 4 a member id is given before
+the member joins (KIP-394), 5 static members (KIP-345), 6 flexible, 7 the protocol type (KIP-559), 8 a reason
+(KIP-800), 9 a leader that returns may skip the assignment (KIP-814).
+"""
 
 from __future__ import annotations
 

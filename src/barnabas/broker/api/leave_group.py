@@ -1,4 +1,8 @@
-"""LeaveGroup (13), versions 0-5: members go at once instead of by timeout (several from v3 on, KIP-345)."""
+"""LeaveGroup (13), versions 0-5: members go at once instead of by timeout (several from v3 on, KIP-345).
+
+Versions: 1 throttle time, 2 throttling by the client (KIP-219), 3 several members and static ones (KIP-345), 4
+flexible, 5 a reason (KIP-800).
+"""
 
 from __future__ import annotations
 

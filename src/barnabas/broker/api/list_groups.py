@@ -1,4 +1,7 @@
-"""ListGroups (16), versions 0-5: the groups this node coordinates, filtered by state (v4) and by type (v5)."""
+"""ListGroups (16), versions 0-5: the groups this node coordinates, filtered by state (v4) and by type (v5).
+
+Versions: 1 throttle time, 2 throttling by the client (KIP-219), 3 flexible, 4 states (KIP-518), 5 types (KIP-848).
+"""
 
 from __future__ import annotations
 

@@ -8,6 +8,11 @@ The same question is asked by every client every few minutes, and by all of them
 answer is kept until the image changes. A missing topic is created where both the client and
 `auto.create.topics.enable` allow it, and answered at once (Kafka makes the client ask again); of very many missing ones
 the first METADATA_CREATES_MAX, the others are unknown until the client asks again.
+
+Versions: 1 racks, the controller, internal topics, 2 the cluster id, 3 throttle time, 4 whether topics may be created,
+5 offline replicas, 6 throttling by the client (KIP-219), 7 leader epochs (KIP-320), 8 authorized operations (KIP-430),
+9 flexible, 10 topic ids (KIP-516), 11 no operations of the cluster, 12 topics asked for by id, 13 an error for the
+whole answer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""OffsetCommit (8), versions 2-10: how far a group has read; answered when the offsets are in the log."""
+"""OffsetCommit (8), versions 2-10: how far a group has read; answered when the offsets are in the log.
+
+Versions: 3 throttle time, 4 throttling by the client (KIP-219), 5 no retention time (KIP-211), 6 leader epochs
+(KIP-320), 7 static members (KIP-345), 8 flexible, 9 member epochs of the consumer protocol (KIP-848), 10 topics by id.
+"""
 
 from __future__ import annotations
 

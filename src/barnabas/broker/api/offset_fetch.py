@@ -1,4 +1,9 @@
-"""OffsetFetch (9), versions 1-10: where groups stand. Until v7 one group a request, then several."""
+"""OffsetFetch (9), versions 1-10: where groups stand. Until v7 one group a request, then several.
+
+Versions: 2 all topics (null) and an error for the whole answer, 3 throttle time, 4 throttling by the client (KIP-219),
+5 leader epochs (KIP-320), 6 flexible, 7 waits for open transactions (KIP-447), 8 several groups (KIP-709), 9 member
+epochs of the consumer protocol (KIP-848), 10 topics by id.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """OffsetForLeaderEpoch (23), versions 2-4: where an epoch ended, so that a reader finds out it has read too far.
 
 KIP-101, KIP-320. The answer for an epoch that this log does not know is the end of the epoch before it.
+
+Versions: 3 the replica that asks, 4 flexible.
 """
 
 from __future__ import annotations

@@ -10,6 +10,10 @@ between.
 
 The first batch of a transaction in a partition is checked with the coordinator first: clients of the old generation
 must have named the partition, for newer ones (v12 on) it is added here (KIP-890). Later batches find it open.
+
+Versions: 4 KAFKA_STORAGE_ERROR, 5 the log start offset, 6 throttling by the client (KIP-219), 7 zstd (KIP-110), 8
+errors of single records (KIP-467), 9 flexible, 10 the current leader (KIP-951), 11 TRANSACTION_ABORTABLE, 12 adds
+partitions to the transaction (KIP-890), 13 topics by id (KIP-516).
 """
 
 import asyncio

@@ -1,4 +1,8 @@
-"""SyncGroup (14), versions 0-5: a member asks for its assignment; answered when the group's leader has given it."""
+"""SyncGroup (14), versions 0-5: a member asks for its assignment; answered when the group's leader has given it.
+
+Versions: 1 throttle time, 2 throttling by the client (KIP-219), 3 static members (KIP-345), 4 flexible, 5 the
+protocol's type and name (KIP-559).
+"""
 
 from __future__ import annotations
 

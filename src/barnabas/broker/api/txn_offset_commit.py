@@ -2,6 +2,9 @@
 
 Clients of the old generation have named the group before (AddOffsetsToTxn), and that is verified; from v5 on the
 group's partition is added to the transaction here (KIP-890).
+
+Versions: 1 throttling by the client (KIP-219), 2 leader epochs (KIP-320), 3 flexible, and the member with its
+generation (KIP-447), 4 TRANSACTION_ABORTABLE, 5 adds the group's partition to the transaction (KIP-890).
 """
 
 from __future__ import annotations

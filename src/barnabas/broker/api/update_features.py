@@ -2,6 +2,8 @@
 (KIP-584).
 
 v0 has a flag for downgrades, v1 a kind of update and a dry run; up to v1 the answer has a line for each feature.
+
+Versions: 1 the kind of update and a dry run (KIP-778), 2 no line for each feature (KIP-1022).
 """
 
 from __future__ import annotations

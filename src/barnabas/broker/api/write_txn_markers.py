@@ -3,6 +3,8 @@
 All markers of the request are appended first, then each partition is waited for: it answers when its marker is
 committed, or with a code that makes the coordinator look for the leader again. Kafka's `kafka-transactions abort` sends
 it too, to end a transaction that hangs.
+
+Versions: 2 the transaction's version (KIP-1228).
 """
 
 from __future__ import annotations
