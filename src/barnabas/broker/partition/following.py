@@ -52,6 +52,7 @@ def _append(partition: HostedPartition, header: BatchHeader, batch: memoryview) 
             max_timestamp=header.max_timestamp,
             leader_epoch=header.leader_epoch,
         )
+        assert own.log_end_offset == header.last_offset + 1
     except OSError as error:
         raise partition.storage_error(error) from error
     except StorageFatal as fatal:
@@ -86,6 +87,7 @@ def truncate(partition: HostedPartition, offset: int) -> bool:
     own.truncate_to(offset)
     if own.log_end_offset == before:
         return False
+    assert own.log_end_offset < before, f"{partition.id}: cut from {before} to {own.log_end_offset}"
     log.info("%s: cut from %d to %d, as its leader's log", partition.id, before, own.log_end_offset)
     if own.log_end_offset < partition.high_watermark:
         log.warning("%s: committed up to %d, cut to %d", partition.id, partition.high_watermark, own.log_end_offset)
@@ -105,6 +107,7 @@ def reset(partition: HostedPartition, offset: int) -> None:
     own = partition.log
     log.info("%s: begins anew at %d (it held %d to %d)", partition.id, offset, own.log_start_offset, own.log_end_offset)
     own.truncate_fully_and_start_at(offset)
+    assert own.log_start_offset == own.log_end_offset == offset
     own.damages.clear()
     partition.high_watermark = offset
     AbortedTransactions(own.folder, disk=own.disk).load(own.disk.scan(own.folder), -1)  # all of them are cut off

@@ -121,6 +121,8 @@ class Replica(ABC):
         self._count_isr()
 
     def open(self) -> None:
+        """Raises KafkaError when its folder cannot be opened or has lost committed records."""
+        assert not self.is_open, f"{self.id} is open already"
         if self.deleted:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{self.id} is being deleted")
         log, high_watermark = self._open_log(self)
@@ -139,6 +141,7 @@ class Replica(ABC):
         short = high_watermark > log.log_end_offset and self._replica_host.stopped_in_order
         self.lost = replicated and (short or spoilt)
         self.high_watermark = max(min(high_watermark, log.log_end_offset), log.log_start_offset)
+        assert log.log_start_offset <= self.high_watermark <= log.log_end_offset
         self.flushed_bytes = 0 if log.unflushed_records else log.size_bytes
         self.untouched = False
         self.log = log

@@ -30,6 +30,7 @@ class RoledReplica(Replica):
 
     def follow(self, image: PartitionImage) -> None:
         """What the cluster's image says of this partition now."""
+        assert image.leader_epoch >= self.leader_epoch, f"{self.id}: leader epoch {image.leader_epoch} is an old one"
         led, self.image = self.is_leader, image
         self.is_leader = image.leader == self._replica_host.node_id
         newer = image.leader_epoch != self.leader_epoch
@@ -152,6 +153,7 @@ class RoledReplica(Replica):
                 self._advance(offset, size)
 
     def _advance(self, offset: int, size: int) -> None:
+        assert offset >= self.high_watermark, f"{self.id}: high watermark from {self.high_watermark} back to {offset}"
         self.high_watermark = offset
         for listener in self.listeners:
             listener.watermark_moved()
