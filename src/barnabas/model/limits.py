@@ -44,6 +44,7 @@ RECEIVE_BUFFER_BYTES = 1024 * 1024  # shared by all connections of a node
 PEER_ANSWER_MAX_BYTES = 256 * 1024 * 1024  # an answer of another node: a fetch, one batch of a whole request at most
 SPARK_ANSWER_MAX_BYTES = 1 << 30  # a fetch of a Spark task: a batch is at most a topic's max.message.bytes
 
+ABORTED_PER_FETCH_MAX = 20_000  # aborted transactions that a Fetch names: finding and encoding one takes 0.5 us
 FETCH_SESSION_PARTITIONS_MAX = 50_000  # partitions remembered for one fetch session; a larger fetch has no session
 FOLLOWER_SESSION_PARTITIONS_MAX = 100_000  # partitions a follower names; twice what a node may have
 PRODUCERS_PER_PARTITION_MAX = 50_000  # producer ids a partition remembers, 0.5 to 1 KB each; the idle give way

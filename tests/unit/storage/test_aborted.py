@@ -101,3 +101,35 @@ def test_a_cut_log_forgets_the_markers_behind_its_end(tmp_path: Path, end_offset
         log.truncate_to(end_offset)
     kept.add(AbortedTransaction(5000, 11000, 12000, 0), 12000)
     assert loaded(tmp_path, 1 << 62).between(0, 1 << 62) == [*expected, (5000, 11000)]
+
+
+def test_a_reader_stops_before_it_meets_too_many_markers(tmp_path: Path) -> None:
+    write(tmp_path, 0, *range(10, 10_000, 10))
+    found = loaded(tmp_path, 1 << 62)
+    assert found.bound(0, 1 << 62, 5) == 60  # markers 10 to 50 are before it
+    assert found.bound(10, 1 << 62, 5) == 60
+    assert found.bound(11, 1 << 62, 5) == 70
+    assert found.bound(0, 55, 5) == 55
+    assert found.bound(9_950, 1 << 62, 50) == 1 << 62
+    assert found.bound(10, 1 << 62, 0) == 10
+    assert found.ended_between(10, 60) == 5 and found.ended_between(11, 61) == 5
+
+
+def test_files_in_order_and_out_of_order_are_read_alike(tmp_path: Path) -> None:
+    """Whole columns at once, or entry by entry: the same entries, over many blocks and several files."""
+    write(tmp_path, 0, *range(10, 3_010, 10))
+    write(tmp_path, 3_500, *range(3_000, 9_000, 10))  # the first is in both files
+    in_order = loaded(tmp_path, 8_000)
+    rows = in_order.between(0, 1 << 62)
+    assert rows == [(7, end - 2) for end in range(10, 8_000, 10)]
+    assert in_order.between(2_999, 3_001) == [(7, 2_998)]
+    second = tmp_path / f"{3_500:020d}.txnindex"
+    assert second.stat().st_size == ENTRY.size * len(range(3_000, 8_000, 10))  # the others were cut off
+    data = second.read_bytes()
+    second.write_bytes(data[: ENTRY.size] + data)  # an entry twice
+    again = loaded(tmp_path, 8_000)
+    assert again.between(0, 1 << 62) == rows
+    assert [again.between(at, at + 50) for at in range(0, 8_000, 70)] == [
+        in_order.between(at, at + 50) for at in range(0, 8_000, 70)
+    ]
+    assert second.stat().st_size == ENTRY.size + len(data)

@@ -17,6 +17,7 @@ from barnabas.broker.partition.partition import HostedPartition
 from barnabas.broker.roles import HostedPartitions
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import ZERO_UUID
+from barnabas.model.limits import ABORTED_PER_FETCH_MAX
 from barnabas.storage.disk import ColdRead
 from barnabas.storage.log import Log
 from barnabas.storage.reading import offset_after
@@ -92,11 +93,12 @@ def read_all(
     """(reads, bytes found, must the answer leave at once). `found`: bytes that the answer has already."""
     reads: list[PartitionRead] = []
     urgent = False
+    aborted_room = ABORTED_PER_FETCH_MAX
     for item in wanted:
         read = PartitionRead(item)
         reads.append(read)
         try:
-            _read_one(node, read, max_bytes - found, reader, min_one_batch=found == 0)
+            aborted_room -= _read_one(node, read, max_bytes - found, reader, aborted_room, min_one_batch=found == 0)
         except KafkaError as error:
             read.error_code = int(error.code)
             urgent = True
@@ -106,7 +108,9 @@ def read_all(
             urgent = True
             continue
         found += read.size
-        urgent = urgent or read.diverging_epoch is not None or read.is_cold or read.preferred_replica >= 0
+        # A slice that ends for the sake of its aborted transactions has more behind it: nothing to wait for.
+        urgent = urgent or aborted_room <= 0 or read.diverging_epoch is not None
+        urgent = urgent or read.is_cold or read.preferred_replica >= 0
     return reads, found, urgent
 
 
@@ -124,7 +128,10 @@ async def read_in_turns(
     return reads, found, urgent
 
 
-def _read_one(node: ReadingNode, read: PartitionRead, room: int, reader: Reader, *, min_one_batch: bool) -> None:
+def _read_one(
+    node: ReadingNode, read: PartitionRead, room: int, reader: Reader, aborted_room: int, *, min_one_batch: bool
+) -> int:
+    """Gives how many aborted transactions the answer will name for this partition, at the most."""
     wanted = read.wanted
     partition = read.partition = find_hosted(node, wanted) if reader.from_followers else find_leader(node, wanted)
     check_leader_epoch(partition, wanted.leader_epoch)
@@ -134,25 +141,30 @@ def _read_one(node: ReadingNode, read: PartitionRead, room: int, reader: Reader,
         read.diverging_epoch = diverging_epoch(log, wanted.last_fetched_epoch, offset)
         if read.diverging_epoch is not None:
             _set_offsets(read, partition)
-            return
+            return 0
     if not partition.is_leader and not log.log_start_offset <= offset <= log.log_end_offset:
         raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "this follower does not hold the offset; its leader may")
     if reader.rack and partition.replicas is not None:
         read.preferred_replica = preferred_replica(node, partition, reader.rack, offset)
         if read.preferred_replica >= 0:
             _set_offsets(read, partition)
-            return
+            return 0
+    named = 0
     bound = partition.last_stable_offset if read_committed else partition.high_watermark
     if (room > 0 or min_one_batch) and not bound < offset <= log.log_end_offset:
         limit = min(wanted.max_bytes, max(room, 0))
+        if read_committed and len(partition.aborted):
+            bound = partition.aborted.bound(offset, bound, max(aborted_room, 0))
         asked = (read, partition, offset, limit, bound, read_committed, min_one_batch)
         try:
             read_slice(*asked, wait=False)
         except ColdRead:
             read.later(partial(read_slice, *asked, wait=True))
+            named = partition.aborted.ended_between(offset, bound) if read_committed else 0
     if read_committed and read.aborted is None:
         read.aborted = []
     _set_offsets(read, partition)
+    return len(read.aborted) if read.aborted else named
 
 
 def diverging_epoch(log: Log, last_fetched_epoch: int, offset: int) -> tuple[int, int] | None:
