@@ -5,14 +5,15 @@ and ends. Refuses offsets that do not rise, reads outside the log, everything af
 retention, look-ups and cleaning live in files of their own and work on the `Log` they are given.
 
 Threads: everything belongs to the thread of the event loop, except `flush`, `purge`, `verify`, `verify_slice`,
-`check_slice`, the look-ups by time and a cleaning's `run`, which may run in another while appends go on. They rely on
-the order inside an append (bytes first, then the size, then the end offset) and inside a roll (see flushing.py).
+`check_slice`, `find_expired`, the look-ups by time and a cleaning's `run`, which may run in another while appends go
+on. They rely on the order inside an append (bytes first, then the size, then the end offset) and inside a roll (see
+flushing.py).
 """
 
 import logging
 import sys
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -265,8 +266,16 @@ class Log(LogState):
     def advance_log_start(self, offset: int) -> int:
         return retention.advance_log_start(self, offset)
 
-    def apply_retention(self, now_ms: int, high_watermark: int, most: int = sys.maxsize) -> int:
-        return retention.apply_retention(self, now_ms, high_watermark, most)
+    def may_have_expired(self, now_ms: int) -> bool:
+        return retention.may_have_expired(self, now_ms)
+
+    def find_expired(self, now_ms: int, high_watermark: int, most: int) -> list[Segment]:
+        return retention.find_expired(self, now_ms, high_watermark, most)
+
+    def apply_retention(
+        self, now_ms: int, high_watermark: int, most: int = sys.maxsize, expired: Sequence[Segment] | None = None
+    ) -> int:
+        return retention.apply_retention(self, now_ms, high_watermark, most, expired)
 
     def purge_is_due(self, now_ms: int) -> bool:
         return retention.purge_is_due(self, now_ms)

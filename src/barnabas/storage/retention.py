@@ -12,7 +12,7 @@ Truncation cuts the new end, as a follower must when its leader never had what i
 
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -37,12 +37,41 @@ class Doomed:
         self.due_ms = -1
 
 
-def apply_retention(log: "Log", now_ms: int, high_watermark: int, most: int = sys.maxsize) -> int:
-    """Remove what has expired, at most so many segments; gives their number."""
+def may_have_expired(log: "Log", now_ms: int) -> bool:
+    """Whether the oldest segment seems too old; `find_expired` tells whether it is."""
+    deletes = log.config.deletes and log.config.retention_ms >= 0
+    return deletes and log.segments[0].size > 0 and _seems_expired(log, log.segments[0], now_ms)
+
+
+def find_expired(log: "Log", now_ms: int, high_watermark: int, most: int = sys.maxsize) -> list[Segment]:
+    """The oldest segments of which every record is too old, as far as they are committed. It reads the log, and all of
+    a segment whose index is spoilt: for a thread, while appends go on."""
+    if not may_have_expired(log, now_ms):
+        return []
+    found: list[Segment] = []
+    segments = list(log.segments)
+    upper_offsets = [segment.base_offset for segment in segments[1:]] + [log.log_end_offset]
+    for segment, upper_offset in zip(segments, upper_offsets, strict=True):
+        if len(found) == most or not segment.size or high_watermark < upper_offset:
+            break
+        if not _expired(log, segment, now_ms):
+            break
+        found.append(segment)
+    return found
+
+
+def apply_retention(
+    log: "Log", now_ms: int, high_watermark: int, most: int = sys.maxsize, expired: Sequence[Segment] | None = None
+) -> int:
+    """Remove what has expired, at most so many segments; gives their number. `expired`: what `find_expired` gave; it is
+    asked here when that is None."""
     config = log.config
     removed = 0
     if config.deletes and config.retention_ms >= 0:
-        removed += _remove_while(log, high_watermark, lambda segment: _expired(log, segment, now_ms), most)
+        if expired is None:
+            expired = find_expired(log, now_ms, high_watermark, most)
+        still = (segment for segment in expired if _seems_expired(log, segment, now_ms))
+        removed += _remove_while(log, high_watermark, lambda segment: segment is next(still, None), most)
     if config.deletes and config.retention_bytes >= 0:
         limit = config.retention_bytes
         removed += _remove_while(
@@ -176,20 +205,23 @@ def doom(log: "Log", segment: Segment) -> None:
         log.doomed.append(Doomed(segment))
 
 
-def _expired(log: "Log", segment: Segment, now_ms: int) -> bool:
+def _seems_expired(log: "Log", segment: Segment, now_ms: int) -> bool:
     timestamp = segment.largest_timestamp()
     if timestamp < 0:  # records without a time: the file's own is all there is
         timestamp = log.disk.modified_ms(segment.path)
-    if now_ms - timestamp <= log.config.retention_ms:
+    return now_ms - timestamp > log.config.retention_ms
+
+
+def _expired(log: "Log", segment: Segment, now_ms: int) -> bool:
+    if not _seems_expired(log, segment, now_ms):
         return False
-    if segment is log.active_segment or timestamp < 0:
+    if segment is log.active_segment:
         return True  # no index was asked
     try:
         if _index_tells_the_truth(log, segment):
             return True
         # A spoilt index must not delete records: build it anew and ask again.
         logger.warning("%s does not fit its log: built anew before retention is judged", segment.time_index.path)
-        segment.max_timestamp = -1
         segment.rebuild_indexes(log.config.index_interval_bytes)
     except Damaged as damaged:
         log.note_damage(damaged.damage)

@@ -9,8 +9,11 @@ The indexes are hints. `find` checks the batch an entry points to; an index that
 a log that lies is reported as damage.
 """
 
+import sys
+from collections.abc import Iterator
+
 from barnabas.storage.damage import Damaged
-from barnabas.storage.disk import Disk, OpenFile
+from barnabas.storage.disk import ColdRead, Disk, OpenFile
 from barnabas.storage.files import FilePool
 from barnabas.storage.offset_index import OffsetIndex
 from barnabas.storage.time_index import TimeIndex
@@ -18,6 +21,7 @@ from barnabas.storage.walk import Step, scan, walk
 from barnabas.wire.batch import HEADER_BYTES, read_header
 
 NEVER = 2**63 - 1
+_STEPS_AT_ONCE = 2_000  # batches walked on the thread of the loop, 0.5 us each; an index interval has about 60
 
 
 class Segment:
@@ -186,10 +190,13 @@ class Segment:
     def find(self, offset: int, interval_bytes: int = 4096, disk: Disk | None = None) -> Step | None:
         """The first batch that ends at or after `offset`: (position, size, base offset, last offset).
 
-        `disk`: another view of the same files, such as one that does not wait.
+        `disk`: another view of the same files, one that does not wait. Then `ColdRead` also when the place is not near
+        an index entry: to walk a gigabyte of headers takes seconds.
         """
         if not self.size:
             return None
+        waits = disk is None or disk is self._disk
+        steps_max = sys.maxsize if waits else _STEPS_AT_ONCE
         disk = disk or self._disk
         file = self.opened()
         hint = self.offset_index.lookup(offset, disk)
@@ -201,12 +208,12 @@ class Segment:
             except Damaged:
                 first = None  # damage, or an index that does not fit: walking from the start tells which
             if first is not None and first[3] == last_offset:
-                if last_offset >= offset:
-                    return first
-                return next((step for step in steps if step[3] >= offset), None)
+                return first if last_offset >= offset else _first_reaching(steps, offset, steps_max)
+            if not waits:
+                raise ColdRead
         steps = walk(disk, file.fd, self.path, 0, self.size, lowest_offset=self.base_offset)
-        found = next((step for step in steps if step[3] >= offset), None)
-        if hint is not None:
+        found = _first_reaching(steps, offset, steps_max)
+        if hint is not None and not self.writable:
             self.rebuild_indexes(interval_bytes)  # the log is whole up to here and the entry did not fit it
         return found
 
@@ -243,18 +250,27 @@ class Segment:
         return next_offset, last_epoch
 
     def rebuild_indexes(self, interval_bytes: int) -> None:
-        """Both indexes anew from the headers of the log, as far as it can be walked."""
-        size = self.size
-        self.forget_indexes()
+        """Both indexes anew from the headers of the log, as far as it can be walked. In any thread, while nothing is
+        appended to the segment: they are built beside the old ones, which are used until then."""
+        folder = self.stem.rpartition("/")[0]
+        fresh = Segment(self._disk, self._files, folder, self.base_offset, suffix=f"{self.suffix}.tmp")
         file = self.opened()
         try:
             for position, header, _ in scan(
-                self._disk, file.fd, self.path, 0, size, lowest_offset=self.base_offset, check_crc=False
+                self._disk, file.fd, self.path, 0, self.size, lowest_offset=self.base_offset, check_crc=False
             ):
-                self.note_batch(position, header.size, header.last_offset, header.max_timestamp, interval_bytes)
+                fresh.note_batch(position, header.size, header.last_offset, header.max_timestamp, interval_bytes)
         finally:
-            self.size = size
-            self.write_indexes(sealed=True)
+            fresh.write_indexes(sealed=True)
+            self._take_indexes(fresh)
+
+    def _take_indexes(self, fresh: "Segment") -> None:
+        for new, old in ((fresh.offset_index, self.offset_index), (fresh.time_index, self.time_index)):
+            self._disk.rename(new.path, old.path)
+            new.path = old.path
+        self.offset_index, self.time_index = fresh.offset_index, fresh.time_index
+        self.max_timestamp, self.max_timestamp_offset = fresh.max_timestamp, fresh.max_timestamp_offset
+        self.first_timestamp, self.bytes_since_index = fresh.first_timestamp, fresh.bytes_since_index
 
     def forget_indexes(self) -> None:
         self.offset_index.truncate(0)
@@ -288,3 +304,13 @@ class Segment:
             else:
                 start, end = min(start, low), max(end, high)
         self.verified = tuple(sorted([*kept, (start, end)]))
+
+
+def _first_reaching(steps: Iterator[Step], offset: int, most: int) -> Step | None:
+    """The first batch that ends at or after `offset`; ColdRead when it is not among the first `most`."""
+    for number, step in enumerate(steps):
+        if step[3] >= offset:
+            return step
+        if number >= most:
+            raise ColdRead
+    return None

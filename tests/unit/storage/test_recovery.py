@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from barnabas.model.producers import ProducerEntry
 from barnabas.storage.config import LogConfig
+from barnabas.storage.disk import ColdRead
 from barnabas.storage.log import Log
 from barnabas.wire.batch import BatchHeader, iter_batches
 from tests.unit.storage.stories import SMALL, batch_at, copy_of, fill, log_files, read_batches, write
@@ -174,6 +175,27 @@ def test_an_index_that_points_to_wrong_batches_is_never_believed(tmp_path: Path)
     for offset in range(0, 120, 7):
         assert read_batches(log, offset) == written[offset // 2 :]
     assert path.read_bytes() == good
+
+
+def test_a_read_that_does_not_wait_leaves_a_long_search_to_a_thread(tmp_path: Path) -> None:
+    """Where the index is spoilt or empty, the batch is found by walking, and the index built anew, in a thread."""
+    config = LogConfig(index_interval_bytes=200)
+    log = Log.open(tmp_path / "t-0", config, clean=False)
+    written = fill(log, 3_000)
+    log.roll()
+    log.close()
+    path = sorted(log.directory.glob("*.index"))[0]
+    good = path.read_bytes()
+    entries = [good[at : at + 8] for at in range(0, len(good), 8)]
+    shifted = b"".join([*(entry[:4] + later[4:] for entry, later in pairwise(entries)), entries[-1]])
+    for spoilt, offset in ((b"", 5_500), (shifted, 20)):
+        path.write_bytes(spoilt)
+        log = Log.open(log.directory, config, clean=True)
+        with pytest.raises(ColdRead):
+            log.read(offset, 1 << 20, log.log_end_offset, wait=False)
+        assert path.read_bytes() == spoilt
+        assert read_batches(log, offset) == written[offset // 2 :]
+        log.close()
 
 
 def expected_indexes(log: Log, number: int, interval: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:

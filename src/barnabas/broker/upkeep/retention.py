@@ -1,7 +1,8 @@
 """Lets old data go: expired segments, and the files of segments that were removed.
 
 Retention runs every `log.retention.check.interval.ms` over all partitions that have a folder, and opens those that are
-not open yet. The files of a removed segment are unlinked after `file.delete.delay.ms`, in a thread.
+not open yet. Whether a segment has expired is read in a thread, and it is removed on the loop. The files of a removed
+segment are unlinked after `file.delete.delay.ms`, in a thread.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ from barnabas.broker.clock import wall_ms
 from barnabas.broker.partition.partition import HostedPartition
 from barnabas.broker.partition.table import PartitionTable
 from barnabas.broker.upkeep.rounds import PartitionTask
+from barnabas.storage.segment import Segment
 
 log = logging.getLogger(__name__)
 
@@ -22,9 +24,10 @@ _SEGMENTS_AT_ONCE = 50  # three renames each; the loop serves others in between
 class Retention(PartitionTask):
     name = "retention"
 
-    def __init__(self, partitions: PartitionTable, starts_changed: Callable[[], None]) -> None:
+    def __init__(self, partitions: PartitionTable, threads: Executor, starts_changed: Callable[[], None]) -> None:
         """`starts_changed` is called when logs begin later than before."""
         self._partitions = partitions
+        self._threads = threads
         self._starts_changed = starts_changed
         self._removed = 0
 
@@ -35,15 +38,24 @@ class Retention(PartitionTask):
         if not partition.is_open:
             partition.open()
         while True:
-            removed = partition.log.apply_retention(wall_ms(), partition.high_watermark, _SEGMENTS_AT_ONCE)
+            expired = await self._expired(partition)
+            if partition.deleted:
+                return
+            removed = partition.log.apply_retention(wall_ms(), partition.high_watermark, _SEGMENTS_AT_ONCE, expired)
             if removed:
                 self._removed += removed
                 partition.aborted.forget_before(partition.log.log_start_offset)
             if removed < _SEGMENTS_AT_ONCE:
                 return
             await asyncio.sleep(0)
-            if partition.deleted:
-                return
+
+    async def _expired(self, partition: HostedPartition) -> list[Segment]:
+        now_ms = wall_ms()
+        if not partition.log.may_have_expired(now_ms):
+            return []
+        ask = partition.log.find_expired
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, ask, now_ms, partition.high_watermark, _SEGMENTS_AT_ONCE)
 
     async def end_round(self) -> None:
         removed, self._removed = self._removed, 0

@@ -58,7 +58,7 @@ class Upkeep:
         self.failures = UpkeepFailures(health)
         self._checkpoints = CheckpointWriter(partitions, threads, self.failures)
         self._flush = BackgroundFlush(flusher, self._checkpoints.write_soon, partitions.sync_filesystem)
-        self._retention = Retention(partitions, self._checkpoints.write_soon)
+        self._retention = Retention(partitions, threads, self._checkpoints.write_soon)
         self._unopened = Unopened(partitions)
         self._deletion = FileDeletion(threads)
         self._compactor = Compactor(partitions, threads, node, self.failures)
