@@ -79,6 +79,7 @@ class AbortedTransactions:
 
     def add(self, entry: AbortedTransaction, segment_base_offset: int) -> str:
         """One more, behind all others; gives the path that now needs a flush."""
+        assert entry.first_offset <= entry.last_offset and entry.last_offset > self._newest(), entry
         path = f"{self._folder}/{segment_base_offset:020d}{TRANSACTION_INDEX}"
         file = self._disk.open(path, write=True, create=True)
         data = ENTRY.pack(_VERSION, *entry)

@@ -55,6 +55,7 @@ class LeaderEpochs:
         if epoch < 0 or epoch == self.latest:
             return
         self._replace([entry for entry in self.entries if entry[0] < epoch and entry[1] < start_offset])
+        assert not self.entries or (self.entries[-1][0] < epoch and self.entries[-1][1] < start_offset)
         self.entries.append((epoch, start_offset))
         self.latest = epoch
 
@@ -62,6 +63,7 @@ class LeaderEpochs:
         """(largest known epoch not above `epoch`, offset where it ended); (-1, -1) unknown. As OffsetForLeaderEpoch."""
         if epoch < 0 or not self.entries or epoch > self.latest:
             return UNDEFINED, UNDEFINED
+        assert self.entries[-1][1] <= log_end_offset, "an epoch that begins after the log's end"
         if epoch == self.latest:
             return epoch, log_end_offset
         following = bisect_right(self.entries, epoch, key=lambda entry: entry[0])

@@ -119,6 +119,7 @@ def close(log: "Log", *, sync: bool) -> None:
     """Bring the folder to a state that a clean opening can trust."""
     if log.closed:
         return
+    assert log.log_start_offset <= log.log_end_offset and log.recovery_point <= log.log_end_offset
     if log.failure is None:
         take_snapshot(log)  # of a small log too: one with a damaged batch can be opened all the same
         small = is_small(log)

@@ -11,6 +11,7 @@ No descriptor is kept: a search opens the file, reads about ten numbers and one 
 """
 
 from bisect import bisect_right
+from operator import lt
 from struct import Struct
 
 from barnabas.storage.disk import Disk
@@ -36,6 +37,9 @@ class IndexFile:
         return self._stored + len(self._tail) // self._entry_bytes
 
     def add(self, *fields: int) -> None:
+        if self._tail:
+            before = self._layout.unpack_from(self._tail, len(self._tail) - self._entry_bytes)
+            assert all(map(lt, before, fields)), f"{self.path}: {fields} after {before}"
         self._tail += self._layout.pack(*fields)
         if len(self._tail) >= TAIL_ENTRIES * self._entry_bytes:
             self.write()
@@ -99,6 +103,7 @@ class IndexFile:
 
     def truncate(self, entries: int) -> None:
         """Keep the first `entries`."""
+        assert entries >= 0
         if entries >= self._stored:
             del self._tail[(entries - self._stored) * self._entry_bytes :]
             return

@@ -78,6 +78,7 @@ class Log(LogState):
     ) -> None:
         """Write one whole batch, checked and stamped by the caller, at the end of the log. These are the microseconds
         every produced batch pays: no call that can be spared is made here."""
+        assert base_offset <= last_offset
         segment = self._active
         position = segment.size
         size = len(buffer)
@@ -114,6 +115,7 @@ class Log(LogState):
         lasts.append(last_offset)
         self.recent_positions.append(position)
         if len(lasts) > RECENT_BATCHES_MAX:
+            assert len(lasts) == len(self.recent_positions)
             del lasts[: RECENT_BATCHES_MAX // 2]
             del self.recent_positions[: RECENT_BATCHES_MAX // 2]
         self.log_end_offset = last_offset + 1
@@ -176,6 +178,7 @@ class Log(LogState):
 
     def _roll(self, base_offset: int) -> Segment:
         old = self._active
+        assert base_offset >= self.log_end_offset, f"{self.folder}: a segment at {base_offset} before the log's end"
         if old.size:
             old.write_indexes(sealed=True)
             flushing.take_snapshot(self)

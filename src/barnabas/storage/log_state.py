@@ -106,6 +106,7 @@ class LogState:
     def start_segment(self, base_offset: int) -> Segment:
         """Put an empty segment at the end of the list. The very first one gets its file with its first batch; the name
         of any other is all that tells where an empty log stands."""
+        assert not self.bases or base_offset > self.bases[-1], f"{self.folder}: segments out of order"
         segment = Segment(self.disk, self.files, self.folder, base_offset)
         segment.make_writable()
         if base_offset:
@@ -118,6 +119,7 @@ class LogState:
         return segment
 
     def become_active(self, segment: Segment) -> None:
+        assert segment is self.segments[-1] and segment.base_offset == self.bases[-1]
         segment.make_writable()
         self._active = segment
         self._sealed_bytes = sum(other.size for other in self.segments[:-1])
@@ -135,12 +137,15 @@ class LogState:
     def forget_sealed(self, segment: Segment) -> None:
         """A sealed segment has left the list."""
         self._sealed_bytes -= segment.size
+        assert self._sealed_bytes >= 0, f"{self.folder}: a segment that was not counted has left"
         self.dirty = [other for other in self.dirty if other is not segment]
 
     def replace_segments(self, first: int, count: int, segment: Segment) -> None:
         """A cleaned segment stands for `count` sealed ones."""
         for old in self.segments[first : first + count]:
             self.forget_sealed(old)
+        following = self.bases[first + count : first + count + 1]  # the active one, if no other
+        assert following and self.bases[first] <= segment.base_offset < following[0]
         self.segments[first : first + count] = [segment]
         self.bases[first : first + count] = [segment.base_offset]
         self._sealed_bytes += segment.size

@@ -65,6 +65,7 @@ def cut_slice(
     verified = trusted_end > position
     if verified and trusted_end - position < length:
         length = trusted_end - position
+    assert length > 0, f"{segment.path}: {length} bytes from {position} on"
     return Slice(log.disk, segment, segment.opened(), position, length, verified)
 
 

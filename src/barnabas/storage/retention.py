@@ -133,7 +133,9 @@ def truncate_to(log: "Log", offset: int) -> None:
         segment.cut(step[0])
         segment.truncate_indexes(min(step[2], offset) - 1)
     # The end is that of the last batch left, also when `offset` lies in a gap behind it: an opening finds the same.
-    _new_end(log, max(segment.load_end(interval)[0], log.log_start_offset))
+    end_offset = max(segment.load_end(interval)[0], log.log_start_offset)
+    assert end_offset <= offset, f"{log.folder}: cut at {offset}, but it ends at {end_offset}"
+    _new_end(log, end_offset)
 
 
 def truncate_fully_and_start_at(log: "Log", offset: int, log_start_offset: int = -1) -> None:
@@ -153,6 +155,7 @@ def truncate_fully_and_start_at(log: "Log", offset: int, log_start_offset: int =
 
 
 def _new_end(log: "Log", end_offset: int) -> None:
+    assert log.segments[-1].base_offset <= end_offset, f"{log.folder}: an end before its last segment"
     log.log_end_offset = end_offset
     log.cut_to = min(log.cut_to, end_offset)
     log.recovery_point = min(log.recovery_point, end_offset)
@@ -188,6 +191,7 @@ def _remove_below_start(log: "Log", most: int = sys.maxsize) -> int:
 
 
 def _remove_first(log: "Log") -> None:
+    assert len(log.segments) > 1, "the segment that is written to stays"
     segment = log.segments.pop(0)
     log.bases.pop(0)
     log.forget_sealed(segment)

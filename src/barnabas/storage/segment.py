@@ -169,6 +169,7 @@ class Segment:
 
     def cut(self, position: int) -> None:
         """End the file at this batch boundary."""
+        assert 0 <= position <= self.size, f"{self.path}: cut at {position} of {self.size}"
         if self.on_disk:
             self.make_writable()
             file = self.opened()
@@ -297,6 +298,7 @@ class Segment:
 
     def mark_verified(self, start: int, end: int) -> None:
         """Remember a verified range, merged with what it touches. One assignment: threads may read meanwhile."""
+        assert 0 <= start < end
         kept = []
         for low, high in self.verified:
             if high < start or end < low:

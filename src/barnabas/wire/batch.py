@@ -117,6 +117,7 @@ def write_header(buffer: bytearray | memoryview, position: int, header: BatchHea
 def with_header(batch: memoryview, header: BatchHeader, records: bytes | None) -> memoryview:
     """The batch under another header: in place, or, with other `records`, in a buffer of its own."""
     if records is None:
+        assert header.size == len(batch), f"a header of {header.size} bytes for {len(batch)}"
         HEADER.pack_into(batch, 0, *header)
         return batch
     return memoryview(HEADER.pack(*header) + records)

@@ -181,6 +181,8 @@ def build_batch(
         base_offset = records[0].offset
     if last_offset is None:
         last_offset = records[-1].offset
+    assert base_offset <= last_offset, f"a batch from {base_offset} to {last_offset}"
+    assert not records or base_offset <= records[0].offset <= records[-1].offset <= last_offset
     timestamps = [record.timestamp for record in records]
     if log_append_time_ms is not None:
         base_timestamp = highest_timestamp = log_append_time_ms

@@ -60,6 +60,7 @@ def pack(
             )
         )
     pieces = fetch_response_pieces(version, correlation_id, topics, session_id=session_id)
+    assert len(pieces) == len(slices) + 1  # the frame's length counts each of them
     if not slices:
         return pieces[0]
     out: list[Piece] = []

@@ -360,6 +360,7 @@ class QuorumDriver:
             self._committed_image(replayed)
 
     def _committed_image(self, image: MetadataImage) -> None:
+        assert self.image.offset <= image.offset < self.raft.high_watermark, f"{image.offset} is not committed"
         self.image = image
         self._callbacks.publish(image)
         for waiting in [each for each in self._waiting_offsets if each[0] <= image.offset]:

@@ -118,6 +118,7 @@ class MetadataLog:
     def append(self, change: AppendBatch, now_ms: int) -> None:
         """Records that are bytes have been framed by whoever proposed them."""
         base, epoch = change.base_offset, change.epoch
+        assert base == self.log.log_end_offset, f"records at {base}, the metadata log ends at {self.log.log_end_offset}"
         if change.control:
             pairs = [encode_control(record) for record in change.control]
             records = [Record(base + i, now_ms, key, value, ()) for i, (key, value) in enumerate(pairs)]
