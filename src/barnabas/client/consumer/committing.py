@@ -3,6 +3,7 @@
 librdkafka's commit takes no timeout: without a coordinator it waits as long as the session timeout (45 s). So a commit
 that is waited for runs in a thread, and whoever waits gives up after `timeout`. The thread goes on: the commit may yet
 be recorded when the coordinator comes back. One is under way at a time, so that an older one never follows a newer.
+The thread is kept for the next commit: to start one for each took half as long as the commit itself.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
+from queue import SimpleQueue
 from typing import Any
 
 from confluent_kafka import KafkaException
@@ -26,6 +28,7 @@ class Committer:
     def __init__(self, handle: Any, address: str) -> None:
         self._handle = handle
         self._address = address
+        self._commits: SimpleQueue[_Commit | None] | None = None  # for the thread, once there is one
         self._under_way: _Commit | None = None
 
     def commit(self, offsets: Offsets, wait: bool = True, timeout: float = COMMIT_WAIT_S) -> None:
@@ -46,8 +49,8 @@ class Committer:
         deadline = time.monotonic() + timeout
         if not self.is_idle(timeout):
             raise self._no_answer(timeout)
-        self._under_way = commit = _Commit(self._handle, places)
-        commit.start()
+        self._under_way = commit = _Commit(places)
+        self._queue().put(commit)
         if not self.is_idle(max(0.0, deadline - time.monotonic())):
             raise self._no_answer(timeout)
         if commit.error is not None:
@@ -57,11 +60,23 @@ class Committer:
     def is_idle(self, timeout: float | None) -> bool:
         """No commit is under way, or it has ended within `timeout` seconds (None: waits for it)."""
         if self._under_way is not None:
-            self._under_way.join(timeout)
-            if self._under_way.is_alive():
+            if not self._under_way.ended.wait(timeout):
                 return False
             self._under_way = None
         return True
+
+    def end(self) -> None:
+        """Ends the thread, after the commit that may be under way."""
+        if self._commits is not None:
+            self._commits.put(None)
+
+    def _queue(self) -> SimpleQueue[_Commit | None]:
+        if self._commits is None:
+            self._commits = SimpleQueue()
+            # Not a method: the thread must not keep a consumer that nobody holds any more.
+            arguments = (self._handle, self._commits)
+            threading.Thread(target=_work, args=arguments, name="barnabas-commit", daemon=True).start()
+        return self._commits
 
     def _no_answer(self, timeout: float) -> TimedOut:
         return TimedOut(
@@ -70,15 +85,18 @@ class Committer:
         )
 
 
-class _Commit(threading.Thread):
-    def __init__(self, handle: Any, places: Sequence[Place]) -> None:
-        super().__init__(name="barnabas-commit", daemon=True)
-        self._handle, self._places = handle, list(places)
+class _Commit:
+    def __init__(self, places: Sequence[Place]) -> None:
+        self.places = list(places)
         self.answers: list[Any] = []
         self.error: BaseException | None = None
+        self.ended = threading.Event()
 
-    def run(self) -> None:
+
+def _work(handle: Any, commits: SimpleQueue[_Commit | None]) -> None:
+    while (commit := commits.get()) is not None:
         try:
-            self.answers = self._handle.commit(offsets=self._places, asynchronous=False) or []
+            commit.answers = handle.commit(offsets=commit.places, asynchronous=False) or []
         except BaseException as error:  # raised by whoever waits
-            self.error = error
+            commit.error = error
+        commit.ended.set()

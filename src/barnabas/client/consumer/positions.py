@@ -15,7 +15,8 @@ from barnabas.client.errors import BarnabasError, CannotReach, translate
 from barnabas.model.ids import TopicPartition
 
 # Of a partition that was read: it is there, and its leader is away; or just lost, with librdkafka's handle of it.
-_NO_LEADER = (KafkaError._UNKNOWN_PARTITION, KafkaError._DESTROY)
+_DESTROY_BROKER = -137  # librdkafka 2.12 and later; older clients have no name for it
+_NO_LEADER = (KafkaError._UNKNOWN_PARTITION, KafkaError._DESTROY, _DESTROY_BROKER)
 SEEK_WAIT_S = 10.0  # a partition that was assigned a moment ago refuses a seek until its first offset is known
 
 

@@ -242,6 +242,7 @@ class Reader:
         """librdkafka's close commits what is finished, and waits for a coordinator that is away as long as the session
         timeout (45 s). This waits for it CLOSE_WAIT_S, then gives up: the group finds out by itself, and what was
         finished and not recorded is read again."""
+        self._committer.end()
         if self._committer.is_idle(0) and (self.commit_mode != "auto" or self._coordinator_answers()):
             self._handle.close()
             return
