@@ -161,7 +161,7 @@ class Node:
 
     def _make_listener(self, plan: membership.Plan) -> None:
         self.memory = memory_budget(self.settings, self.platform.memory_bytes())
-        log.info("%s", self.memory.told())
+        log.info("%s", self.memory.summary())
         self.dispatcher = Dispatcher(self)
         self.listener = Listener(
             self.dispatcher,

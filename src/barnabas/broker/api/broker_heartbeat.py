@@ -31,7 +31,7 @@ async def handle(
         want_shutdown=request.want_shut_down,
     )
     result = await controller.submit(Controller.heartbeat, beat, node.clock.steady_ms())
-    controller.sessions.heard(request.broker_id, request.broker_epoch, context.session.connection)
+    controller.sessions.broker_connected(request.broker_id, request.broker_epoch, context.session.connection)
     return {
         "error_code": 0,
         "is_caught_up": result.is_caught_up,

@@ -51,7 +51,7 @@ async def handle(
     if not controller.sessions.connected(request.broker_id):
         controller.machine.sessions.forget(request.broker_id)  # nobody else with this id is there
     epoch = await controller.submit(Controller.register_broker, registration, node.clock.steady_ms())
-    controller.sessions.heard(request.broker_id, epoch, context.session.connection)
+    controller.sessions.broker_connected(request.broker_id, epoch, context.session.connection)
     return {"error_code": 0, "broker_epoch": epoch}
 
 

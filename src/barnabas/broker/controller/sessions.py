@@ -70,8 +70,8 @@ class BrokerSessions:
 
     # --- connections ------------------------------------------------------------------------------------------------
 
-    def heard(self, broker_id: int, broker_epoch: int, connection: "Connection | None") -> None:
-        """A broker has registered or beaten on this connection; None: it is the broker of this very node."""
+    def broker_connected(self, broker_id: int, broker_epoch: int, connection: "Connection | None") -> None:
+        """A broker has registered or sent a heartbeat on this connection; None: it is the broker of this node."""
         if connection is None or self._connections.get(broker_id) is connection:
             return
         self._connections[broker_id] = connection

@@ -48,7 +48,9 @@ def handle(
     now_ms = node.clock.steady_ms()
     try:
         registered = replica_id in node.image.brokers  # for any other number a client makes up nothing is kept
-        session = sessions.take(request, version >= _BY_ID_SINCE, replica_id, broker_epoch, now_ms, may_keep=registered)
+        session = sessions.session_for(
+            request, version >= _BY_ID_SINCE, replica_id, broker_epoch, now_ms, may_keep=registered
+        )
     except KafkaError as error:
         return fetch_response_pieces(version, correlation_id, (), error_code=int(error.code))[0]
     fetch = _FollowerFetch(node, session, request, version, correlation_id)

@@ -137,7 +137,7 @@ class FollowerSessions:
     def __iter__(self) -> Iterator[FollowerSession]:
         return iter(self._by_replica.values())
 
-    def take(
+    def session_for(
         self, request: Any, by_id: bool, replica_id: int, broker_epoch: int, now_ms: int, *, may_keep: bool = True
     ) -> FollowerSession:
         """The session this fetch belongs to, with what it names taken over. Raises KafkaError when it has none."""

@@ -29,7 +29,7 @@ class MemoryBudget(NamedTuple):
         answers = limits.NODE_QUEUED_MAX_BYTES
         return self.requests_bytes + 2 * self.request_max_bytes + answers + partitions * limits.SESSION_PARTITION_BYTES
 
-    def told(self) -> str:
+    def summary(self) -> str:
         return (
             f"clients can make this node hold at most {self.total_bytes // _MIB} MiB: "
             f"{self.requests_bytes // _MIB} MiB of requests that arrive (queued.max.request.bytes) and one of "
