@@ -132,7 +132,7 @@ async def fetch(
     try:
         answer = await client.ask(FETCH, 12, body, to=node)
     except NoAnswer:
-        client.leaders.pop(partition, None)
+        client.view.forget_leader(*partition)
         raise
     if answer.error_code:
         return Got(answer.error_code, -1, -1, [], offset, leader_epoch, node)
