@@ -39,13 +39,16 @@ class BarnabasDataSource(DataSource):
         check_wanted(schema, options)
         return BarnabasBatchReader(options, schema)
 
-    @reason_first
     def streamReader(self, schema: Any) -> DataSourceStreamReader:
         from barnabas.pipelines.source.columns import check_wanted
+        from barnabas.pipelines.source.refused import RefusedStreamReader
         from barnabas.pipelines.source.stream import BarnabasStreamReader
 
-        options = parse_options(self.options, streaming=True)
-        check_wanted(schema, options)
+        try:
+            options = parse_options(self.options, streaming=True)
+            check_wanted(schema, options)
+        except PipelineError as reason:
+            return RefusedStreamReader(reason)
         return BarnabasStreamReader(options, schema)
 
     @reason_first

@@ -12,6 +12,8 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from barnabas.pipelines.errors import PipelineError
+from barnabas.pipelines.sink.columns import check_schema
+from barnabas.pipelines.sink.options import parse_options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -34,7 +36,10 @@ def exactly_once(rows: DataFrame, topic: str, *, bootstrap: str | None = None, *
         )
     where = {} if bootstrap is None else {"kafka.bootstrap.servers": bootstrap}
     which = {"topic": topic, "delivery": "exactly-once", "queryId": write_name(query, topic), "batchId": number}
-    rows.write.format("barnabas").mode("append").options(**where, **options, **which).save()
+    given = {**where, **options, **which}
+    parse_options(given, streaming=False)  # a mistake is told here, in one line; from the write it comes inside Spark's
+    check_schema(rows.schema, topic)
+    rows.write.format("barnabas").mode("append").options(**given).save()
 
 
 def write_name(query: str, topic: str) -> str:

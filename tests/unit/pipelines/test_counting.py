@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
+
+import pytest
 
 from barnabas.client.admin.descriptions import GroupDescription, GroupPartition
 from barnabas.pipelines.framework.counting import KEPT, Counts, late_rows, watermark_trouble
-from barnabas.pipelines.framework.watching import lag_of
+from barnabas.pipelines.framework.watching import lag_of, rows_per_s
 from barnabas.pipelines.progress import offsets_behind
 
 NOW_S = 1_794_000_000.0
@@ -76,3 +79,14 @@ def test_offsets_behind_are_those_of_the_connector() -> None:
         {},
     ]
     assert offsets_behind(None) == []
+
+
+def test_rows_a_second_while_a_long_batch_runs() -> None:
+    def batch(ended_s_ago: float, took_s: float, rows: int) -> dict[str, Any]:
+        begun = datetime.fromtimestamp(NOW_S - ended_s_ago - took_s, UTC).isoformat()
+        return {"timestamp": begun, "durationMs": {"triggerExecution": took_s * 1000}, "numInputRows": rows}
+
+    assert rows_per_s([], NOW_S) == 0
+    assert rows_per_s([batch(4, 1, 500), batch(1, 1, 500)], NOW_S) == pytest.approx(200, rel=0.01)
+    assert rows_per_s([batch(12, 20, 3200)], NOW_S) == pytest.approx(100, rel=0.01)  # the next one is under way
+    assert rows_per_s([batch(41, 20, 3200)], NOW_S) == 0  # nothing has come since

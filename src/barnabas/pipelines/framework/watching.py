@@ -130,10 +130,7 @@ class Watch:
         busy = [each for each in progress if each["numInputRows"] > 0]
         if busy:
             state.batch_ms = busy[-1]["durationMs"].get("triggerExecution")
-        recent = [each for each in busy if now - _ended(each) < RATE_OVER_S]
-        if recent:
-            over = max(1.0, now - min(_begun(each) for each in recent))
-            state.rows_per_s = sum(each["numInputRows"] for each in recent) / over
+        state.rows_per_s = rows_per_s(busy, now)
         return state
 
     def _ask_lag(self) -> None:
@@ -192,6 +189,16 @@ def lag_of(
             if each.lag_seconds is not None:
                 seconds.append(each.lag_seconds)
     return (sum(records.values()) if records else None), max(seconds, default=None)
+
+
+def rows_per_s(busy: list[dict[str, Any]], now: float) -> float:
+    """Over the last ten seconds, or twice the time of the last batch: while a long one runs, there is no progress."""
+    if not busy:
+        return 0.0
+    within_s = max(RATE_OVER_S, 2 * (_ended(busy[-1]) - _begun(busy[-1])))
+    recent = [each for each in busy if now - _ended(each) < within_s]
+    over_s = max(1.0, now - min((_begun(each) for each in recent), default=now))
+    return float(sum(each["numInputRows"] for each in recent) / over_s)
 
 
 def _progress(query: Any) -> list[dict[str, Any]]:
