@@ -5,15 +5,13 @@ can need. Readers give (value, position after it) and raise IndexError where the
 callers turn into a ProtocolError.
 """
 
-from typing import Any
-
 from barnabas.model.limits import TAGGED_FIELDS_MAX
 from barnabas.wire.errors import ProtocolError
 
 # --- zigzag: the deltas and lengths of records ------------------------------------------------------------------------
 
 
-def read_varint(data: Any, position: int) -> tuple[int, int]:
+def read_varint(data: bytes | bytearray | memoryview, position: int) -> tuple[int, int]:
     """A zigzag varint of at most 32 bits and the position after it; IndexError past the end."""
     value = data[position]
     position += 1
@@ -36,7 +34,7 @@ def read_varint(data: Any, position: int) -> tuple[int, int]:
     return (value >> 1) ^ -(value & 1), position
 
 
-def read_varlong(data: Any, position: int) -> tuple[int, int]:
+def read_varlong(data: bytes | bytearray | memoryview, position: int) -> tuple[int, int]:
     """A zigzag varint of at most 64 bits and the position after it; IndexError past the end."""
     value = 0
     for shift in range(0, 70, 7):
@@ -77,7 +75,7 @@ _KNOWN_MAX = 8192  # what two bytes hold
 # --- unsigned: the lengths of flexible messages (KIP-482) -------------------------------------------------------------
 
 
-def long_uvarint(data: Any, position: int, first: int) -> tuple[int, int]:
+def long_uvarint(data: bytes | bytearray | memoryview, position: int, first: int) -> tuple[int, int]:
     """The rest of an unsigned varint whose first byte was `first`; five bytes hold 32 bits, and no more may follow."""
     value = first & 0x7F
     for shift in (7, 14, 21, 28):
@@ -89,12 +87,12 @@ def long_uvarint(data: Any, position: int, first: int) -> tuple[int, int]:
     raise ProtocolError("a varint of more than 5 bytes")
 
 
-def uvarint(data: Any, position: int) -> tuple[int, int]:
+def uvarint(data: bytes | bytearray | memoryview, position: int) -> tuple[int, int]:
     first = data[position]
     return (first, position + 1) if first < 0x80 else long_uvarint(data, position + 1, first)
 
 
-def skip_tags(data: Any, position: int, count: int) -> int:
+def skip_tags(data: bytes | bytearray | memoryview, position: int, count: int) -> int:
     """The position after `count` tagged fields nobody here knows; `count` is its own first byte."""
     if count > 0x7F:
         count, position = long_uvarint(data, position, count)

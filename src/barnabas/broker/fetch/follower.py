@@ -8,7 +8,7 @@ its session it could not say anything else.
 
 import asyncio
 from concurrent.futures import Executor
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from barnabas.broker import clock
 from barnabas.broker.fetch.answer import pack
@@ -20,6 +20,9 @@ from barnabas.broker.fetch.sessions import Wanted
 from barnabas.broker.network.connection import Reply
 from barnabas.model.errors import KafkaError
 from barnabas.wire.fetch import fetch_response_pieces
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import FetchRequest
 
 _BY_ID_SINCE = 13
 _INITIAL_EPOCH = 0
@@ -33,7 +36,7 @@ class FollowedNode(LeadingNode, Protocol):
     def read_threads(self) -> Executor: ...
 
 
-def follower_of(request: Any) -> tuple[int, int]:
+def follower_of(request: "FetchRequest") -> tuple[int, int]:
     """(replica id, broker epoch) of a fetch; -1 for a consumer's. Since version 15 they stand in a tag (KIP-903)."""
     state = request.replica_state
     if state.replica_id >= 0:
@@ -42,7 +45,7 @@ def follower_of(request: Any) -> tuple[int, int]:
 
 
 def handle(
-    node: FollowedNode, request: Any, version: int, correlation_id: int, replica_id: int, broker_epoch: int
+    node: FollowedNode, request: "FetchRequest", version: int, correlation_id: int, replica_id: int, broker_epoch: int
 ) -> "Reply | asyncio.Future[Reply]":
     sessions = node.replication.sessions
     now_ms = node.clock.steady_ms()
@@ -81,7 +84,7 @@ class _FollowerFetch:
     )
 
     def __init__(
-        self, node: FollowedNode, session: FollowerSession, request: Any, version: int, correlation_id: int
+        self, node: FollowedNode, session: FollowerSession, request: "FetchRequest", version: int, correlation_id: int
     ) -> None:
         self._node = node
         self._session = session

@@ -15,13 +15,16 @@ first is answered then and there, with what it has.
 """
 
 import random
-from collections.abc import Iterable, Iterator
-from typing import Any, Protocol
+from collections.abc import Container, Iterable, Iterator
+from typing import TYPE_CHECKING, Protocol
 
 from barnabas.broker.fetch.sessions import Wanted
 from barnabas.broker.partition.partition import HostedPartition
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import FOLLOWER_SESSION_PARTITIONS_MAX
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import FetchRequest, FetchRequestFetchPartition
 
 _FINAL_EPOCH, _INITIAL_EPOCH = -1, 0
 _EPOCH_MAX = 0x7FFFFFFF
@@ -42,12 +45,14 @@ class Slot(Wanted):
 
     __slots__ = ("awaiting", "follower_log_start", "named", "partition", "session")
 
-    def __init__(self, session: "FollowerSession", topic: str, topic_id: bytes, asked: Any) -> None:
+    def __init__(
+        self, session: "FollowerSession", topic: str, topic_id: bytes, asked: "FetchRequestFetchPartition"
+    ) -> None:
         self.session = session
         self.partition: HostedPartition | None = None
         super().__init__(topic, topic_id, asked)
 
-    def update(self, asked: Any) -> None:
+    def update(self, asked: "FetchRequestFetchPartition") -> None:
         super().update(asked)
         self.follower_log_start: int = asked.log_start_offset
         self.awaiting = False
@@ -96,7 +101,7 @@ class FollowerSession:
         self.unread = False  # bytes came since the slots were last looked at
         self.parked: Parked | None = None
 
-    def name(self, request: Any, by_id: bool) -> None:
+    def name(self, request: "FetchRequest", by_id: bool) -> None:
         """Take over what the follower says of its partitions."""
         for topic in request.topics:
             name: str | bytes = topic.topic_id if by_id else topic.topic
@@ -106,9 +111,9 @@ class FollowerSession:
                     slot.update(asked)
                 else:
                     self.slots[name, asked.partition] = Slot(self, topic.topic, topic.topic_id, asked)
-        for topic in request.forgotten_topics_data:
-            name = topic.topic_id if by_id else topic.topic
-            for index in topic.partitions:
+        for forgotten in request.forgotten_topics_data:
+            name = forgotten.topic_id if by_id else forgotten.topic
+            for index in forgotten.partitions:
                 slot = self.slots.pop((name, index), None)
                 if slot is not None:
                     self._forget(slot)
@@ -138,7 +143,14 @@ class FollowerSessions:
         return iter(self._by_replica.values())
 
     def session_for(
-        self, request: Any, by_id: bool, replica_id: int, broker_epoch: int, now_ms: int, *, may_keep: bool = True
+        self,
+        request: "FetchRequest",
+        by_id: bool,
+        replica_id: int,
+        broker_epoch: int,
+        now_ms: int,
+        *,
+        may_keep: bool = True,
     ) -> FollowerSession:
         """The session this fetch belongs to, with what it names taken over. Raises KafkaError when it has none."""
         epoch: int = request.session_epoch
@@ -181,7 +193,7 @@ class FollowerSessions:
                 if follower is not None and partition.end_offset > follower.offset:
                     follower.behind(session.last_fetch_ms)
 
-    def keep_only(self, brokers: Any) -> None:
+    def keep_only(self, brokers: Container[int]) -> None:
         """Brokers that left the cluster are not waited for."""
         self.drop([known for known in self._by_replica if known not in brokers])
 

@@ -17,10 +17,13 @@ way.
 import random
 from collections import OrderedDict
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import FETCH_SESSION_PARTITIONS_MAX
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import FetchRequest, FetchRequestFetchPartition
 
 NO_SESSION = 0
 _FINAL_EPOCH, _INITIAL_EPOCH = -1, 0
@@ -44,7 +47,7 @@ class Wanted:
         "topic_id",
     )
 
-    def __init__(self, topic: str, topic_id: bytes, asked: Any) -> None:
+    def __init__(self, topic: str, topic_id: bytes, asked: "FetchRequestFetchPartition") -> None:
         self.topic = topic
         self.topic_id = topic_id
         self.index: int = asked.partition
@@ -52,7 +55,7 @@ class Wanted:
         self.high_watermark = -1
         self.log_start_offset = -1
 
-    def update(self, asked: Any) -> None:
+    def update(self, asked: "FetchRequestFetchPartition") -> None:
         self.fetch_offset: int = asked.fetch_offset
         self.leader_epoch: int = asked.current_leader_epoch
         self.last_fetched_epoch: int = asked.last_fetched_epoch
@@ -103,7 +106,7 @@ class FetchSessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def plan(self, request: Any, version: int, now_ms: int) -> FetchPlan:
+    def plan(self, request: "FetchRequest", version: int, now_ms: int) -> FetchPlan:
         """Raises KafkaError when the client's session is not one of ours."""
         by_id = version >= 13
         epoch: int = request.session_epoch
@@ -121,7 +124,7 @@ class FetchSessions:
             return FetchPlan(wanted, session, incremental=False)
         return self._go_on(request, by_id, now_ms)
 
-    def _go_on(self, request: Any, by_id: bool, now_ms: int) -> FetchPlan:
+    def _go_on(self, request: "FetchRequest", by_id: bool, now_ms: int) -> FetchPlan:
         session = self._sessions.get(request.session_id)
         if session is None:
             raise KafkaError(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
@@ -138,9 +141,9 @@ class FetchSessions:
                     known.update(asked)
                 else:
                     session.wanted[name, asked.partition] = Wanted(topic.topic, topic.topic_id, asked)
-        for topic in request.forgotten_topics_data:
-            name = topic.topic_id if by_id else topic.topic
-            for index in topic.partitions:
+        for forgotten in request.forgotten_topics_data:
+            name = forgotten.topic_id if by_id else forgotten.topic
+            for index in forgotten.partitions:
                 session.wanted.pop((name, index), None)
         self.partitions += len(session.wanted) - before
         self._have_room(0)
@@ -192,7 +195,7 @@ def _key(item: Wanted, by_id: bool) -> PartitionKey:
     return (item.topic_id if by_id else item.topic, item.index)
 
 
-def _named(request: Any) -> Iterator[Wanted]:
+def _named(request: "FetchRequest") -> Iterator[Wanted]:
     for topic in request.topics:
         for asked in topic.partitions:
             yield Wanted(topic.topic, topic.topic_id, asked)

@@ -28,6 +28,7 @@ from barnabas.wire.headers import encode_response_frame
 
 if TYPE_CHECKING:
     from barnabas.broker.quorum.driver import QuorumDriver
+    from barnabas.wire import messages
 
 
 class QuorumMember(Protocol):
@@ -43,13 +44,13 @@ async def answer(node: QuorumMember, request: Any, context: RequestContext) -> d
     return response_body(await _answered(node, request_from(context.api_key, request)))
 
 
-def is_quorum_fetch(request: Any) -> bool:
+def is_quorum_fetch(request: "messages.FetchRequest") -> bool:
     """A Fetch of the metadata log is the quorum's; such a fetch names nothing else."""
     topics = request.topics
     return len(topics) == 1 and topics[0].topic_id == METADATA_TOPIC_ID
 
 
-async def serve_fetch(node: QuorumMember, request: Any, version: int, correlation_id: int) -> bytes:
+async def serve_fetch(node: QuorumMember, request: "messages.FetchRequest", version: int, correlation_id: int) -> bytes:
     try:
         body: Mapping[str, object] = response_body(await _answered(node, request_from(FETCH, request)))
     except KafkaError as error:
