@@ -12,12 +12,12 @@ number=0
 unsteady=""
 
 tests() {  # tests PYTEST-ARGUMENTS
-    .venv/bin/pytest "$@" -W ignore::DeprecationWarning && return 0
+    .venv/bin/pytest "$@" && return 0
     [ $? -eq 1 ] || return 1
     failed=$(sed -n 's/^  "\(.*\)": true,\{0,1\}$/\1/p' .pytest_cache/v/cache/lastfailed)
     echo "=== failed beside others, once more alone:"
     echo "$failed"
-    .venv/bin/pytest "$@" -n 0 --last-failed --last-failed-no-failures none -W ignore::DeprecationWarning || return 1
+    .venv/bin/pytest "$@" -n 0 --last-failed --last-failed-no-failures none || return 1
     unsteady="$unsteady
 $failed"
     if echo "$failed" | grep -Fxf - tests/unsteady.txt; then

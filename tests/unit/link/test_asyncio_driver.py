@@ -23,7 +23,16 @@ async def read(reader: asyncio.StreamReader) -> tuple[int, bytes]:
 
 def against(serve: Serve, story: Callable[[AsyncLink, list[bool]], Awaitable[None]]) -> None:
     async def run() -> None:
-        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        serving: list[asyncio.Task[None]] = []
+
+        async def served(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            serving.append(asyncio.ensure_future(serve(reader, writer)))
+            try:
+                await asyncio.wait(serving)
+            finally:
+                writer.close()
+
+        server = await asyncio.start_server(served, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         lost: list[bool] = []
         loop = asyncio.get_running_loop()
@@ -32,6 +41,7 @@ def against(serve: Serve, story: Callable[[AsyncLink, list[bool]], Awaitable[Non
             await story(connection, lost)
         connection.close()
         server.close()
+        await asyncio.wait(serving, timeout=10)  # they see the end of the connection, and close their side of it
 
     asyncio.run(run())
 

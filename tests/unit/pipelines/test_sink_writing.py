@@ -25,6 +25,14 @@ from tests.transactions.readers import records
 def node() -> Iterator[RunningNode]:
     with running_node({"transaction.two.phase.commit.enable": True, "auto.create.topics.enable": False}) as running:
         yield running
+        another_worker()
+
+
+def another_worker() -> None:
+    """As if the next task came to a Python worker that has no connection yet."""
+    for cluster in tasks.process().clusters.values():
+        cluster.close()
+    tasks._kept = None
 
 
 @pytest.fixture
@@ -69,7 +77,7 @@ FAULTS = [
 @pytest.mark.parametrize("delivery", ["at-least-once", "exactly-once"])
 @pytest.mark.parametrize(("api", "fault"), FAULTS)
 def test_faults_pass_by(node: RunningNode, topic: str, delivery: str, api: str, fault: str) -> None:
-    tasks._kept = None  # a fresh worker: connections and all
+    another_worker()
     if fault == "cut":
         node.disconnect_next(api, times=2)
     else:
@@ -126,7 +134,7 @@ def test_a_prepared_transaction_waits_and_is_ended_once(node: RunningNode, topic
 
 
 def test_ids_are_used_again_and_never_shared(node: RunningNode, topic: str) -> None:
-    tasks._kept = None
+    another_worker()
     given = options(node, topic)
     seen = []
     for batch in range(3):
@@ -134,7 +142,7 @@ def test_ids_are_used_again_and_never_shared(node: RunningNode, topic: str) -> N
         seen.append([each.prepared.transactional_id for each in messages if each.prepared])
         _settlement(given, "ids").commit("run", batch, [each.prepared for each in messages if each.prepared])
     assert seen[0] == seen[1] == seen[2] and len(set(seen[0])) == 2
-    tasks._kept = None  # another Python worker
+    another_worker()
     other = write_rows(given, Identity("ids", "run", 3), rows(0, 5))
     assert other.prepared is not None and other.prepared.transactional_id not in seen[0]
 
