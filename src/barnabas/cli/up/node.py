@@ -79,6 +79,7 @@ async def _serve(make: type[Node], settings: Settings, options: UpOptions, data:
     from barnabas.storage.directory import DirectoryError
 
     raise_limit()
+    _collect_rarely()
     node = make(settings, data)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -96,7 +97,7 @@ async def _serve(make: type[Node], settings: Settings, options: UpOptions, data:
     except OSError as error:
         raise _folder_failure(error, data) from None
     _tell_ready(node, options, data)
-    _collect_rarely()
+    gc.freeze()  # the start has made little garbage, and a collection over thousands of partitions holds the loop
     waits = [asyncio.ensure_future(event.wait()) for event in (stop, node.stopped)]
     await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
     for wait in waits:
@@ -130,7 +131,8 @@ async def _started(node: Node, stop: asyncio.Event) -> bool:
 
 
 def _collect_rarely() -> None:
-    """This process is nothing but a node, whose requests leave no reference cycles: collect garbage rarely."""
+    """This process is nothing but a node, whose requests leave no reference cycles: collect garbage rarely.
+    From before the start on, which makes an object or more for each of thousands of partitions."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
