@@ -15,11 +15,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import msgspec
+import pyarrow as pa
 
 from barnabas.link.codes import is_retriable, name_of
 from barnabas.model.errors import ErrorCode
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.sink.cluster import Again, Cluster
+from barnabas.pipelines.sink.encoding import Columns, columns_of
 from barnabas.pipelines.sink.prepared import Fenced, NotOpen, Prepared
 from barnabas.pipelines.sink.producer import RecordProducer
 from barnabas.pipelines.sink.spread import murmur2_column
@@ -149,8 +151,7 @@ class Ledger:
         )
         mine, self._mine = self._mine, None  # whatever fails from here on, the ledger has to be opened again
         producer = RecordProducer(self._cluster, mine.producer_id, mine.producer_epoch, mine.transactional_id)
-        place = (COMMITS_TOPIC, self._partition())
-        producer.write(place, [self._query.encode()], [msgspec.json.encode(written)], [[]])
+        producer.write(COMMITS_TOPIC, [(self._partition(), 0, 1)], _one_row(self._query, msgspec.json.encode(written)))
         producer.flush()
         ended = self._transactions.commit([mine])[0]
         if isinstance(ended, NotOpen):
@@ -159,15 +160,13 @@ class Ledger:
 
     def mark_done(self, batch: int) -> None:
         producer = RecordProducer(self._cluster, -1, -1, None)
-        place = (COMMITS_TOPIC, self._partition())
-        producer.write(place, [f"{self._query}/done".encode()], [str(batch).encode()], [[]])
+        done = _one_row(f"{self._query}/done", str(batch).encode())
+        producer.write(COMMITS_TOPIC, [(self._partition(), 0, 1)], done)
         producer.flush()
 
     # --- the topic --------------------------------------------------------------------------------------------------
 
     def _partition(self) -> int:
-        import pyarrow as pa
-
         hashed = int(murmur2_column(pa.array([self._query.encode()], pa.large_binary()))[0])
         return (hashed & 0x7FFFFFFF) % self._cluster.partition_count(COMMITS_TOPIC)
 
@@ -194,6 +193,10 @@ class Ledger:
             raise Again(name_of(code))
         if code:
             raise PipelineError(f"{COMMITS_TOPIC}: {name_of(code)}")
+
+
+def _one_row(key: str, value: bytes) -> Columns:
+    return columns_of(pa.array([key.encode()], pa.binary()), pa.array([value], pa.binary()), None)
 
 
 def _decoded(value: bytes) -> Decision:

@@ -1,6 +1,6 @@
 """Rows to record batches to leaders: in order within a partition, each batch written once.
 
-Records gather in one batch for each partition (built by aiokafka's native builder). A full batch gets its sequence
+Records gather in one batch for each partition (encoding.py). A full batch gets its sequence
 number and joins its partition's queue; the head of each queue travels, at most one request to a node at a time, while
 the next batches are made. A batch that has to be sent again (a leader moved, a connection broke) is the same bytes with
 the same sequence number, and stays at the head: the leader knows it again, and nothing overtakes it.
@@ -13,36 +13,41 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from aiokafka.record._crecords.default_records import DefaultRecordBatchBuilder
+import numpy as np
 
 from barnabas.link.codes import is_retriable, name_of
 from barnabas.link.errors import LinkDown
 from barnabas.model.errors import ErrorCode
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.sink.cluster import FIRST_PAUSE_S, LONGEST_PAUSE_S, Again, Cluster
-from barnabas.pipelines.sink.columns import Header
+from barnabas.pipelines.sink.encoding import Columns, Numbers, OpenBatch, joined, sizes_of
 from barnabas.pipelines.sink.prepared import FENCED, Fenced, Prepared
 from barnabas.wire.apis import PRODUCE
+from barnabas.wire.batch import HEADER_BYTES
 
 PRODUCE_NEWEST = 12
 FIRST_VERSION_THAT_ADDS = 12  # partitions join a transaction by being written to
 REQUEST_BYTES = 8 * 1024 * 1024
-_MAGIC = 2
 
 Place = tuple[str, int]
 
 
 @dataclass
 class _Partition:
-    builder: Any = None
-    count: int = 0
+    filling: OpenBatch | None = None
     sequence: int = 0
     ready: deque[bytes] = field(default_factory=deque)
     travelling: bool = False
+
+
+Span = tuple[int, int, int]  # a partition's number, and its rows: from, to
+Part = tuple[
+    _Partition, OpenBatch, int, int, int
+]  # the batch that rows go into, the first one's number in it, from, to
 
 
 class RecordProducer:
@@ -66,33 +71,55 @@ class RecordProducer:
 
     # --- in ---------------------------------------------------------------------------------------------------------
 
-    def write(
-        self,
-        place: Place,
-        keys: Iterable[bytes | None],
-        values: Iterable[bytes | None],
-        headers: Iterable[Sequence[Header]],
-    ) -> None:
-        partition = self._partitions.get(place)
-        if partition is None:
-            partition = self._partitions[place] = _Partition()
+    def write(self, topic: str, spans: Sequence[Span], rows: Columns) -> None:
         now_ms = int(time.time() * 1000)
-        begun = partition.count
-        builder, count, closed = partition.builder, partition.count, 0
-        for key, value, pairs in zip(keys, values, headers, strict=True):
-            if builder is None:
-                builder, count = self._builder(), 0
-            if builder.append(count, now_ms, key, value, pairs) is None:  # full
-                closed += count
-                partition.builder, partition.count = builder, count
-                self._close(partition)
-                builder, count = self._builder(), 0
-                builder.append(count, now_ms, key, value, pairs)  # an empty batch takes any record
-            count += 1
-        self.records += closed + count - begun
-        partition.builder, partition.count = builder, count
+        deltas, stamps = np.arange(len(rows)), np.zeros(len(rows), np.int64)
+        targets = [self._partitions.setdefault((topic, number), _Partition()) for number, _, _ in spans]
+        for target, (_, begin, end) in zip(targets, spans, strict=True):
+            if target.filling is not None:
+                stamps[begin:end] = now_ms - target.filling.timestamp_ms
+                deltas[begin:end] += target.filling.count
+            deltas[begin:end] -= begin
+        # What goes into a further batch begins there at 0 again, and may turn out a little smaller than this says.
+        bodies = rows.bodies(deltas, stamps)
+        ends = np.cumsum(sizes_of(bodies))
+        parts = [
+            part
+            for target, (_, begin, end) in zip(targets, spans, strict=True)
+            for part in self._planned(target, begin, end, ends, now_ms)
+        ]
+        if any(first == 0 and deltas[begin] for _, _, first, begin, _ in parts):
+            for _, batch, first, begin, end in parts:
+                stamps[begin:end] = now_ms - batch.timestamp_ms
+                deltas[begin:end] = np.arange(first, first + end - begin)
+            bodies = rows.bodies(deltas, stamps)
+            ends = np.cumsum(sizes_of(bodies))
+        self._take(parts, joined(rows, bodies, deltas, stamps), ends, now_ms)
+        self.records += len(rows)
         if self._waiting_bytes:
             self._move()
+
+    def _planned(self, target: _Partition, begin: int, end: int, ends: Numbers, now_ms: int) -> Iterator[Part]:
+        """Rows of one partition cut into those that still fit into its open batch, and into further ones."""
+        batch = target.filling or OpenBatch(now_ms)
+        count, size = batch.count, batch.size
+        while begin < end:
+            before = int(ends[begin - 1]) if begin else 0
+            stop = min(end, int(np.searchsorted(ends, before + self._options.batch_bytes - size, "right")))
+            if stop <= begin and count:
+                batch, count, size = OpenBatch(now_ms), 0, HEADER_BYTES
+                continue
+            stop = max(stop, begin + 1)  # an empty batch takes any record
+            yield target, batch, count, begin, stop
+            count, size = count + stop - begin, size + int(ends[stop - 1]) - before
+            begin = stop
+
+    def _take(self, parts: Sequence[Part], records: memoryview, ends: Numbers, now_ms: int) -> None:
+        for target, batch, _, begin, end in parts:
+            if target.filling is not batch:
+                self._close(target)
+                target.filling = batch
+            batch.add(records[int(ends[begin - 1]) if begin else 0 : int(ends[end - 1])], end - begin, now_ms)
 
     def flush(self) -> None:
         """Returns when every record is acknowledged by all in-sync replicas."""
@@ -105,21 +132,15 @@ class RecordProducer:
 
     # --- batches ----------------------------------------------------------------------------------------------------
 
-    def _builder(self) -> Any:
-        transactional = 1 if self._transactional_id is not None else 0
-        return DefaultRecordBatchBuilder(
-            _MAGIC, self._options.compression, transactional, -1, -1, 0, self._options.batch_bytes
-        )
-
     def _close(self, partition: _Partition) -> None:
-        if partition.builder is None or not partition.count:
+        filling = partition.filling
+        if filling is None:
             return
-        numbered = self._producer[0] >= 0
-        partition.builder.set_producer_state(*self._producer, partition.sequence if numbered else -1)
-        batch = bytes(partition.builder.build())
-        partition.sequence = (partition.sequence + partition.count) & 0x7FFFFFFF  # sequences wrap to 0
+        sequence = partition.sequence if self._producer[0] >= 0 else -1
+        batch = filling.closed(self._options.compression, self._producer, sequence, self._transactional_id is not None)
+        partition.sequence = (partition.sequence + filling.count) & 0x7FFFFFFF  # sequences wrap to 0
         partition.ready.append(batch)
-        partition.builder, partition.count = None, 0
+        partition.filling = None
         self._waiting_bytes += len(batch)
 
     # --- the way out ------------------------------------------------------------------------------------------------

@@ -14,9 +14,8 @@ from __future__ import annotations
 import itertools
 import os
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,11 +23,12 @@ from pyspark.sql.datasource import WriterCommitMessage
 
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.sink.cluster import Cluster
-from barnabas.pipelines.sink.columns import Header, Rows, headers_of, rows_of
+from barnabas.pipelines.sink.columns import Rows, headers_of, rows_of
+from barnabas.pipelines.sink.encoding import Numbers, columns_of
 from barnabas.pipelines.sink.ledger import Ledger
 from barnabas.pipelines.sink.options import SinkOptions
 from barnabas.pipelines.sink.prepared import Prepared
-from barnabas.pipelines.sink.producer import RecordProducer
+from barnabas.pipelines.sink.producer import RecordProducer, Span
 from barnabas.pipelines.sink.settle import task_prefix
 from barnabas.pipelines.sink.spread import Spread
 from barnabas.pipelines.sink.transactions import Transactions
@@ -128,24 +128,10 @@ class _Task:
                 for column in (rows.value, rows.key, rows.partition, rows.headers)
             )
             places = self._spread.partitions(topic, self._cluster.partition_count(topic), count, key, partition)
-            for number, places_rows in _grouped(places):
-                self._write_partition(producer, (topic, number), places_rows, key, value, headers)
-
-    def _write_partition(
-        self,
-        producer: RecordProducer,
-        place: tuple[str, int],
-        rows: pa.Array | None,
-        key: Any,
-        value: Any,
-        headers: Any,
-    ) -> None:
-        if rows is not None:
-            key, value, headers = (None if each is None else each.take(rows) for each in (key, value, headers))
-        values = value.to_pylist()
-        keys = [None] * len(values) if key is None else key.to_pylist()
-        pairs: Sequence[list[Header]] = [[]] * len(values) if headers is None else headers_of(headers)
-        producer.write(place, keys, values, pairs)
+            order, spans = _together(places)
+            if order is not None:
+                key, value, headers = (None if each is None else each.take(order) for each in (key, value, headers))
+            producer.write(topic, spans, columns_of(key, value, None if headers is None else headers_of(headers)))
 
     def _by_topic(self, rows: Rows) -> Iterator[tuple[str, pa.Array | None]]:
         """Topics with the numbers of their rows; None for all of them."""
@@ -159,8 +145,9 @@ class _Task:
         if len(names) == 1:
             yield names[0], None
             return
-        for index, those in _grouped(np.asarray(rows.topic.indices)):
-            yield names[index], those
+        order, spans = _together(np.asarray(rows.topic.indices))
+        for index, begin, end in spans:
+            yield names[index], None if order is None else order.slice(begin, end - begin)
 
     def _new_producer(self) -> RecordProducer:
         identity = self._identity
@@ -178,14 +165,13 @@ class _Task:
         return TaskCommit(self._producer.records, self._identity, prepared)
 
 
-def _grouped(numbers: Any) -> Iterator[tuple[int, pa.Array | None]]:
-    """Each number with the rows that have it, in their order; None for the rows when it is one number for all."""
+def _together(numbers: Numbers) -> tuple[pa.Array | None, list[Span]]:
+    """An order in which the rows of each number stand together, as they came; None when it is one number for all.
+    Then each number with its rows in that order."""
     first = int(numbers[0])
     if (numbers == first).all():
-        yield first, None
-        return
+        return None, [(first, 0, len(numbers))]
     order = np.argsort(numbers, kind="stable")
     ordered = numbers[order]
     starts = [0, *(np.nonzero(np.diff(ordered))[0] + 1).tolist(), len(ordered)]
-    for start, end in itertools.pairwise(starts):
-        yield int(ordered[start]), pa.array(order[start:end])
+    return pa.array(order), [(int(ordered[start]), start, end) for start, end in itertools.pairwise(starts)]
