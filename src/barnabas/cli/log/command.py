@@ -53,8 +53,13 @@ def dump(
     """
     damage = 0
     for path in _expand(files):
-        rows = _rows(path, records=records, verify=verify)
-        damage += _as_json(path, rows) if as_json else _as_text(path, rows)
+        try:
+            rows = _rows(path, records=records, verify=verify)
+            damage += _as_json(path, rows) if as_json else _as_text(path, rows)
+        except FileNotFoundError:
+            if path in files:
+                raise
+            # found in its folder, and deleted since by the node that runs on it
     if damage:
         raise Failure(
             f"{human.plural(damage, 'problem')} found", "A node cuts a torn tail by itself at its next start."
