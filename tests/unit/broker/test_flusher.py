@@ -71,6 +71,22 @@ def test_an_error_of_the_disk_is_fatal(tmp_path: Path) -> None:
     asyncio.run(test())
 
 
+def test_an_error_while_the_node_stops_is_reported_by_close(tmp_path: Path) -> None:
+    """No callback of the loop runs while `close` waits, and the clean-shutdown marker is written right after it."""
+
+    async def test() -> None:
+        failures = list[BaseException]()
+        partition = Partition(Log.open(tmp_path / "t-0", LogConfig(), clean=True, disk=FailingDisk(errno.EIO, 1)))
+        flusher = Flusher(failures.append, ThreadPoolExecutor(1))
+        write(partition.log, batch_at(0, 3))
+        flusher.request(partition)
+        await asyncio.sleep(0)  # the fsync begins at the end of the loop's turn
+        flusher.close()
+        assert [type(error) for error in failures] == [OSError]
+
+    asyncio.run(test())
+
+
 class CountingDisk(Disk):
     def __init__(self) -> None:
         self.syncs = 0

@@ -12,7 +12,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from barnabas.broker.network.loop_budget import LoopBudget
 from barnabas.storage import flushing
@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 
 _RETRY_FIRST_SECONDS, _RETRY_LAST_SECONDS = 0.1, 5.0
 THREADS = 4  # partitions synced at the same time; disks gain little beyond
+T = TypeVar("T")
 
 
 class Flushable(Protocol):
@@ -43,6 +44,7 @@ class Flusher:
         self._then: dict[Flushable, Callable[[], None]] = {}
         self._on_fatal = on_fatal
         self._backoff: dict[Flushable, float] = {}  # seconds, of those that could not be flushed the last time
+        self._failures: list[tuple[Sequence[Flushable], BaseException]] = []  # fatal ones, noted in the thread
         self._closed = False
 
     def request(self, partition: Flushable, then: Callable[[], None] | None = None) -> None:
@@ -69,7 +71,9 @@ class Flusher:
             self._then[partition] = then
         logs = [partition.log for partition in waiting]
         loop, budget = asyncio.get_running_loop(), LoopBudget()
-        work = loop.run_in_executor(self._pool, flushing.flush_together, logs, sync_filesystem)
+        work = loop.run_in_executor(
+            self._pool, self._noted, waiting, lambda: flushing.flush_together(logs, sync_filesystem)
+        )
         await asyncio.wait([work])
         if work.cancelled():
             self._running.difference_update(waiting)
@@ -88,8 +92,17 @@ class Flusher:
         self._running.add(partition)
         self._again.discard(partition)  # whoever asked until now is served by this one
         partition.log.cut_to = NOT_CUT
-        work = asyncio.get_running_loop().run_in_executor(self._pool, partition.log.flush)
+        work = asyncio.get_running_loop().run_in_executor(self._pool, self._noted, [partition], partition.log.flush)
         work.add_done_callback(lambda done: self._finished(partition, done))
+
+    def _noted(self, partitions: Sequence[Flushable], flush: Callable[[], T]) -> T:
+        """In the thread: a failure is noted where `close` finds it, as no callback runs once the loop waits there."""
+        try:
+            return flush()
+        except BaseException as error:
+            if not (isinstance(error, OSError) and error.errno in SHORTAGE):
+                self._failures.append((partitions, error))
+            raise
 
     def _finished(self, partition: Flushable, done: "asyncio.Future[int]") -> None:
         if done.cancelled():
@@ -102,6 +115,8 @@ class Flusher:
 
     def _failed(self, partition: Flushable, error: BaseException) -> None:
         self._running.discard(partition)
+        for noted in [each for each in self._failures if each[1] is error]:
+            self._failures.remove(noted)
         if isinstance(error, OSError) and error.errno in SHORTAGE and not partition.deleted:
             self._try_again(partition, error)
         elif not partition.deleted:
@@ -130,5 +145,9 @@ class Flusher:
         asyncio.get_running_loop().call_later(backoff, self._start, partition)
 
     def close(self) -> None:
+        """Wait for what is being flushed. A stop after a flush that failed is not clean."""
         self._closed = True
         self._pool.shutdown(wait=True)
+        for partitions, error in self._failures:
+            if not all(partition.deleted for partition in partitions):
+                self._on_fatal(error)
