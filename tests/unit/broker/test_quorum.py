@@ -175,7 +175,9 @@ def test_the_voters_disks_become_known(tmp_path: Path) -> None:
         node = await cluster.controller()
         answer = await ask(cluster.others(node)[0], apis.DESCRIBE_QUORUM, 2, QUORUM)
         (partition,) = answer.topics[0].partitions
-        assert partition.leader_id == node.node_id and len(partition.current_voters) == 3
+        # 500 ms without a fetch is an election here, and a busy machine may pause a node that long.
+        assert partition.leader_id in {node.node_id, (await cluster.controller()).node_id}
+        assert len(partition.current_voters) == 3
         known = {voter.replica_id: voter.replica_directory_id for voter in partition.current_voters}
         assert known == {other.node_id: other.data.directory_id for other in cluster.nodes.values()}
         assert {found.node_id for found in answer.nodes} == {1, 2, 3}
