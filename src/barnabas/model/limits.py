@@ -72,6 +72,14 @@ ENLISTINGS_PER_REQUEST_MAX = 1_000  # transactions a leader asks another node's 
 TRANSACTION_PATTERN_MAX_CHARS = 4_096  # of ListTransactions; RE2 keeps its running time linear, this its program
 TRANSACTION_PATTERN_MAX_BYTES = 8 << 20  # memory of the compiled pattern (RE2's own default)
 
+# --- logins ---------------------------------------------------------------------------------------------------------
+TLS_HANDSHAKE_SECONDS = 10  # a connection that has not done its handshake by then is closed
+LOGIN_SECONDS = 30  # a connection that has not logged in by then is closed: it counts as one of the node's
+FAILED_LOGIN_DELAY_MAX_MS = 5_000  # before a failed login is answered, however often it failed
+FAILED_LOGINS_REMEMBERED = 10_000  # addresses and users whose failures are counted, 200 bytes each
+SCRAM_CHANGES_MAX = 2_000  # of one request, 10 us each: two keys are made from every password
+SCRAM_CREDENTIALS_MAX = 100_000  # of a cluster, 400 bytes each on every node
+
 # --- the cluster ----------------------------------------------------------------------------------------------------
 PARTITIONS_PER_REQUEST_MAX = 10_000  # one request's records must fit one batch of the metadata log (Kafka's number too)
 PARTITIONS_PER_NODE_MAX = 50_000  # replicas on one node: each is a folder, three open files and some memory
@@ -86,6 +94,15 @@ METADATA_RESERVE_BYTES = 2 * 1024 * 1024  # kept for the metadata log on a full 
 METADATA_CACHE_MAX_BYTES = 16 * 1024 * 1024  # encoded Metadata answers of one image
 QUORUM_EPOCH_MAX = 2**30  # an epoch above it is refused: elections every second for 34 years come to it
 PRODUCER_ID_BLOCK = 1_000  # ids given to a broker at once (KIP-730): one metadata record a thousand producers
+
+
+# --- access control -------------------------------------------------------------------------------------------------
+ACLS_MAX = 50_000  # rules of a cluster, about 1 KB each on every node; a change copies the table, 11 ms with so many
+ACLS_PER_REQUEST_MAX = 5_000  # created at once: 5 us each to play onto the image, in one step
+ACL_FILTERS_PER_REQUEST_MAX = 1_000  # of one DeleteAcls: each may be compared with every rule
+ACL_MATCHES_PER_REQUEST_MAX = 100_000  # rules named in one DeleteAcls answer; a rule may match every filter
+ACL_TEXT_MAX_CHARS = 4_096  # a name, a principal or a host in a rule: the longest name of a certificate fits
+ACCESS_MEMO_MAX = 1_000  # decisions remembered for a connection, 200 bytes each; then it begins anew
 
 # --- storage --------------------------------------------------------------------------------------------------------
 SEGMENT_FILES_OPEN_MAX = 2_000  # descriptors for segments; 10,000 partitions share them, the rest is for sockets

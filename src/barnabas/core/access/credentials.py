@@ -1,0 +1,13 @@
+"""What the cluster keeps of passwords. A module of its own, so that a node without users imports no more than this."""
+
+from typing import NamedTuple
+
+
+class ScramCredential(NamedTuple):
+    salt: bytes
+    stored_key: bytes
+    server_key: bytes
+    iterations: int
+
+    def __repr__(self) -> str:
+        return f"ScramCredential(iterations={self.iterations})"  # its keys are nobody's business
