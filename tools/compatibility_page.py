@@ -44,7 +44,7 @@ KAFKA: tuple[tuple[int, str, int, int], ...] = (
 NOTES = {
     0: "0-2 are advertised and refused: older librdkafka compresses only when it sees them (as Kafka does)",
     22: "6 is two-phase commit (KIP-939), which Kafka hides as unstable",
-    29: "SECURITY_DISABLED, as by a Kafka without an authorizer", 30: "the same", 31: "the same",
+    29: "SECURITY_DISABLED without an authorizer, as in Kafka", 30: "the same", 31: "the same",
     34: "a node has one log directory",
     48: "an empty list: quotas cannot be set", 50: "an empty list: there are no SCRAM credentials",
 }

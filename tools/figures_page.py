@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
 FIGURES = DOCS / "figures"
 MARK = re.compile(r"<!-- figure ([a-z0-9-]+): (.*?) -->.*?<!-- /figure -->")
 
@@ -37,7 +38,7 @@ class Span:
 
 
 def pages() -> list[Path]:
-    return [page for page in sorted(DOCS.rglob("*.md")) if MARK.search(page.read_text())]
+    return [page for page in (ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))) if MARK.search(page.read_text())]
 
 
 def filled(text: str) -> str:

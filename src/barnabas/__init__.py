@@ -128,7 +128,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Any:  # any name of the table, each with its own type to a type checker
     if name == "__version__":
         from importlib.metadata import version
 

@@ -23,10 +23,14 @@ ELSEWHERE = {
     r"barnabas demo\b": "tests/spark/test_pipeline_cli.py",
     r"barnabas pipeline (new|run|stop)\b": "tests/spark/test_pipeline_cli.py",
     r"barnabas cluster (kill-test|drain|balance|voters --|recover)": "tests/clients/test_readme.py, tests/cluster",
+    r"barnabas secure (rotate|status)": "tests/security/test_one_word.py",
     r"barnabas sim .*(--seeds|--nodes)": "tests/sim",
 }
 # Deleting comes last, so that what the others speak of is there.
 LATER = [
+    r"acl remove",
+    r"user password",
+    r"user delete",
     r"topic grow",
     r"delete-records",
     r"config delete",
@@ -39,6 +43,14 @@ LATER = [
 
 # What the world of the test has no case for, and the line that says so.
 REFUSED = {r"--start-offset 1200": "no open transaction begins at offset 1200 of orders-0. Open ones begin at 0."}
+
+
+# Access rules can be spoken of where there is an authorizer; on a plain listener everybody is User:ANONYMOUS.
+SETTINGS = [
+    "--set=offsets.topic.num.partitions=4",
+    "--set=authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "--set=super.users=User:ANONYMOUS",
+]
 
 
 def examples() -> list[str]:
@@ -60,7 +72,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def node(folder: Path) -> Iterator[str]:
     process = subprocess.Popen(
-        [BIN / "barnabas", "up", "-q", "--port", "0", "--data", "data", "--set", "offsets.topic.num.partitions=4"],
+        [BIN / "barnabas", "up", "-q", "--port", "0", "--data", "data", *SETTINGS],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,

@@ -12,6 +12,7 @@ from confluent_kafka import ConsumerGroupState, ConsumerGroupType
 from confluent_kafka.admin import AdminClient
 
 from tests.support.members import Member, shared, until, write
+from tests.support.process import end
 
 pytestmark = pytest.mark.timeout(120)
 Create = Callable[..., str]
@@ -154,8 +155,7 @@ def test_a_member_that_dies_is_replaced_after_its_session(
         until(lambda: shared([survivor], 2), "the survivor has all", 25)
         assert time.monotonic() - began < 20
     finally:
-        child.kill()
-        child.wait(10)
+        end(child)
 
 
 def test_the_new_protocol_in_the_eyes_of_an_administrator(

@@ -40,7 +40,7 @@ def test_the_program_runs(tmp_path: Path) -> None:
 
 def test_the_tests_pass(tmp_path: Path) -> None:
     examples = blocks(PAGE, "python")[1:]
-    assert len(examples) == 4
+    assert len(examples) == 5
     for number, example in enumerate(examples):
         (tmp_path / f"test_{number}.py").write_text(PUBLISH + example)
-    assert "4 passed" in run(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", ".")
+    assert "5 passed" in run(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", ".")

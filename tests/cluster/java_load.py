@@ -13,7 +13,7 @@ from typing import Any
 from tests.support.java import VERIFIABLE_CONSUMER, VERIFIABLE_PRODUCER
 from tests.support.members import until
 from tests.support.paths import CLASSPATH, LOG4J, require_setup
-from tests.support.process import _end_with_parent
+from tests.support.process import _end_with_parent, end
 
 _PRODUCER = {
     "enable.idempotence": "true",
@@ -69,12 +69,12 @@ class _Program(ABC):
             self.process.wait(60)
         finally:
             self.kill()
-        self.thread.join(10)
 
     def kill(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait(30)
+        self.process.kill()
+        self.process.wait(30)
+        self.thread.join(10)
+        end(self.process)
 
 
 class JavaWriter(_Program):

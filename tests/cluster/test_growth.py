@@ -15,6 +15,7 @@ from tests.cluster.load import TimedWriter
 from tests.crash.load import check_books, read_all
 from tests.support.cluster import BarnabasCluster
 from tests.support.members import until
+from tests.support.process import end
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -121,5 +122,8 @@ def test_up_with_three_nodes_and_a_kill_test(tmp_path: object) -> None:
     finally:
         up.terminate()
         begun = time.monotonic()
-        assert up.wait(30) == 0
-        assert time.monotonic() - begun < 20
+        try:
+            assert up.wait(30) == 0
+            assert time.monotonic() - begun < 20
+        finally:
+            end(up)

@@ -1,4 +1,7 @@
-"""`produce` and `consume` of a partition without a leader say what they wait for, and go on when it has one."""
+"""`produce` and `consume` of a partition without a leader say what they wait for, and go on when it has one.
+
+A `consume` that is to end gives up after a while.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,17 @@ import pytest
 
 from tests.support.cluster import BarnabasCluster
 from tests.support.members import until
+from tests.support.process import end
 
 pytestmark = pytest.mark.timeout(180)
 
 COMMAND = [sys.executable, "-m", "barnabas.cli.main"]
+IMPATIENT = """import sys
+from barnabas.cli.consume import reading
+from barnabas.cli.main import main
+reading.GIVE_UP_S = 2.0
+sys.exit(main())
+"""
 
 
 def without_leader(cluster: BarnabasCluster) -> tuple[str, int]:
@@ -57,5 +67,16 @@ def test_produce_and_consume_say_that_there_is_no_leader(cluster: BarnabasCluste
         assert consuming.stderr is not None and consuming.stderr.read() == b"", "it is told once"
     finally:
         for each in (producing, consuming):
-            each.kill()
-            each.wait()
+            end(each)
+
+
+@pytest.mark.parametrize("words", [("--group", "readers"), ()], ids=["as a member", "alone"])
+def test_a_consume_that_is_to_end_gives_up(cluster: BarnabasCluster, words: tuple[str, ...]) -> None:
+    topic, node = without_leader(cluster)
+    command = [sys.executable, "-c", IMPATIENT, "consume", topic, *words, "-b", cluster.bootstrap]
+    found = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    last = found.stderr.decode().splitlines()[-1]
+    assert found.returncode == 1, found.stderr
+    assert "no leader" in last and "barnabas cluster status" in last, last
+    if words:
+        assert last.startswith(f"barnabas: gave up after 2 s: {topic}-0 has no leader: start node {node} ("), last

@@ -36,6 +36,7 @@ class Side:
 
     def __init__(self, label: str, bootstrap: str) -> None:
         self.label, self.bootstrap = label, bootstrap
+        self.source: str | None = None  # the address to connect from
         self.names = Names()
         self.saved: dict[str, Any] = {}
         self.client = WireClient(bootstrap, CALL_TIMEOUT_SECONDS)
@@ -54,7 +55,7 @@ class Side:
 
     def reconnect(self) -> None:
         self.client.close()
-        self.client = WireClient(self.bootstrap, CALL_TIMEOUT_SECONDS)
+        self.client = WireClient(self.bootstrap, CALL_TIMEOUT_SECONDS, source=self.source)
 
     def ask(self, api_key: int, version: int, body: Mapping[str, Any] | bytes) -> Any:
         """The answer, or in words what came instead of one."""

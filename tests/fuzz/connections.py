@@ -8,6 +8,7 @@ from typing import Any
 
 from barnabas.broker.metrics.event_log import LimitedLog
 from barnabas.broker.network.connection import Connection
+from barnabas.broker.network.writer import TransportWriter
 from barnabas.model import limits
 from barnabas.wire.errors import ProtocolError
 
@@ -63,6 +64,7 @@ def received(data: bytes, rng: random.Random) -> list[bytes]:
     connection = Connection(listener)  # type: ignore[arg-type]
     transport = _Transport()
     connection._transport = transport  # type: ignore[assignment]
+    connection._writer = TransportWriter(transport)  # type: ignore[arg-type]
     at = 0
     while at < len(data) and not connection.closed:
         room = connection.get_buffer(-1)

@@ -46,7 +46,10 @@ const CODECS = { none: 0, gzip: 1, snappy: 2, lz4: 3, zstd: 4 };
 const bytes = (text) => (text === null || text === undefined ? null : Buffer.from(text, 'base64'));
 const text = (data) => (data === null || data === undefined ? null : Buffer.from(data).toString('base64'));
 const client = (job) =>
-  new Kafka({ clientId: 'kafkajs-tests', brokers: [job.bootstrap], logLevel: logLevel.NOTHING, retry: { retries: 8, initialRetryTime: 100 } });
+  new Kafka({
+    clientId: 'kafkajs-tests', brokers: [job.bootstrap], logLevel: logLevel.NOTHING, retry: { retries: job.retries ?? 8, initialRetryTime: 100 },
+    ...(job.ca ? { ssl: { ca: [job.ca] } } : {}), ...(job.sasl ? { sasl: job.sasl } : {}),
+  });
 
 const jobs = {
   async produce(job) {

@@ -16,6 +16,7 @@ import pytest
 from tests.support.figures import Figure
 from tests.support.members import until
 from tests.support.paths import ROOT
+from tests.support.process import end
 from tests.support.servers import BarnabasNode
 from tests.support.wire import (
     FETCH,
@@ -93,11 +94,11 @@ def test_hostile_frames(node: BarnabasNode, figure: Figure, capsys: pytest.Captu
             while child.poll() is None:
                 good.rounds(0.2)
                 assert time.monotonic() - began < 240, "the hostile client does not come to an end"
+            assert child.stdout is not None
+            for name, count in json.loads(child.stdout.read()).items():
+                outcomes[name] = outcomes.get(name, 0) + count
         finally:
-            child.kill()
-        assert child.stdout is not None
-        for name, count in json.loads(child.stdout.read()).items():
-            outcomes[name] = outcomes.get(name, 0) + count
+            end(child)
         memory.append(node.rss_bytes())
         halves.append(good.take())
     good.rounds(2)

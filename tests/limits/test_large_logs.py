@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from barnabas.model.errors import ErrorCode
 from barnabas.model.limits import ABORTED_PER_FETCH_MAX, LOOP_BUDGET_MS
 from barnabas.storage.aborted import ENTRY
 from barnabas.storage.config import LogConfig
@@ -136,3 +137,25 @@ def test_a_spoilt_time_index_is_built_anew_beside_the_loop(node: BarnabasNode) -
         client.call(apis.API_VERSIONS, 0, {})
         assert fetch(client, 0, 12)["log_start_offset"] == 0  # nothing was removed
     assert [each for each in held_since(node, start) if "repeat" in each.name or "retention" in each.name] == []
+
+
+def test_a_damaged_log_is_not_read_again_at_every_request(node: BarnabasNode) -> None:
+    """Without a snapshot of its producers all of it is read at the opening, which fails at its end. Once is a hold of
+    the loop, and clients ask ten times a second."""
+    with WireClient(node.bootstrap, 60) as client:
+        create_topic(client, "t", 1)
+    node.stop()
+    batch = bytes(build_batch([Record(0, NOW_MS, None, b"value", ())]))
+    data = numbered([batch], SMALL_BATCHES)
+    folder = node.data / "t-0"
+    end = write_log(folder, data)
+    (folder / f"{end:020d}.snapshot").unlink()
+    with (folder / f"{0:020d}.log").open("r+b") as segment:
+        segment.seek(len(data) - 100 * len(batch) - 3)
+        segment.write(b"?")
+    node.start()
+    start = held_file(node).stat().st_size
+    with WireClient(node.bootstrap, 60) as client:
+        codes = {fetch(client, 0, 12)["error_code"] for _ in range(5)}
+    assert codes == {ErrorCode.KAFKA_STORAGE_ERROR}
+    assert len(held_since(node, start)) == 1

@@ -65,8 +65,9 @@ def list_groups(client: WireClient) -> list[dict[str, Any]]:
     return list(found["groups"])
 
 
-def assert_no_hold(node: BarnabasNode, work: Callable[[WireClient], object]) -> None:
-    before = held_file(node).stat().st_size
+def assert_no_hold(node: BarnabasNode, work: Callable[[WireClient], object], before: int | None = None) -> None:
+    """`before`: the size of the file from which on it counts, else as it is now."""
+    before = held_file(node).stat().st_size if before is None else before
     with WireClient(node.bootstrap, 60) as client:
         work(client)
         client.call(apis.API_VERSIONS, 0, {})
@@ -94,6 +95,17 @@ def test_the_first_records_of_every_partition(node: BarnabasNode, count: int) ->
         assert codes == {0}
 
     assert_no_hold(node, work)
+
+
+@pytest.mark.parametrize("end", ["stopped", "killed"])
+def test_a_start_with_thousands_of_logs(node: BarnabasNode, end: str) -> None:
+    if end == "stopped":
+        assert node.stop(60) == 0
+    else:
+        node.kill()
+    before = held_file(node).stat().st_size
+    node.start(120)
+    assert_no_hold(node, lambda client: client.call(apis.METADATA, 1, {"topics": []}), before)
 
 
 def test_a_topic_of_thousands_of_partitions_goes(node: BarnabasNode) -> None:

@@ -12,8 +12,14 @@ from pathlib import Path
 from tests.support.process import _end_with_parent
 
 ROOT = Path(__file__).resolve().parents[2]
-# A Java that lives for seconds: compiling its code well costs more than running it.
-SHORT_LIVED_JAVA = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+# A Java that lives for seconds: compiling its code well costs more than running it, and a fifth of its start is
+# verifying Spark's classes.
+_QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+SHORT_LIVED_JAVA = {"JAVA_TOOL_OPTIONS": _QUICK_JAVA}
+# Spark gives up on a Python worker that does not come up in ten seconds. On a busy machine that is no fault of what is
+# tested: the query is started again, as `barnabas pipeline run` does, so many times.
+SLOW_START, BUSY_TIMES = "Python worker failed to connect back", 5
+TASKS, COMMITS = "pyspark.worker", "pyspark.sql.worker.python_streaming_sink_runner"  # modules of Python workers
 QUICK_START = ("--conf", "spark.sql.codegen.wholeStage=false", "--conf", "spark.sql.adaptive.enabled=false")
 
 
@@ -70,8 +76,9 @@ class DriverProcess:
             found += edge
         return found
 
-    def python_workers(self) -> list[int]:
-        """The processes that run Python code for Spark: children of its daemons, unless they are at rest."""
+    def python_workers(self, *modules: str) -> list[int]:
+        """The processes that run Python code for Spark: children of its daemons, unless they are at rest. Only those
+        that run one of these modules, where some are given."""
         found = []
         family = self.descendants()
         for pid in family[1:]:
@@ -81,7 +88,8 @@ class DriverProcess:
                 parent_command = Path(f"/proc/{parent}/cmdline").read_text()
             except OSError:
                 continue
-            if "pyspark.daemon" in command and "pyspark.daemon" in parent_command and not is_at_rest(command):
+            wanted = command.rstrip("\0").endswith(modules) if modules else not is_at_rest(command)
+            if "pyspark.daemon" in command and "pyspark.daemon" in parent_command and wanted:
                 found.append(pid)
         return found
 

@@ -11,6 +11,7 @@ import contextlib
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,6 +20,7 @@ from barnabas.testing import RunningNode, running_node
 from barnabas.wire.apis import END_TXN, LIST_TRANSACTIONS, PRODUCE
 from barnabas.wire.codec import decode_request
 from barnabas.wire.headers import read_request_header
+from tests.spark.drivers import DriverProcess
 
 Predicate = Callable[[int, Any], bool]  # api key, decoded request
 COMMITS_TOPIC = "__barnabas_spark_commits"
@@ -50,8 +52,12 @@ class Gate:
         self._open.clear()
         self._order = (kind, predicate)
 
-    def await_reached(self, timeout_s: float = 400) -> None:
-        assert self._reached.wait(timeout_s), "no such request came"
+    def await_reached(self, driver: DriverProcess, timeout_s: float = 400) -> None:
+        """The request is to come from this driver: when it has ended there is nothing to wait for."""
+        deadline = time.monotonic() + timeout_s
+        while not self._reached.wait(0.1):
+            assert driver.process.poll() is None, f"the driver ended before the request came\n{driver.tail()}"
+            assert time.monotonic() < deadline, f"no such request came\n{driver.tail()}"
 
     def open_again(self) -> None:
         self._order = None

@@ -21,9 +21,9 @@ from barnabas.client.consumer.message import Message
 from barnabas.pipelines.common.state import SETTINGS
 from barnabas.pipelines.framework import Outcome, Pipeline, Record, RunContext
 from barnabas.pipelines.framework.records import write
+from tests.spark.drivers import BUSY_TIMES, SLOW_START
 
 END_S = 240
-BUSY_TIMES = 5
 
 _numbers = itertools.count(1)
 
@@ -104,15 +104,14 @@ class Stage:
 
 
 def ended(context: RunContext, name: str) -> None:
-    """Wait for it. On a machine that is very busy Spark may give up on a Python worker that is slow to start: that is
-    no fault of the pipeline, which is started again as `barnabas pipeline run` would."""
+    """Wait for it, and start it again when Spark gave up on a Python worker that was slow to start."""
     for _ in range(BUSY_TIMES):
         query = context.queries[name]
         try:
             assert query.awaitTermination(END_S), f"{query.name} did not end in {END_S} s"
             return
         except StreamingQueryException as error:
-            if "Python worker failed to connect back" not in str(error):
+            if SLOW_START not in str(error):
                 raise
         context.start_again(name)
     raise AssertionError(f"{name}: no Python worker came up {BUSY_TIMES} times")

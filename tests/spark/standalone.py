@@ -58,6 +58,8 @@ class Standalone:
         while self._log("master").count("Registering worker") < count:
             assert time.monotonic() < deadline, self._log("master")[-2000:]
             assert self.master is not None and self.master.poll() is None, self._log("master")[-2000:]
+            for number, worker in enumerate(self.workers):
+                assert worker.poll() is None, self._log(f"worker-{number}")[-2000:]
             time.sleep(0.1)
 
     def kill_worker(self, number: int) -> None:

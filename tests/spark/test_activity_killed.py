@@ -173,7 +173,10 @@ def python_processes(driver: DriverProcess) -> list[int]:
 
 
 def kill_one(driver: DriverProcess, chance: random.Random) -> None:
+    deadline = time.monotonic() + 300
     while not (found := python_processes(driver)):
+        assert driver.process.poll() is None, f"the driver ended\n{driver.tail()}"
+        assert time.monotonic() < deadline, f"the driver has no Python worker\n{driver.tail()}"
         time.sleep(0.05)
     try:
         os.kill(chance.choice(found), signal.SIGKILL)
@@ -186,7 +189,8 @@ def kill_one(driver: DriverProcess, chance: random.Random) -> None:
 def test_killed_python_workers_are_only_a_pause(spark: Any, node: RunningNode, tmp_path: Path) -> None:
     """The short slice: two kills, on the tests' own Spark."""
     here: Any = DriverProcess.__new__(DriverProcess)
-    here.process = SimpleNamespace(pid=os.getpid())
+    here.process = SimpleNamespace(pid=os.getpid(), poll=lambda: None)
+    here.tail = lambda: ""
     names = {each.name: f"{each.name}-killed" for each in (*PIPELINE.reads, *PIPELINE.writes)}
     wanted = Wanted(PIPELINE, node.bootstrap, tmp_path, make_inputs=True, topics=names)
     with opened(wanted) as run:

@@ -141,6 +141,7 @@ def _records_pour_in(bootstrap: str) -> Iterator[None]:
 def _some_worker(driver: DriverProcess, chance: random.Random) -> int:
     deadline = time.monotonic() + PATIENCE_S
     while not (workers := driver.python_workers()):
+        assert driver.process.poll() is None, f"the driver ended\n{driver.tail()}"
         assert time.monotonic() < deadline, "the driver has no Python worker"
         time.sleep(0.05)
     return chance.choice(workers)

@@ -48,7 +48,7 @@ def test_a_worker_dies(scene: Scene, cluster: Standalone) -> None:
     scene.produce(2000)
     scene.gate.hold(moments.nth(4, moments.task_writes))
     driver = drive(scene, cluster, "--per-batch", "400")
-    scene.gate.await_reached()
+    scene.gate.await_reached(driver)
     cluster.kill_worker(0)
     scene.gate.open_again()
     assert driver.wait() == 0, driver.tail()
@@ -68,7 +68,7 @@ def test_speculative_attempts(scene: Scene, cluster: Standalone) -> None:
     )
     scene.gate.mute(moments.task_writes)
     driver = drive(scene, cluster, "--per-batch", "300", conf=eager)
-    scene.gate.await_reached()
+    scene.gate.await_reached(driver)
     assert driver.wait(300) == 0, driver.tail()
     scene.check()
     assert aborted(scene) > 0, "no attempt lost: nothing was proved"

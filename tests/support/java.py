@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.support.paths import CLASSPATH, LOG4J, require_setup
+from tests.support.process import end
 
 TOPICS = "org.apache.kafka.tools.TopicCommand"
 CONFIGS = "kafka.admin.ConfigCommand"
@@ -20,6 +21,7 @@ CONSOLE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 GET_OFFSETS = "org.apache.kafka.tools.GetOffsetShell"
 DELETE_RECORDS = "org.apache.kafka.tools.DeleteRecordsCommand"
 DUMP_LOG = "org.apache.kafka.tools.DumpLogSegments"
+ACLS = "org.apache.kafka.tools.AclCommand"
 LOG_DIRS = "org.apache.kafka.tools.LogDirsCommand"
 VERIFIABLE_PRODUCER = "org.apache.kafka.tools.VerifiableProducer"
 VERIFIABLE_CONSUMER = "org.apache.kafka.tools.VerifiableConsumer"
@@ -69,7 +71,10 @@ class JavaTools:
     ) -> ToolResult:
         """Run one tool. With `check`, an exit code other than 0 fails with all the tool said."""
         with self.lock:
-            if self.process is None or self.process.poll() is not None:
+            if self.process is not None and self.process.poll() is not None:
+                end(self.process)
+                self.process = None
+            if self.process is None:
                 self.process = self._start()
             process = self.process
             assert process.stdin is not None
@@ -116,8 +121,6 @@ class JavaTools:
             with contextlib.suppress(OSError):
                 assert self.process.stdin is not None
                 self.process.stdin.close()
-            try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(5)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait(10)
+            end(self.process)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import threading
 from typing import Any
 
 from tests.support.paths import JS, require_setup
+from tests.support.process import end
 
 
 class KafkaJs:
@@ -53,8 +55,6 @@ class KafkaJs:
     def close(self) -> None:
         assert self.process.stdin is not None
         self.process.stdin.close()
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(5)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait(10)
+        end(self.process)

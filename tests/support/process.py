@@ -12,6 +12,7 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 
 def _end_with_parent() -> None:
@@ -32,6 +33,12 @@ def free_port() -> int:
             a.bind(("127.0.0.1", port))
             b.bind(("127.0.0.1", port + 1))
             return port
+
+
+def end(process: subprocess.Popen[Any]) -> None:
+    """Kills the process if it still runs, waits for it, and closes its pipes."""
+    with process:
+        process.kill()
 
 
 class ServerProcess:

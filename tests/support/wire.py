@@ -40,12 +40,20 @@ class WireClient:
     """Speaks to one server. `call` is request and answer; `send` and `receive` are the halves, for pipelining and
     for hostile frames."""
 
-    def __init__(self, bootstrap: str, timeout_seconds: float = 30, client_id: str | None = "barnabas-tests") -> None:
+    def __init__(
+        self,
+        bootstrap: str,
+        timeout_seconds: float = 30,
+        client_id: str | None = "barnabas-tests",
+        source: str | None = None,
+    ) -> None:
+        """`source`: the address to connect from; all of 127.0.0.0/8 are ours."""
         host, _, port = bootstrap.rpartition(":")
         self.address = (host, int(port))
         self.client_id = client_id
         self.correlation_id = 0
-        self.socket = socket.create_connection(self.address, timeout_seconds)
+        own = None if source is None else (source, 0)
+        self.socket = socket.create_connection(self.address, timeout_seconds, own)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.last_answer = b""
 

@@ -8,7 +8,7 @@ were given the same voters agree. A node told of nobody begins a cluster of its 
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.peers.table import PeerConnector
 from barnabas.broker.quorum.membership import BROKER, CONTROLLER, Plan, derived_cluster_id
@@ -22,6 +22,9 @@ from barnabas.model.settings import Listener as Address
 from barnabas.storage.directory import DataDirectory
 from barnabas.wire.apis import DESCRIBE_CLUSTER
 from barnabas.wire.codec import ProtocolError
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import DescribeClusterResponse
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +83,7 @@ async def _ask(connector: PeerConnector, host: str, port: int) -> str | None:
             connection = await connector.connect(host, port)
             try:
                 body = {"include_cluster_authorized_operations": False}
-                answer = await connection.ask(DESCRIBE_CLUSTER, 0, body, _ASK_TIMEOUT_MS)
+                answer: DescribeClusterResponse = await connection.ask(DESCRIBE_CLUSTER, 0, body, _ASK_TIMEOUT_MS)
             finally:
                 connection.close()
         return str(answer.cluster_id) or None
@@ -96,7 +99,12 @@ class Addresses(NamedTuple):
     advertised: tuple[Endpoint, ...]  # the same, as others reach them
     quorum: QuorumEndpoint  # where controllers reach this one
     quorum_ports: frozenset[int] | None  # None: the quorum is served wherever clients are
-    names: dict[int, str]  # of all listeners, by port
+    all_bound: tuple[Endpoint, ...]  # the quorum's own too
+
+    @property
+    def names(self) -> dict[int, str]:
+        """Of all listeners, by port."""
+        return {endpoint.port: endpoint.name for endpoint in self.all_bound}
 
 
 Bind = Callable[[str, int], tuple[str, int]]
@@ -113,18 +121,19 @@ def bind_addresses(settings: Settings, plan: Plan, node_id: int, bind: Bind, hos
     voter = plan.voters.get(node_id)
     own_host = voter[0] if voter is not None else hostname
     advertised = tuple(_advertised(settings, endpoint, hostname, own_host) for endpoint in bound)
-    name = settings["inter.broker.listener.name"]
+    preferred = settings.inter_broker_listener()
     if quorum_bound:
         between = _advertised(settings, quorum_bound[0], hostname, own_host)
     else:
-        between = next((found for found in advertised if found.name == str(name).upper()), advertised[0])
+        name = None if preferred is None else preferred.name
+        between = next((found for found in advertised if found.name == name), advertised[0])
     _check_voter(node_id, plan, (*advertised, between))
     return Addresses(
         bound,
         advertised,
         QuorumEndpoint(between.name, between.host, between.port),
         frozenset(endpoint.port for endpoint in quorum_bound) if quorum_bound else None,
-        {endpoint.port: endpoint.name for endpoint in (*bound, *quorum_bound)},
+        (*bound, *quorum_bound),
     )
 
 

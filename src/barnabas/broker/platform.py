@@ -7,6 +7,7 @@ import asyncio
 import os
 import random
 import socket
+import ssl
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
@@ -52,9 +53,11 @@ class Platform:
         except (OSError, ValueError):  # no control group, or one without a limit ("max")
             return whole
 
-    async def connect(self, make: Callable[[], asyncio.BaseProtocol], host: str, port: int) -> asyncio.BaseTransport:
-        """To another node; OSError when it cannot be reached."""
-        transport, _ = await asyncio.get_running_loop().create_connection(make, host, port)
+    async def connect(
+        self, make: Callable[[], asyncio.BaseProtocol], host: str, port: int, tls: ssl.SSLContext | None
+    ) -> asyncio.BaseTransport:
+        """To another node; OSError when it cannot be reached, ssl.SSLError when it is not the one it should be."""
+        transport, _ = await asyncio.get_running_loop().create_connection(make, host, port, ssl=tls)
         return transport
 
 

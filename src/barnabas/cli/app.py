@@ -5,12 +5,13 @@ tools/cli_page.py and compared with it by a test.
 """
 
 import os
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 import typer.core
 
 from barnabas.cli import version
+from barnabas.cli.acl import command as acl
 from barnabas.cli.cluster import command as cluster
 from barnabas.cli.common.failure import FAILED, USAGE, usage
 from barnabas.cli.config import command as config
@@ -21,16 +22,18 @@ from barnabas.cli.group import command as group
 from barnabas.cli.log import command as log
 from barnabas.cli.pipeline import command as pipeline
 from barnabas.cli.produce import command as produce
+from barnabas.cli.secure import command as secure
 from barnabas.cli.sim import command as sim
 from barnabas.cli.topic import command as topic
 from barnabas.cli.txn import command as txn
 from barnabas.cli.up import command as up_command
+from barnabas.cli.user import command as user
 
 
 class InOrder(typer.core.TyperGroup):
     """Lists the commands in the order of a first day, not groups after commands."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
+    def list_commands(self, ctx: object) -> list[str]:
         order = (
             "up",
             "demo",
@@ -41,6 +44,9 @@ class InOrder(typer.core.TyperGroup):
             "group",
             "txn",
             "pipeline",
+            "user",
+            "acl",
+            "secure",
             "config",
             "log",
             "doctor",
@@ -78,6 +84,9 @@ app.command("consume")(consume.consume)
 app.add_typer(group.app, name="group")
 app.add_typer(txn.app, name="txn")
 app.add_typer(pipeline.app, name="pipeline")
+app.add_typer(user.app, name="user")
+app.add_typer(acl.app, name="acl")
+app.add_typer(secure.app, name="secure")
 app.add_typer(config.app, name="config")
 app.add_typer(log.app, name="log")
 app.command("doctor")(doctor.doctor)

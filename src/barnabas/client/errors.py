@@ -10,7 +10,7 @@ bare `KafkaException`, so that `except BarnabasError` is always enough.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeGuard
 
 from barnabas.model.errors import ErrorCode
 
@@ -143,18 +143,22 @@ FENCED_WHY = (
 
 def cause_of(error: KafkaException | Exception) -> KafkaError | None:
     """The KafkaError inside a KafkaException; None for any other exception."""
-    argument: Any = error.args[0] if error.args else None
-    return argument if hasattr(argument, "code") and hasattr(argument, "retriable") else None
+    argument: object = error.args[0] if error.args else None
+    return argument if _is_kafka_error(argument) else None
+
+
+def _is_kafka_error(found: object) -> TypeGuard[KafkaError]:
+    return hasattr(found, "code") and hasattr(found, "retriable")
 
 
 def translate(error: KafkaException | KafkaError | Exception, doing: str, address: str = "") -> BarnabasError:
     """One of ours for one of librdkafka's. `doing` opens the line: "create topic 'orders'"."""
     if isinstance(error, BarnabasError):
         return error
-    inner: Any = cause_of(error) if isinstance(error, Exception) else error
+    inner = cause_of(error) if isinstance(error, Exception) else error
     if inner is None:
         return BarnabasError(f"{doing}: {error}")
-    number: int = inner.code()
+    number = inner.code()
     reason = _reason(inner)
     if number in _LOCAL_CANNOT_REACH:
         return CannotReach(address or "the cluster", f"{doing}: {reason}")

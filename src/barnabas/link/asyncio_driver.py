@@ -11,13 +11,16 @@ behind the missing one would come no sooner.
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from barnabas.link.errors import LinkDown, NotKafka, Silent
 from barnabas.link.exchange import Exchange
 from barnabas.model.limits import PEER_ANSWER_MAX_BYTES
-from barnabas.wire.codec import decode_response, encode_request
+from barnabas.wire.codec import Decoded, decode_response, encode_request
 from barnabas.wire.errors import ProtocolError
+
+if TYPE_CHECKING:
+    from barnabas.link.sasl import Credentials
 
 ANSWER_TIMEOUT_MS = 30_000  # Kafka's request.timeout.ms
 
@@ -52,7 +55,7 @@ class AsyncLink(asyncio.BufferedProtocol):
 
     async def ask(
         self, api_key: int, version: int, body: Mapping[str, object], timeout_ms: float = ANSWER_TIMEOUT_MS
-    ) -> Any:
+    ) -> Decoded:
         """The same with a body to encode and an answer decoded; the API key decides what it is."""
         answer = await self.ask_raw(api_key, version, encode_request(api_key, version, body), timeout_ms)
         try:
@@ -61,6 +64,18 @@ class AsyncLink(asyncio.BufferedProtocol):
             problem = NotKafka(f"an answer that cannot be read: {error}")
             self._give_up(problem)
             raise problem from None
+
+    async def log_in(self, credentials: "Credentials", nonce: str, timeout_ms: float = ANSWER_TIMEOUT_MS) -> None:
+        """Before the first request; LoginFailed when the node refuses."""
+        from barnabas.link.opening import log_in  # a node of an open cluster does not need it
+
+        conversation = log_in(credentials, nonce)
+        try:
+            step = next(conversation)
+            while True:
+                step = conversation.send(await self.ask(step.api_key, step.version, step.body, timeout_ms))
+        except StopIteration:
+            return
 
     @property
     def waiting(self) -> int:

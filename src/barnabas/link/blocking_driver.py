@@ -16,7 +16,7 @@ import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from barnabas.link.errors import LinkDown, LoginFailed, NotKafka, Silent, Unreachable
 from barnabas.link.exchange import Exchange, Memory, Request, own_memory
@@ -24,7 +24,7 @@ from barnabas.link.opening import Conversation, ask_versions, log_in
 from barnabas.link.sasl import Credentials
 from barnabas.link.versions import NodeVersions
 from barnabas.model.limits import PEER_ANSWER_MAX_BYTES
-from barnabas.wire.codec import decode_response, encode_request
+from barnabas.wire.codec import Decoded, decode_response, encode_request
 from barnabas.wire.errors import ProtocolError
 
 _ONE_SEND_BYTES = 64 * 1024  # a larger body is not copied behind its header
@@ -106,12 +106,12 @@ class BlockingLink:
 
     def ask(
         self, api_key: int, body: Mapping[str, object], newest: int | None = None, timeout_s: float | None = None
-    ) -> Any:
+    ) -> Decoded:
         """In the newest version that both sides know, `newest` at most; UnknownApi where there is none. What
         the answer is depends on the API key; whoever asks declares it (wire/messages)."""
         return self.call(api_key, self.versions.must(api_key, newest), body, timeout_s)
 
-    def call(self, api_key: int, version: int, body: Mapping[str, object], timeout_s: float | None = None) -> Any:
+    def call(self, api_key: int, version: int, body: Mapping[str, object], timeout_s: float | None = None) -> Decoded:
         self.send(api_key, version, body)
         return self.receive(timeout_s)
 
@@ -136,7 +136,7 @@ class BlockingLink:
             return True
         return bool(select.select([self._socket], [], [], 0)[0])
 
-    def receive(self, timeout_s: float | None = None) -> Any:
+    def receive(self, timeout_s: float | None = None) -> Decoded:
         """The answer to the oldest request in flight, decoded. With ReusedMemory its records are there until the next
         `receive`."""
         assert self._exchange.in_flight, "nothing was asked"

@@ -5,12 +5,13 @@ request; the request itself is not repeated, because only its caller knows wheth
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.link.blocking_driver import BlockingLink
 from barnabas.link.errors import LinkDown, Silent, Unreachable
-from barnabas.link.view import Address, ClusterView
+from barnabas.link.view import Address, ClientMetadata
 from barnabas.wire.apis import DESCRIBE_CLUSTER, FIND_COORDINATOR, METADATA
+from barnabas.wire.codec import Decoded
 
 if TYPE_CHECKING:
     from barnabas.wire.messages import MetadataResponse
@@ -27,7 +28,7 @@ class Nodes:
         self._connect = connect
         self._any: BlockingLink | None = None
         self._links: dict[int, BlockingLink] = {}
-        self.view = ClusterView()
+        self.view = ClientMetadata()
 
     def close(self) -> None:
         self.drop_any()
@@ -52,7 +53,7 @@ class Nodes:
 
     def ask_any(
         self, api_key: int, body: Mapping[str, object], newest: int | None = None, timeout_s: float | None = None
-    ) -> Any:
+    ) -> Decoded:
         try:
             return self.any().ask(api_key, body, newest, timeout_s)
         except LinkDown:
@@ -76,7 +77,7 @@ class Nodes:
             found = self._links[node_id] = self._connect(*self.view.addresses[node_id])
         return found
 
-    def ask(self, node_id: int, api_key: int, body: Mapping[str, object], newest: int | None = None) -> Any:
+    def ask(self, node_id: int, api_key: int, body: Mapping[str, object], newest: int | None = None) -> Decoded:
         try:
             return self.link(node_id).ask(api_key, body, newest)
         except LinkDown:

@@ -9,18 +9,17 @@ the mechanism travel in SaslAuthenticate (KIP-152) and a refusal has a code and 
 """
 
 from collections.abc import Generator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from barnabas.link.codes import name_of
 from barnabas.link.errors import LoginFailed, NotKafka
 from barnabas.link.sasl import Credentials, messages
 from barnabas.link.versions import NodeVersions
-from barnabas.wire.apis import API_VERSIONS
+from barnabas.wire.apis import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
+from barnabas.wire.codec import Decoded
 
 if TYPE_CHECKING:
     from barnabas.wire.messages import ApiVersionsResponse, SaslAuthenticateResponse, SaslHandshakeResponse
-
-SASL_HANDSHAKE, SASL_AUTHENTICATE = 17, 36
 
 Result = TypeVar("Result")
 
@@ -31,7 +30,7 @@ class Ask(NamedTuple):
     body: Mapping[str, object]
 
 
-Conversation = Generator[Ask, Any, Result]  # what it is sent is of the class that it declares
+Conversation = Generator[Ask, Decoded, Result]  # what it is sent is of the class that it declares
 
 
 def ask_versions() -> Conversation[NodeVersions]:

@@ -1,4 +1,4 @@
-"""The client's side of PLAIN (RFC 4616) and SCRAM (RFC 5802, 7677), without I/O.
+"""The client's side of PLAIN (RFC 4616), SCRAM (RFC 5802, 7677) and EXTERNAL (RFC 4422), without I/O.
 
 A mechanism is a generator of messages that is sent the node's answers and ends when the login is done. A node that
 cannot prove that it knows the password, or whose answer is not what SCRAM asks for, is refused with LoginFailed.
@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from barnabas.link.errors import LoginFailed
 
 _DIGESTS = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
-MECHANISMS = ("PLAIN", *_DIGESTS)
+EXTERNAL = "EXTERNAL"  # the TLS certificate says who it is
+MECHANISMS = ("PLAIN", *_DIGESTS, EXTERNAL)
 ITERATIONS_MIN = 4096  # RFC 7677: fewer is an attack or a mistake
 ITERATIONS_MAX = 1 << 20  # about a second of hashing; Kafka's own limit is 16,384
 
@@ -30,11 +31,17 @@ class Credentials:
 def messages(credentials: Credentials, nonce: str) -> Messages:
     if credentials.mechanism == "PLAIN":
         return _plain(credentials)
+    if credentials.mechanism == EXTERNAL:
+        return _external()
     return _scram(_DIGESTS[credentials.mechanism], credentials, nonce)
 
 
 def _plain(credentials: Credentials) -> Messages:
     yield f"\0{credentials.user}\0{credentials.password}".encode()
+
+
+def _external() -> Messages:
+    yield b""
 
 
 def _scram(digest: str, credentials: Credentials, nonce: str) -> Messages:

@@ -39,7 +39,7 @@ class _Topic:
     newest_epochs: dict[int, int] = field(default_factory=dict)  # also of leaders that were forgotten
 
 
-class ClusterView:
+class ClientMetadata:
     def __init__(self) -> None:
         self.addresses: dict[int, Address] = {}
         self._topics: dict[str, _Topic] = {}

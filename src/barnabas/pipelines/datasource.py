@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import (
     DataSource,
@@ -16,6 +16,9 @@ from pyspark.sql.datasource import (
 from barnabas.pipelines.errors import PipelineError, reason_first
 from barnabas.pipelines.source.options import parse_options
 
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
 
 class BarnabasDataSource(DataSource):
     @classmethod
@@ -23,7 +26,7 @@ class BarnabasDataSource(DataSource):
         return "barnabas"
 
     @reason_first
-    def schema(self) -> Any:
+    def schema(self) -> StructType | str:
         from barnabas.pipelines.source.columns import schema_of
 
         _refuse_table(self.options)
@@ -31,7 +34,7 @@ class BarnabasDataSource(DataSource):
         return schema_of(options.include_headers, options.value)
 
     @reason_first
-    def reader(self, schema: Any) -> DataSourceReader:
+    def reader(self, schema: StructType) -> DataSourceReader:
         from barnabas.pipelines.source.batch import BarnabasBatchReader
         from barnabas.pipelines.source.columns import check_wanted
 
@@ -39,7 +42,7 @@ class BarnabasDataSource(DataSource):
         check_wanted(schema, options)
         return BarnabasBatchReader(options, schema)
 
-    def streamReader(self, schema: Any) -> DataSourceStreamReader:
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         from barnabas.pipelines.source.columns import check_wanted
         from barnabas.pipelines.source.refused import RefusedStreamReader
         from barnabas.pipelines.source.stream import BarnabasStreamReader
@@ -52,14 +55,14 @@ class BarnabasDataSource(DataSource):
         return BarnabasStreamReader(options, schema)
 
     @reason_first
-    def writer(self, schema: Any, overwrite: bool) -> DataSourceWriter:
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         from barnabas.pipelines.sink.writer import BarnabasBatchWriter
 
         _refuse_overwrite(overwrite)
         return BarnabasBatchWriter(self.options, schema)
 
     @reason_first
-    def streamWriter(self, schema: Any, overwrite: bool) -> DataSourceStreamWriter:
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
         from barnabas.pipelines.sink.writer import BarnabasStreamWriter
 
         return BarnabasStreamWriter(self.options, schema)

@@ -11,10 +11,13 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from barnabas.pipelines.errors import PipelineError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 LOG_LEVEL = "spark.log.level"
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
@@ -36,7 +39,7 @@ def start_jvm(settings: Mapping[str, str]) -> None:
     reading, writing = os.pipe()
     threading.Thread(target=_pass_on, args=(reading,), name="spark-stderr", daemon=True).start()
     try:
-        launch: Any = java_gateway.launch_gateway
+        launch: Callable[..., Any] = java_gateway.launch_gateway  # gives py4j's gateway, which has no types
         SparkContext._gateway = launch(conf, {"stderr": writing})
     except PySparkRuntimeError:
         raise PipelineError(f"Java did not start Spark (JAVA_HOME is {os.environ.get('JAVA_HOME')})") from None
@@ -61,7 +64,7 @@ def hush_loggers() -> None:
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
-def hush_the_end(spark: Any) -> None:
+def hush_the_end(spark: SparkSession) -> None:
     """Spark's JVM may close the line to PySpark's accumulators before PySpark stops reading it. That is the end of a
     session and no error, but PySpark prints a traceback for it. Whatever else goes wrong there is still printed."""
     server = getattr(spark.sparkContext, "_accumulatorServer", None)
@@ -69,17 +72,19 @@ def hush_the_end(spark: Any) -> None:
         return
     told = server.handle_error
 
-    def handle_error(request: Any, address: Any) -> None:
+    def handle_error(request: object, address: object) -> None:
         if not isinstance(sys.exc_info()[1], (EOFError, ConnectionError)):
             told(request, address)
 
     server.handle_error = handle_error
 
 
-def write_no_checksums(spark: Any) -> None:
+def write_no_checksums(spark: SparkSession) -> None:
     """No `.crc` file beside each file that Spark writes to a disk of this machine. There is no setting for it that
     leaves RocksDB working, but Hadoop keeps one object for all local files of a process, and that can be told."""
-    files = spark.sparkContext._jvm.org.apache.hadoop.fs.FileSystem
+    java = spark.sparkContext._jvm
+    assert java is not None
+    files = java.org.apache.hadoop.fs.FileSystem
     files.getLocal(spark.sparkContext._jsc.hadoopConfiguration()).setWriteChecksum(False)
 
 

@@ -10,18 +10,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
+from barnabas.model.json_values import Json
 from barnabas.pipelines.source.bounds import offsets_from_json
 
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.listener import StreamingQueryProgress
 
-def offsets_behind(progress: Any) -> list[dict[str, float]]:
+
+def offsets_behind(progress: StreamingQueryProgress | Mapping[str, Json] | None) -> list[dict[str, float]]:
     """For each source of a query's progress what the connector's `metrics` has; empty where there is no offset yet."""
-    told = json.loads(progress.json) if hasattr(progress, "json") else progress
+    told: Json = json.loads(progress.json) if progress is not None and not isinstance(progress, Mapping) else progress
     return [_behind(each) for each in (told or {}).get("sources", ())]
 
 
-def _behind(source: Mapping[str, Any]) -> dict[str, float]:
+def _behind(source: Mapping[str, Json]) -> dict[str, float]:
     read, latest = _offsets(source.get("endOffset")), _offsets(source.get("latestOffset"))
     behind = [max(0, offset - read.get(place, 0)) for place, offset in latest.items()]
     if not behind:
@@ -33,7 +37,7 @@ def _behind(source: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
-def _offsets(told: Any) -> dict[tuple[str, int], int]:
+def _offsets(told: Json) -> dict[tuple[str, int], int]:
     found = json.loads(told) if isinstance(told, str) else told
     try:
         return offsets_from_json(found or {})

@@ -18,13 +18,16 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.java import find_java
 from barnabas.pipelines.jvm import LOG_LEVEL, hush_loggers, hush_the_end, start_jvm
 from barnabas.pipelines.spark_home import quick_spark_home
 from barnabas.pipelines.write_mode import append_by_default
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 APP_VARIABLE = "BARNABAS_SPARK_APP"  # what a query without a group of its own is called: source/options.py
@@ -40,8 +43,8 @@ def session(
     master: str = DEFAULT_MASTER,
     connector: bool = False,
     bootstrap: str | None = None,
-    conf: Mapping[str, Any] | None = None,
-) -> Any:
+    conf: Mapping[str, object] | None = None,
+) -> SparkSession:
     """The SparkSession, a new one or the one that runs already; `connector=True` adds Spark's own `format("kafka")`."""
     try:
         from pyspark.sql import SparkSession
@@ -81,7 +84,7 @@ def session(
     return register(spark)
 
 
-def register(spark: Any) -> Any:
+def register(spark: SparkSession) -> SparkSession:
     """Make `format("barnabas")` known to a session that somebody else made."""
     from barnabas.pipelines.datasource import BarnabasDataSource
 
@@ -98,12 +101,12 @@ def register(spark: Any) -> Any:
 
 
 @contextmanager
-def _active(spark: Any) -> Iterator[None]:
+def _active(spark: SparkSession) -> Iterator[None]:
     """Whether a name is taken, Spark asks of the active session, not of the one that registers: where a program has
     two (`spark.newSession()`) and the active one knows the format, the other could not be told."""
     from pyspark.sql import SparkSession
 
-    of_java: Any = SparkSession._get_j_spark_session_class(spark._jvm)
+    of_java = SparkSession._get_j_spark_session_class(spark._jvm)
     before = of_java.getActiveSession().get()
     of_java.setActiveSession(spark._jsparkSession)
     try:
@@ -112,9 +115,9 @@ def _active(spark: Any) -> Iterator[None]:
         of_java.setActiveSession(before)
 
 
-def refuse_without_connector(spark: Any) -> None:
+def refuse_without_connector(spark: SparkSession) -> None:
     """A session that runs cannot be given jars any more."""
-    given = (spark.conf.get(name, "") for name in ("spark.jars", "spark.jars.packages"))
+    given = (spark.conf.get(name, "") or "" for name in ("spark.jars", "spark.jars.packages"))
     if not any(CONNECTOR_JAR in names for names in given):
         raise PipelineError(
             "a Spark session runs already and was made without Spark's Kafka connector: stop it first (spark.stop()),"
@@ -152,5 +155,5 @@ def _defaults(app: str, master: str, bootstrap: str | None) -> dict[str, str]:
     return settings
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -9,7 +9,11 @@ one that was set before is left alone.
 from __future__ import annotations
 
 import functools
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql.readwriter import DataFrameWriter
 
 FORMAT = "barnabas"
 _DEFAULT_MODE = "ErrorIfExists"
@@ -27,13 +31,13 @@ def append_by_default() -> None:
     _wrap(RemoteWriter, lambda writer: writer._write.mode is None)
 
 
-def _wrap(writer_class: Any, has_default_mode: Any) -> None:
+def _wrap(writer_class: Any, has_default_mode: Callable[[Any], bool]) -> None:  # PySpark's two share no base class
     named = writer_class.format
     if hasattr(named, "__wrapped__"):
         return
 
     @functools.wraps(named)
-    def format(self: Any, source: str) -> Any:
+    def format(self: Any, source: str) -> object:  # one of the two writers
         if source == FORMAT and has_default_mode(self):
             self.mode("append")
         return named(self, source)
@@ -41,5 +45,5 @@ def _wrap(writer_class: Any, has_default_mode: Any) -> None:
     writer_class.format = format
 
 
-def _is_default(writer: Any) -> bool:
+def _is_default(writer: DataFrameWriter) -> bool:
     return str(writer._jwrite.curmode()) == _DEFAULT_MODE

@@ -8,7 +8,6 @@ is only reported: nothing in a run depends on it, so a seed stays the same histo
 
 import asyncio
 from collections.abc import Iterator
-from typing import Any
 
 ALLOWED_MS = 250
 
@@ -19,7 +18,7 @@ class CallbackCost:
         self.worst_name = ""
         self.in_threads_ns = 0  # of work that a thread would do; not the loop's
 
-    def took(self, nanoseconds: int, owner: str, callback: Any) -> None:
+    def took(self, nanoseconds: int, owner: str, callback: object) -> None:
         if nanoseconds > self.worst_ns:
             self.worst_ns = nanoseconds
             self.worst_name = f"{owner}: {_name(callback)}"
@@ -33,13 +32,13 @@ class CallbackCost:
             yield f"S10 the loop was held for {self.worst_ms:.0f} ms of CPU by {self.worst_name}"
 
 
-def _name(callback: Any) -> str:
+def _name(callback: object) -> str:
     """A task by its coroutines, from the outermost to the one that waits now."""
     task = getattr(callback, "__self__", None)
     if not isinstance(task, asyncio.Task):
         return str(getattr(callback, "__qualname__", None) or type(callback).__name__)
     names: list[str] = []
-    work: Any = task.get_coro()
+    work: object = task.get_coro()
     while (name := getattr(work, "__qualname__", None)) is not None:
         names.append(str(name))
         work = getattr(work, "cr_await", None)

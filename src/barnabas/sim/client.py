@@ -6,15 +6,16 @@ again before the next request. Where there is one node nothing has to be found.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.link.codes import Remedy, remedy
-from barnabas.link.view import GROUP_KEY, TRANSACTION_KEY, ClusterView, Leader
+from barnabas.link.view import GROUP_KEY, TRANSACTION_KEY, ClientMetadata, Leader
 from barnabas.model.errors import ErrorCode
 from barnabas.sim.history import Partition
 from barnabas.sim.node_connection import NoAnswer, NodeConnection
 from barnabas.sim.process import Process
 from barnabas.wire.apis import FIND_COORDINATOR, METADATA
+from barnabas.wire.codec import Decoded
 
 if TYPE_CHECKING:
     from barnabas.sim.world import World
@@ -39,7 +40,7 @@ class Client:
         self._connections: dict[int, NodeConnection] = {}
         self._alone = len(world.computers) == 1
         self._first = 1 if self._alone else 1 + (sum(name.encode()) % len(world.computers))  # whom it asks for the rest
-        self.view = ClusterView()
+        self.view = ClientMetadata()
 
     async def ask(
         self,
@@ -49,7 +50,7 @@ class Client:
         *,
         to: int | None = None,
         seconds: float = REQUEST_SECONDS,
-    ) -> Any:
+    ) -> Decoded:
         """`to` a node, or to any: then another one is tried after one that did not answer."""
         number = self._first if to is None else to
         connection = self._connections.get(number)
@@ -89,7 +90,7 @@ class Client:
             raise NoAnswer(f"nobody leads {topic}-{index}")
         return leader
 
-    async def ask_leader(self, partition: Partition, api_key: int, version: int, body: Mapping[str, object]) -> Any:
+    async def ask_leader(self, partition: Partition, api_key: int, version: int, body: Mapping[str, object]) -> Decoded:
         _, node = await self.leader(partition)
         try:
             return await self.ask(api_key, version, body, to=node)
@@ -118,7 +119,7 @@ class Client:
 
     async def ask_coordinator(
         self, key: str, api_key: int, version: int, body: Mapping[str, object], *, transaction: bool = False
-    ) -> Any:
+    ) -> Decoded:
         if self._alone:
             return await self.ask(api_key, version, body)
         kind = TRANSACTION_KEY if transaction else GROUP_KEY

@@ -5,12 +5,13 @@ The node is the real one (broker/node.py); only the platform it stands on is sim
 
 import asyncio
 import base64
+import ssl
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.broker.node import Node
 from barnabas.broker.platform import Platform
@@ -19,7 +20,8 @@ from barnabas.core.cluster.image import MetadataImage
 from barnabas.sim.disk import Platter, SimDisk
 from barnabas.sim.history import Partition
 from barnabas.sim.loop import SimThreads
-from barnabas.sim.platter import Folder
+from barnabas.sim.network import SimSocket
+from barnabas.sim.platter import File, Folder
 from barnabas.sim.process import Process
 from barnabas.storage.files import FILES
 
@@ -42,6 +44,8 @@ class SimGround(Platform):
 
     def threads(self, count: int, name: str) -> Executor:
         computer = self._computer
+        if name == "start":  # nothing else of the node runs meanwhile, so how long it takes makes no difference
+            return SimThreads(computer.world.loop, lambda: 0.0)
         return SimThreads(computer.world.loop, computer.flush_seconds if name == "flush" else computer.read_seconds)
 
     def random(self) -> Random:
@@ -53,10 +57,13 @@ class SimGround(Platform):
             if not base64.urlsafe_b64encode(value).startswith(b"-"):
                 return value
 
-    def listen(self, host: str, port: int) -> Any:
+    def listen(self, host: str, port: int) -> SimSocket:  # type: ignore[override]  # SimLoop.create_server takes it
         return self._computer.world.network.listen(host, port)
 
-    async def connect(self, make: Callable[[], asyncio.BaseProtocol], host: str, port: int) -> asyncio.BaseTransport:
+    async def connect(
+        self, make: Callable[[], asyncio.BaseProtocol], host: str, port: int, tls: ssl.SSLContext | None
+    ) -> asyncio.BaseTransport:
+        assert tls is None, "the simulated network has no TLS"
         computer = self._computer
         return await computer.world.network.connect(make, computer.host, host, port)
 
@@ -218,9 +225,9 @@ class Computer:
             self.world.loop.resume(self.process)
 
 
-def _unlock(what: Any) -> None:
-    if hasattr(what, "locked_by"):
+def _unlock(what: File | Folder) -> None:
+    if isinstance(what, File):
         what.locked_by = None
-    elif isinstance(getattr(what, "live", None), dict):
+    else:
         for inner in what.live.values():
             _unlock(inner)

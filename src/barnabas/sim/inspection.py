@@ -1,9 +1,9 @@
 """What can be seen inside the nodes without touching them: who leads the quorum, what each replica holds."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.partition.opened import OpenPartition
 
 if TYPE_CHECKING:
     from barnabas.sim.computer import Computer
@@ -22,7 +22,7 @@ def quorum(computer: "Computer") -> QuorumState | None:
     driver = getattr(computer.node, "quorum", None)
     if driver is None or not hasattr(driver, "raft"):
         return None
-    raft: Any = driver.raft
+    raft = driver.raft
     return QuorumState(raft.epoch, raft.leader[0], raft.log.end_offset, raft.high_watermark)
 
 
@@ -38,9 +38,9 @@ def controller(world: "World") -> "Computer | None":
     return max(found, key=lambda item: item[0])[1] if found else None
 
 
-def replicas(computer: "Computer") -> Iterator[HostedPartition]:
+def replicas(computer: "Computer") -> Iterator[OpenPartition]:
     """Every open replica of a node, led by it or not."""
     node = computer.node
     if node is not None and computer.ready:
         table = node.partitions
-        yield from (partition for partition in table.open_ones() if partition.is_open and not partition.deleted)
+        yield from (partition for partition in table.open_ones() if not partition.deleted)

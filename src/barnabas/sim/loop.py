@@ -15,14 +15,18 @@ import inspect
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator
 from concurrent.futures import Executor, Future
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
 from barnabas.sim.callback_cost import CallbackCost
 from barnabas.sim.process import Crashed, Process
 
+if TYPE_CHECKING:
+    from barnabas.sim.network import SimSocket
+
+T = TypeVar("T")
 _AT_ONCE_MAX = 100_000  # callbacks without a moment passing: somebody asks again and again without waiting
 
 
@@ -36,7 +40,7 @@ class SimHandle:
     def __init__(
         self,
         callback: Callable[..., object],
-        args: tuple[Any, ...],
+        args: tuple[object, ...],
         context: contextvars.Context | None,
         owner: Process | None,
         when: float,
@@ -69,7 +73,7 @@ class SimLoop(asyncio.AbstractEventLoop):
         self.steps = 0
         self.cost = CallbackCost()
         self.on_crash: Callable[[Process], None] = lambda process: None
-        self.on_error: Callable[[dict[str, Any]], None] = lambda context: None
+        self.on_error: Callable[[dict[str, object]], None] = lambda context: None
         self._ready: deque[SimHandle] = deque()
         self._timers: list[tuple[float, int, SimHandle]] = []
         self._made = 0
@@ -82,7 +86,7 @@ class SimLoop(asyncio.AbstractEventLoop):
         return self.now
 
     def call_soon(  # type: ignore[override]
-        self, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
+        self, callback: Callable[..., object], *args: object, context: contextvars.Context | None = None
     ) -> SimHandle:
         handle = SimHandle(callback, args, context, self.current, self.now)
         if not self._closed:
@@ -92,17 +96,17 @@ class SimLoop(asyncio.AbstractEventLoop):
     call_soon_threadsafe = call_soon  # type: ignore[assignment]
 
     def call_later(  # type: ignore[override]
-        self, delay: float, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
+        self, delay: float, callback: Callable[..., object], *args: object, context: contextvars.Context | None = None
     ) -> SimHandle:
         return self._at(self.now + max(delay, 0.0), self.current, callback, args, context)
 
     def call_at(  # type: ignore[override]
-        self, when: float, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
+        self, when: float, callback: Callable[..., object], *args: object, context: contextvars.Context | None = None
     ) -> SimHandle:
         return self._at(when, self.current, callback, args, context)
 
     def for_process(
-        self, owner: Process | None, delay: float, callback: Callable[..., object], *args: Any
+        self, owner: Process | None, delay: float, callback: Callable[..., object], *args: object
     ) -> SimHandle:
         """Call back later in the name of another process, or of none (the world itself)."""
         return self._at(self.now + delay, owner, callback, args, contextvars.Context())
@@ -112,7 +116,7 @@ class SimLoop(asyncio.AbstractEventLoop):
         when: float,
         owner: Process | None,
         callback: Callable[..., object],
-        args: tuple[Any, ...],
+        args: tuple[object, ...],
         context: contextvars.Context | None,
     ) -> SimHandle:
         handle = SimHandle(callback, args, context, owner, when)
@@ -175,7 +179,7 @@ class SimLoop(asyncio.AbstractEventLoop):
         if owner is not None and owner.crashed and not owner.dead:
             self.on_crash(owner)
 
-    def spawn(self, owner: Process | None, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
+    def spawn(self, owner: Process | None, work: Coroutine[object, None, T]) -> "asyncio.Task[T]":
         """A task that belongs to a process."""
         before, self.current = self.current, owner
         try:
@@ -206,11 +210,17 @@ class SimLoop(asyncio.AbstractEventLoop):
 
     # --- what asyncio asks of a loop --------------------------------------------------------------------------------
 
-    def create_future(self) -> "asyncio.Future[Any]":
+    def create_future(self) -> "asyncio.Future[object]":
         return asyncio.Future(loop=self)
 
-    def create_task(self, coro: Any, *, name: str | None = None, context: Any = None) -> "asyncio.Task[Any]":
-        task: asyncio.Task[Any] = asyncio.Task(coro, loop=self, name=name or "task", context=context)
+    def create_task(
+        self,
+        coro: Generator["asyncio.Future[object] | None", None, T] | Coroutine[object, None, T],
+        *,
+        name: str | None = None,
+        context: contextvars.Context | None = None,
+    ) -> "asyncio.Task[T]":
+        task: asyncio.Task[T] = asyncio.Task(coro, loop=self, name=name or "task", context=context)
         owner = self.current
         if owner is not None:
             owner.tasks.add(task)
@@ -226,15 +236,15 @@ class SimLoop(asyncio.AbstractEventLoop):
     def get_debug(self) -> bool:
         return False
 
-    def call_exception_handler(self, context: dict[str, Any]) -> None:
+    def call_exception_handler(self, context: dict[str, object]) -> None:
         if not self._closed:
             self.on_error(context)
 
-    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> "asyncio.Future[Any]":  # type: ignore[override]
+    def run_in_executor(self, executor: object, func: Callable[..., object], *args: object) -> "asyncio.Future[object]":  # type: ignore[override]
         assert isinstance(executor, SimThreads), "only simulated threads run here"
         future = self.create_future()
 
-        def told(result: Any, error: BaseException | None) -> None:
+        def told(result: object, error: BaseException | None) -> None:
             if future.cancelled():
                 return
             if error is not None:
@@ -245,7 +255,9 @@ class SimLoop(asyncio.AbstractEventLoop):
         executor.start(func, args, told)
         return future
 
-    async def create_server(self, protocol_factory: Any, *, sock: Any, **_: Any) -> Any:  # type: ignore[override]
+    async def create_server(  # type: ignore[override]
+        self, protocol_factory: Callable[[], asyncio.BaseProtocol], *, sock: "SimSocket", **_: object
+    ) -> "SimSocket":
         return sock.serve(protocol_factory)
 
 
@@ -260,7 +272,7 @@ class SimThreads(Executor):
         self._made = 0
 
     def start(
-        self, func: Callable[..., Any], args: Iterable[Any], told: Callable[[Any, BaseException | None], None]
+        self, func: Callable[..., object], args: Iterable[object], told: Callable[[object, BaseException | None], None]
     ) -> None:
         self._made += 1
         number = self._made
@@ -279,12 +291,12 @@ class SimThreads(Executor):
         self._waiting[number] = run
         self._loop.for_process(self._owner, self._delay(), run)
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
-        future: Future[Any] = Future()
+    def submit(self, fn: Callable[..., T], /, *args: object, **kwargs: object) -> "Future[T]":
+        future: Future[T] = Future()
         self.start(lambda: fn(*args, **kwargs), (), lambda result, error: None)
         return future
 
-    def map(self, fn: Callable[..., Any], *iterables: Any, **_: Any) -> Iterator[Any]:
+    def map(self, fn: Callable[..., T], *iterables: Iterable[object], **_: object) -> Iterator[T]:
         return iter([fn(*items) for items in zip(*iterables, strict=False)])
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:

@@ -10,7 +10,6 @@ import asyncio
 import errno
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from barnabas.sim.loop import SimLoop
 from barnabas.sim.process import Process
@@ -172,10 +171,10 @@ class End(asyncio.Transport):
         self.closed = False
         self.waits = False  # for a packet that was lost
         self.unread_bytes = 0  # sent by us, not yet taken by the peer's protocol
-        self._protocol: Any = None
+        self._protocol: Protocol | None = None
         self._reading = True
         self._inbox: deque[bytes] = deque()
-        self._held: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
+        self._held: list[tuple[Callable[..., None], tuple[object, ...]]] = []
         self._last_arrival = 0.0
 
     def attach(self, protocol: Protocol) -> None:
@@ -191,7 +190,7 @@ class End(asyncio.Transport):
 
     # --- sending ----------------------------------------------------------------------------------------------------
 
-    def write(self, data: Any) -> None:
+    def write(self, data: bytes | bytearray | memoryview) -> None:
         if self.closed or (self.owner is not None and self.owner.dead):
             return
         data = bytes(data)
@@ -205,7 +204,7 @@ class End(asyncio.Transport):
             data = data[cut:]
         self.tell_peer(self.peer.arrive, data)
 
-    def tell_peer(self, what: Callable[..., None], *args: Any) -> None:
+    def tell_peer(self, what: Callable[..., None], *args: object) -> None:
         """In order, behind all that was sent before."""
         peer = self.peer
         if self.waits or (self.host, peer.host) in self.network.blocked or self._held:
@@ -255,6 +254,7 @@ class End(asyncio.Transport):
                 self._taken(size)
                 protocol.buffer_updated(size)
             else:
+                assert isinstance(protocol, asyncio.Protocol)
                 self._taken(len(data))
                 protocol.data_received(data)
 

@@ -7,12 +7,12 @@ NotKafka and ProtocolError fail the run.
 
 import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.link.asyncio_driver import AsyncLink
 from barnabas.link.errors import LinkDown, NotKafka, Silent
 from barnabas.sim.process import Process
-from barnabas.wire.codec import decode_response, encode_request
+from barnabas.wire.codec import Decoded, decode_response, encode_request
 
 if TYPE_CHECKING:
     from barnabas.sim.world import World
@@ -34,7 +34,7 @@ class NodeConnection:
         self.host = host
         self._link: AsyncLink | None = None
 
-    async def ask(self, api_key: int, version: int, body: Mapping[str, object], seconds: float) -> Any:
+    async def ask(self, api_key: int, version: int, body: Mapping[str, object], seconds: float) -> Decoded:
         """The API key decides what the answer is; whoever asks declares it."""
         loop, begun = self.world.loop, self.world.loop.now
         link = self._link

@@ -7,7 +7,7 @@ runs when Python tidies up (`finally`, cancelled futures) would otherwise run at
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from barnabas.sim.loop import SimHandle
@@ -40,7 +40,7 @@ class Process:
         self.paused = False
         self.wall_offset_seconds = 0.0  # how wrong its wall clock is
         self.deferred: deque[SimHandle] = deque()
-        self.tasks: set[asyncio.Task[Any]] = set()
+        self.tasks: set[asyncio.Task[object]] = set()
         self.keepsakes: list[object] = []
 
     def __repr__(self) -> str:

@@ -1,12 +1,24 @@
 """The requests workloads make, as functions: arguments in, the one error code and value that matter out."""
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.model.errors import ErrorCode
 from barnabas.sim.client import Client, NoAnswer
 from barnabas.sim.history import Partition
 from barnabas.wire.batch import iter_batches
 from barnabas.wire.records import Record, build_batch, iter_records
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import (
+        CreateTopicsResponse,
+        DeleteTopicsResponse,
+        FetchResponse,
+        InitProducerIdResponse,
+        ListOffsetsResponse,
+        MetadataResponse,
+        OffsetFetchResponse,
+        ProduceResponse,
+    )
 
 PRODUCE, FETCH, LIST_OFFSETS, OFFSET_COMMIT, OFFSET_FETCH = 0, 1, 2, 8, 9
 CREATE_TOPICS, DELETE_TOPICS, INIT_PRODUCER_ID = 19, 20, 22
@@ -88,7 +100,7 @@ async def produce(
         "timeout_ms": _REQUEST_MS,
         "topic_data": [{"name": topic, "partition_data": [{"index": index, "records": data}]}],
     }
-    answer = await client.ask_leader(partition, PRODUCE, version, body)
+    answer: ProduceResponse = await client.ask_leader(partition, PRODUCE, version, body)
     part = answer.responses[0].partition_responses[0]
     client.heard(partition, part.error_code)
     return part.error_code, part.base_offset
@@ -130,7 +142,7 @@ async def fetch(
     }
     node = replica if replica > 0 else leader
     try:
-        answer = await client.ask(FETCH, 12, body, to=node)
+        answer: FetchResponse = await client.ask(FETCH, 12, body, to=node)
     except NoAnswer:
         client.view.forget_leader(*partition)
         raise
@@ -163,14 +175,14 @@ async def end_offset(client: Client, partition: Partition, *, committed_only: bo
         "topics": [{"name": topic, "partitions": [asked]}],
         "timeout_ms": _REQUEST_MS,
     }
-    answer = await client.ask_leader(partition, LIST_OFFSETS, 7, body)
+    answer: ListOffsetsResponse = await client.ask_leader(partition, LIST_OFFSETS, 7, body)
     part = answer.topics[0].partitions[0]
     client.heard(partition, part.error_code)
     return part.error_code, part.offset
 
 
 def read_batches(
-    data: Any, offset: int, aborted: list[tuple[int, int]] | None
+    data: bytes | memoryview, offset: int, aborted: list[tuple[int, int]] | None
 ) -> tuple[list[tuple[int, int, bytes]], int]:
     """The records from `offset` on, as a client decodes them: aborted ones left out where `aborted` is given."""
     records: list[tuple[int, int, bytes]] = []
@@ -200,6 +212,7 @@ async def init_producer(
         "producer_id": -1,
         "producer_epoch": -1,
     }
+    answer: InitProducerIdResponse
     if transactional_id is None:
         answer = await client.ask(INIT_PRODUCER_ID, 4, body)
     else:
@@ -213,7 +226,8 @@ async def committed_offset(client: Client, group: str, partition: Partition, *, 
     topic, index = partition
     asked = {"group_id": group, "member_id": None, "member_epoch": -1}
     body = {"groups": [asked | {"topics": [{"name": topic, "partition_indexes": [index]}]}], "require_stable": stable}
-    found = (await client.ask_coordinator(group, OFFSET_FETCH, 9, body)).groups[0]
+    answer: OffsetFetchResponse = await client.ask_coordinator(group, OFFSET_FETCH, 9, body)
+    found = answer.groups[0]
     client.heard_coordinator(group, found.error_code)
     if found.error_code:
         return found.error_code, -1
@@ -221,7 +235,7 @@ async def committed_offset(client: Client, group: str, partition: Partition, *, 
     return part.error_code, part.committed_offset
 
 
-def offsets_body(partition: Partition, offset: int) -> list[dict[str, Any]]:
+def offsets_body(partition: Partition, offset: int) -> list[dict[str, object]]:
     topic, index = partition
     part = {
         "partition_index": index,
@@ -242,18 +256,18 @@ async def create_topic(
         "assignments": [],
         "configs": [{"name": key, "value": value} for key, value in configs.items()],
     }
-    answer = await client.ask(CREATE_TOPICS, 7, {"topics": [topic], "timeout_ms": _REQUEST_MS})
+    answer: CreateTopicsResponse = await client.ask(CREATE_TOPICS, 7, {"topics": [topic], "timeout_ms": _REQUEST_MS})
     code: int = answer.topics[0].error_code
     return code
 
 
 async def delete_topic(client: Client, name: str) -> int:
     body = {"topics": [{"name": name, "topic_id": bytes(16)}], "timeout_ms": _REQUEST_MS}
-    answer = await client.ask(DELETE_TOPICS, 6, body)
+    answer: DeleteTopicsResponse = await client.ask(DELETE_TOPICS, 6, body)
     code: int = answer.responses[0].error_code
     return code
 
 
 async def known_topics(client: Client) -> set[str]:
-    answer = await client.ask(METADATA, 9, {"topics": None, "allow_auto_topic_creation": False})
-    return {topic.name for topic in answer.topics if not topic.error_code}
+    answer: MetadataResponse = await client.ask(METADATA, 9, {"topics": None, "allow_auto_topic_creation": False})
+    return {topic.name or "" for topic in answer.topics if not topic.error_code}

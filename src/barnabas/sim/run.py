@@ -189,7 +189,7 @@ def _look_now_and_then(world: World) -> None:
             for partition in inspection.replicas(computer):
                 world.watermarks.look(computer, partition)
                 if not alone:
-                    world.leaders.look(computer, partition)
+                    world.leaders.look(computer, partition.partition)
             world.leaders.look_at_quorum(computer)
             world.votes.look(computer)
         if not alone:

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from barnabas.broker import clock
 from barnabas.broker.node import Node
@@ -30,6 +30,8 @@ from barnabas.storage.files import FILES
 
 if TYPE_CHECKING:
     from barnabas.sim.workloads.base import Workload
+
+T = TypeVar("T")
 
 
 class World:
@@ -106,9 +108,9 @@ class World:
         self.loop.run_until(lambda: bool(late) or done())
         return done()
 
-    def inside(self, process: Process | None, look: Callable[[], Any]) -> Any:
+    def inside(self, process: Process | None, look: Callable[[], T]) -> T:
         """What `look` finds when it runs as a callback of that process, now; raises what it raises."""
-        looked: Future[Any] = Future()
+        looked: Future[T] = Future()
 
         def run() -> None:
             try:
@@ -158,8 +160,9 @@ class World:
         if not self.excused:
             self.surprises.append(f"{computer.name} would not start: {type(error).__name__}: {error}")
 
-    def _loop_error(self, context: dict[str, Any]) -> None:
+    def _loop_error(self, context: dict[str, object]) -> None:
         error = context.get("exception")
+        assert error is None or isinstance(error, BaseException)
         note_error(error)
         text = f"{context.get('message')}: {type(error).__name__}: {error}"
         self.trace.note(f"loop: {type(error).__name__}: {error}")

@@ -69,6 +69,9 @@ class ColdRead(Exception):
 
 _T = TypeVar("_T")
 _ATTEMPTS = 4
+_SMALL_FILE_BYTES = 4096
+# Nobody asks for their size, and of the files of a small log they are two in three: 20 of 260 us of its opening.
+_UNSIZED = (".snapshot", ".metadata")
 _give_back: list[Callable[[], bool]] = []  # how idle files are closed when there are no descriptors left (files.py)
 
 
@@ -169,9 +172,13 @@ class Disk:
         os.utime(path, ns=(modified_ms * 1_000_000, modified_ms * 1_000_000))
 
     def scan(self, directory: str) -> dict[str, int]:
-        """Every plain file of a folder with its size."""
+        """Every plain file of a folder with its size; 0 for what `_UNSIZED` names."""
         with with_descriptor(lambda: os.scandir(directory)) as entries:
-            return {entry.name: entry.stat().st_size for entry in entries if entry.is_file(follow_symlinks=False)}
+            return {
+                entry.name: 0 if entry.name.endswith(_UNSIZED) else entry.stat().st_size
+                for entry in entries
+                if entry.is_file(follow_symlinks=False)
+            }
 
     def folders(self, directory: str) -> list[str]:
         with os.scandir(directory) as entries:
@@ -256,10 +263,14 @@ class Disk:
     def read_whole(self, path: str) -> bytes | None:
         """The whole of a small file, None when there is none."""
         try:
-            file = self.open(path)
+            fd = with_descriptor(lambda: os.open(path, os.O_RDONLY | os.O_CLOEXEC))
         except FileNotFoundError:
             return None
-        return self.pread(file.fd, os.fstat(file.fd).st_size, 0)
+        try:
+            data = os.read(fd, _SMALL_FILE_BYTES)  # less than asked for is all: its size need not be asked for
+            return data if len(data) < _SMALL_FILE_BYTES else os.pread(fd, os.fstat(fd).st_size, 0)
+        finally:
+            os.close(fd)
 
     def write_new(self, path: str, data: bytes) -> None:
         """A small file under a name that nothing has, not flushed. A crash may leave part of it: for files that tell

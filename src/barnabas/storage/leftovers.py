@@ -51,8 +51,8 @@ def settle(disk: Disk, directory: str, names: dict[str, int]) -> list[str]:
         done.append(f"put in place {', '.join(swaps)}")
         disk.sync_directory(directory)
 
-    for name in sorted(names):
-        if name.endswith(SEGMENT_ENDS[1:]) and f"{name[:20]}.log" not in names and base_offset_of(name) is not None:
+    for name in sorted(name for name in names if name.endswith(SEGMENT_ENDS[1:])):
+        if f"{name[:20]}.log" not in names and base_offset_of(name) is not None:
             remove(name, "an index without its log")
     return done
 

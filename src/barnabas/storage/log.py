@@ -42,7 +42,7 @@ class Log(LogState):
     @classmethod
     def open(
         cls,
-        directory: Path,
+        directory: Path | str,
         config: LogConfig,
         *,
         clean: bool,

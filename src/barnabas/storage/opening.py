@@ -96,7 +96,9 @@ def _find_end(
     if clean:
         try:
             recovery.check_indexes(segments[-1], names, config, log.report, active=True)
-            end_offset, last_epoch = segments[-1].load_end(config.index_interval_bytes)
+            # A log without the file is small, as a rule, and read from its beginning: then its epochs are known.
+            epochs = log.epochs if len(segments) == 1 and not log.epochs.on_disk else None
+            end_offset, last_epoch = segments[-1].load_end(config.index_interval_bytes, epochs)
         except Damaged as damaged:
             logger.warning("%s, though the log was closed cleanly: recovering", damaged)
             clean, recovery_point = False, segments[-1].base_offset

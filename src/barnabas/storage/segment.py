@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from barnabas.storage.damage import Damaged
 from barnabas.storage.disk import ColdRead, Disk, OpenFile
+from barnabas.storage.epochs import LeaderEpochs
 from barnabas.storage.files import FilePool
 from barnabas.storage.offset_index import OffsetIndex
 from barnabas.storage.time_index import TimeIndex
@@ -218,9 +219,9 @@ class Segment:
             self.rebuild_indexes(interval_bytes)  # the log is whole up to here and the entry did not fit it
         return found
 
-    def load_end(self, interval_bytes: int) -> tuple[int, int | None]:
+    def load_end(self, interval_bytes: int, epochs: LeaderEpochs | None = None) -> tuple[int, int | None]:
         """Read what the last index entry does not cover; gives the next offset and the leader epoch of the last batch,
-        None without one. For the segment to be written to."""
+        None without one. For the segment to be written to. `epochs` is told of all, if it is read from its start."""
         start = 0
         last = self.offset_index.last_batch()
         if last is not None:
@@ -242,7 +243,11 @@ class Segment:
             for position, header, _ in scan(
                 self._disk, file.fd, self.path, start, size, lowest_offset=self.base_offset, check_crc=False
             ):
-                next_offset, last_epoch = header.next_offset, header.leader_epoch
+                next_offset = header.next_offset
+                if header.leader_epoch != last_epoch:
+                    last_epoch = header.leader_epoch
+                    if epochs is not None and not start:
+                        epochs.assign(last_epoch, header.base_offset)
                 self.note_batch(position, header.size, next_offset - 1, header.max_timestamp, interval_bytes)
         finally:
             self.size = size  # damage on the way is for the caller to judge, on the whole file

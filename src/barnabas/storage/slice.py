@@ -31,8 +31,8 @@ class Slice:
     def needs_verification(self) -> bool:
         return not self.verified
 
-    def read(self) -> bytes:
-        """The bytes themselves, for whoever cannot send them from the file."""
+    def read(self, most: int | None = None) -> bytes:
+        """The bytes themselves (or the first of them), for whoever cannot send them from the file."""
         if not self.length:
             return b""
-        return self.disk.pread(self.fd, self.length, self.position)
+        return self.disk.pread(self.fd, self.length if most is None else min(most, self.length), self.position)

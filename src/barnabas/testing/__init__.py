@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["PipelineTest", "RunningCluster", "RunningNode", "pipeline_test", "running_cluster", "running_node"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Any:  # a class or a function of this package, which the imports above declare
     """Loaded when first used: the pytest plugin in this package is imported by every pytest run of the environment."""
     if name not in __all__:
         raise AttributeError(name)

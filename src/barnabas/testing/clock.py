@@ -3,7 +3,8 @@
 A node has two clocks: the machine's time (timestamps of records, what is persisted) and the loop's (timers, deadlines).
 Both are moved together, so whatever would be due after the jump is due now: retention, expiry of offsets and producer
 ids, timeouts of transactions and sessions. Every node of the process has the same
-time, so all of them see the jump; timers only fire early in nodes that were started with a movable clock.
+time, so all of them see the jump; timers only fire early in nodes that were started with a movable clock. When the last
+node is gone, and its data with it, the time is the machine's again.
 """
 
 import asyncio
@@ -32,6 +33,11 @@ def moved_time() -> MovedTime:
     """The one of this process, put in place at its first use."""
     clock.source = _moved
     return _moved
+
+
+def put_back() -> None:
+    """The machine's own time again. Only while no node runs: to a node, time never goes back."""
+    _moved.moved_s = 0.0
 
 
 class MovableLoop(asyncio.SelectorEventLoop):

@@ -6,10 +6,9 @@ have three replicas by default where there are three nodes.
 
 import socket
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 from barnabas.testing.node import RunningNode
 
@@ -19,7 +18,7 @@ NODES_MAX = 9
 class RunningCluster:
     """The nodes by number, 1 and up; `bootstrap` names them all."""
 
-    def __init__(self, data_dir: Path, nodes: int, settings: dict[str, Any] | None = None) -> None:
+    def __init__(self, data_dir: Path, nodes: int, settings: Mapping[str, object] | None = None) -> None:
         if not 1 <= nodes <= NODES_MAX:
             raise ValueError(f"nodes={nodes}: a cluster in a test has 1 to {NODES_MAX} nodes")
         ports = _free_ports(nodes)
@@ -48,7 +47,7 @@ class RunningCluster:
 
 @contextmanager
 def running_cluster(
-    nodes: int = 3, settings: dict[str, Any] | None = None, *, data_dir: Path | None = None
+    nodes: int = 3, settings: Mapping[str, object] | None = None, *, data_dir: Path | None = None
 ) -> Iterator[RunningCluster]:
     """A cluster for the length of a `with`; `settings` by Kafka's names are every node's."""
     with tempfile.TemporaryDirectory(prefix="barnabas-", ignore_cleanup_errors=True) as temporary:

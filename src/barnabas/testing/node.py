@@ -8,20 +8,24 @@ import asyncio
 import logging
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from barnabas.broker.network.faults import Fault, Faults
 from barnabas.broker.node import Node
 from barnabas.broker.settings.sources import load_settings
 from barnabas.model.errors import ErrorCode, KafkaError
-from barnabas.testing.clock import MovableLoop, moved_time
+from barnabas.testing.clock import MovableLoop, moved_time, put_back
 from barnabas.wire.apis import SERVED
 
+if TYPE_CHECKING:
+    from barnabas.testing.security import Security
+
 _START_SECONDS = 30.0
+_THREAD = "barnabas-node"
 _KEY_BY_NAME = {api.name.replace("_", ""): api.key for api in SERVED.values()}
 _SHORT_ERRORS = {"NOT_LEADER": ErrorCode.NOT_LEADER_OR_FOLLOWER}
 
@@ -32,13 +36,18 @@ class RunningNode:
     def __init__(
         self,
         data_dir: Path,
-        settings: dict[str, Any] | None = None,
+        settings: Mapping[str, object] | None = None,
         port: int = 0,
         *,
         movable_clock: bool = False,
+        secure: bool = False,
+        users: Mapping[str, str] | None = None,
     ) -> None:
         self._time = moved_time() if movable_clock else None
         self.data_dir = data_dir
+        if users and not secure:
+            raise ValueError("users are for a secured node: running_node(secure=True, users={...})")
+        self._security = _security(data_dir, users) if secure else None
         self.bootstrap = ""
         self._port = port
         self._settings = _checked({name: _text(value) for name, value in (settings or {}).items()})
@@ -57,7 +66,7 @@ class RunningNode:
     def launch(self) -> None:
         """Starts without waiting; a node of several waits for the others."""
         self._ready = Future()
-        self._thread = threading.Thread(target=self._run, args=(self._ready,), name="barnabas-node", daemon=True)
+        self._thread = threading.Thread(target=self._run, args=(self._ready,), name=_THREAD, daemon=True)
         self._thread.start()
 
     def wait_until_ready(self) -> "RunningNode":
@@ -95,14 +104,26 @@ class RunningNode:
 
     async def _main(self, ready: "Future[str]") -> None:
         self._loop = asyncio.get_running_loop()
-        flags = {"listeners": f"PLAINTEXT://127.0.0.1:{self._port}"} | self._settings
+        security = self._security
+        protocol, own = ("PLAINTEXT", {}) if security is None else ("SASL_SSL", security.settings())
+        flags = {"listeners": f"{protocol}://127.0.0.1:{self._port}"} | own | self._settings
         node = Node(load_settings(flags=flags, environ={}).settings, self.data_dir)
         node.faults = self._faults
         await node.start()
+        if security is not None:
+            await security.create_users(node)
         self._node = node
         ready.set_result(node.bootstrap)
         await node.stopped.wait()
         await node.stop()
+
+    # --- security ---------------------------------------------------------------------------------------------------
+
+    def login(self, user: str = "admin") -> dict[str, str]:
+        """How a client logs in at a secured node: `Producer(node.bootstrap, config=node.login("alice"))`."""
+        if self._security is None:
+            raise ValueError("this node is not secured: running_node(secure=True)")
+        return self._security.login(user)
 
     # --- time -------------------------------------------------------------------------------------------------------
 
@@ -146,15 +167,35 @@ class RunningNode:
 
 @contextmanager
 def running_node(
-    settings: dict[str, Any] | None = None, *, data_dir: Path | None = None, movable_clock: bool = False
+    settings: Mapping[str, object] | None = None,
+    *,
+    data_dir: Path | None = None,
+    movable_clock: bool = False,
+    secure: bool = False,
+    users: Mapping[str, str] | None = None,
 ) -> Iterator[RunningNode]:
-    """A node for the length of a `with`, settings by Kafka's names; its log is in a temporary folder by default."""
+    """A node for the length of a `with`, settings by Kafka's names; its log is in a temporary folder by default.
+
+    `secure`: with TLS, logins and access rules; `users` are names and passwords beside the admin."""
     with tempfile.TemporaryDirectory(prefix="barnabas-", ignore_cleanup_errors=True) as temporary:
-        node = RunningNode(data_dir or Path(temporary), settings, movable_clock=movable_clock).start()
+        folder = data_dir or Path(temporary)
+        node = RunningNode(folder, settings, movable_clock=movable_clock, secure=secure, users=users).start()
         try:
             yield node
         finally:
             node.stop()
+            if movable_clock and data_dir is None and not _any_runs():
+                put_back()
+
+
+def _security(data_dir: Path, users: Mapping[str, str] | None) -> "Security":
+    from barnabas.testing.security import Security  # certificates and all that: for tests that ask for it
+
+    return Security(data_dir, users)
+
+
+def _any_runs() -> bool:
+    return any(thread.name == _THREAD for thread in threading.enumerate())
 
 
 def _api_key(name: str) -> int:
@@ -194,7 +235,7 @@ def _plain(text: str) -> str:
     return text.removeprefix("command line: ")
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

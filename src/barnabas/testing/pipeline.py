@@ -20,10 +20,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.client.admin.admin import Admin
 from barnabas.client.consumer.consumer import Consumer
+from barnabas.model.json_values import Json, JsonObject
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.framework import Outcome, Pipeline, Record, RunContext, deadletters
 from barnabas.pipelines.framework.counting import Counts
@@ -31,7 +32,10 @@ from barnabas.pipelines.framework.pipeline import DEAD_LETTER
 from barnabas.pipelines.framework.records import write
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+
+    from barnabas.client.consumer.message import Message
 
 RUN_WITHIN_S = 300
 ATTEMPTS = 5
@@ -44,7 +48,7 @@ _numbers = itertools.count(1)
 def pipeline_test(
     pipeline: Pipeline,
     *,
-    spark: Any = None,
+    spark: SparkSession | None = None,
     bootstrap: str | None = None,
     options: Mapping[str, str] | None = None,
 ) -> Iterator[PipelineTest]:
@@ -63,7 +67,7 @@ def pipeline_test(
 
 class PipelineTest:
     def __init__(
-        self, pipeline: Pipeline, spark: Any, bootstrap: str, folder: Path, options: Mapping[str, str]
+        self, pipeline: Pipeline, spark: SparkSession, bootstrap: str, folder: Path, options: Mapping[str, str]
     ) -> None:
         self.pipeline, self.spark, self.bootstrap, self.folder = pipeline, spark, bootstrap, folder
         self.options = options
@@ -71,7 +75,7 @@ class PipelineTest:
         number = next(_numbers)
         every = (*pipeline.reads, *pipeline.writes)
         self._topics = {each.name: f"{each.name}-test-{number}" for each in every}
-        self._last: dict[str, tuple[str | None, dict[str, Any]]] = {}
+        self._last: dict[str, tuple[str | None, JsonObject]] = {}
         with Admin(bootstrap) as admin:
             for each in every:
                 configs = {**each.configs, "retention.ms": "-1"}  # the times of a test may be long ago
@@ -81,7 +85,7 @@ class PipelineTest:
                     admin.create_topic(self._topics[each.name] + DEAD_LETTER, configs={"retention.ms": "-1"})
 
     def feed(
-        self, topic: str, rows: Iterable[Mapping[str, Any]], *, key: str | None = None, sent: str | None = None
+        self, topic: str, rows: Iterable[Mapping[str, Json]], *, key: str | None = None, sent: str | None = None
     ) -> None:
         """Write rows as JSON. `key` names the field that is the record's key, `sent` is the record's own timestamp;
         without, it is the row's event time, else now."""
@@ -140,7 +144,7 @@ class PipelineTest:
         )
         return self.pipeline.later(context)
 
-    def results(self, topic: str) -> list[dict[str, Any]]:
+    def results(self, topic: str) -> list[JsonObject]:
         """The values of a result topic, in their order, as a reader of committed records sees them."""
         return [json.loads(message.value) for message in self._messages(self._topic(topic))]
 
@@ -149,7 +153,7 @@ class PipelineTest:
         found = self._messages(self._topic(topic) + DEAD_LETTER)
         return [(message.value, (dict(message.headers)["error"] or b"").decode()) for message in found]
 
-    def _messages(self, name: str) -> list[Any]:
+    def _messages(self, name: str) -> list[Message]:
         with Consumer(name, bootstrap=self.bootstrap, follow=False, isolation_level="read_committed") as consumer:
             return list(consumer)
 
@@ -162,7 +166,7 @@ class PipelineTest:
         named = next((each.event_time for each in self.pipeline.reads if each.name == topic), None)
         return named or "time"
 
-    def _sent_ms(self, topic: str, value: Mapping[str, Any], sent: str | None) -> int:
+    def _sent_ms(self, topic: str, value: Mapping[str, Json], sent: str | None) -> int:
         told = sent if sent is not None else value.get(self._event_time(topic))
         if isinstance(told, str):
             try:

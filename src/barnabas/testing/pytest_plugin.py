@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        "barnabas(settings={}, nodes=3, movable_clock=False): how this test's nodes are set up",
+        "barnabas(settings={}, nodes=3, movable_clock=False, secure=False, users={}): how this test's nodes are set up",
     )
 
 
@@ -25,8 +25,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def barnabas_node(request: pytest.FixtureRequest) -> "Iterator[RunningNode]":
     from barnabas.testing.node import running_node  # imported only when used: every pytest run loads this plugin
 
-    options = _options(request, "barnabas_node", {"settings", "movable_clock"})
-    with running_node(options.get("settings"), movable_clock=options.get("movable_clock", False)) as node:
+    options = _options(request, "barnabas_node", {"settings", "movable_clock", "secure", "users"})
+    with running_node(options.pop("settings", None), **options) as node:
         yield node
 
 
@@ -39,13 +39,16 @@ def barnabas_cluster(request: pytest.FixtureRequest) -> "Iterator[RunningCluster
         yield cluster
 
 
+# What the test's marker was given, by keyword.
 def _options(request: pytest.FixtureRequest, fixture: str, used: set[str]) -> dict[str, Any]:
     marker = request.node.get_closest_marker("barnabas")
     if marker is None:
         return {}
-    if marker.args or not marker.kwargs.keys() <= {"settings", "nodes", "movable_clock"}:
+    if marker.args or not marker.kwargs.keys() <= {"settings", "nodes", "movable_clock", "secure", "users"}:
         pytest.fail(
-            "@pytest.mark.barnabas takes settings={...}, nodes=N and movable_clock=True, by name", pytrace=False
+            "@pytest.mark.barnabas takes settings={...}, nodes=N, movable_clock=True, secure=True and users={...}, by"
+            " name",
+            pytrace=False,
         )
     both = {"barnabas_node", "barnabas_cluster"} <= set(request.fixturenames)  # then the mark is for either
     if not both and (unused := sorted(marker.kwargs.keys() - used)):

@@ -7,12 +7,12 @@ and thirty more modules, 15 ms and 2 MB that a node does not need. So its extens
 from collections.abc import Callable
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
-from typing import Any
+from types import ModuleType
 
 Checksum = Callable[..., int]
 
 
-def _extension() -> Any:
+def _extension() -> ModuleType:
     package = PathFinder.find_spec("crc32c")
     places = None if package is None else package.submodule_search_locations
     spec = None if places is None else PathFinder.find_spec("_crc32c", list(places))

@@ -5,17 +5,16 @@ look-up and that function. What comes in is refused as ProtocolError unless it i
 codegen/read.py for the limits); what goes out is plain dicts and lists of ours, and a mistake in them is a TypeError or
 ValueError that names the field. Produce and Fetch have faster ways of their own: produce.py, fetch.py.
 
-What is decoded is `Any` here, since the API key decides what it is; whoever asks declares its type, which the folder
+What is decoded is `object` here, since the API key decides what it is; whoever asks declares its type, which the folder
 `messages` has for every request, response and struct, and for the dicts that are encoded.
 """
 
 from collections.abc import Mapping
 from struct import error as StructError
-from typing import Any
 
 from barnabas.model.limits import ARRAY_MAX_ELEMENTS
 from barnabas.wire.apis import elements_max
-from barnabas.wire.codegen.read import Reader, StructClass, compile_reader, message_class
+from barnabas.wire.codegen.read import Decoded, Reader, StructClass, compile_reader, message_class
 from barnabas.wire.codegen.write import Writer, compile_writer
 from barnabas.wire.errors import ProtocolError
 from barnabas.wire.explain import unknown_key, wrong_value
@@ -23,6 +22,7 @@ from barnabas.wire.schema import api_name, load
 
 __all__ = [
     "STRICT",
+    "Decoded",
     "ProtocolError",
     "decode_request",
     "decode_response",
@@ -44,7 +44,7 @@ _writers: dict[tuple[str, int | str, int], Writer] = {}
 _classes: dict[tuple[str, str], StructClass] = {}
 
 
-def decode_request(api_key: int, version: int, data: bytes | bytearray | memoryview, position: int = 0) -> Any:
+def decode_request(api_key: int, version: int, data: bytes | bytearray | memoryview, position: int = 0) -> Decoded:
     """The request body at `position`; attributes are the fields of all versions, defaults where this one has none."""
     reader = _readers.get(("request", api_key, version)) or _new_reader("request", api_key, version)
     try:
@@ -53,7 +53,7 @@ def decode_request(api_key: int, version: int, data: bytes | bytearray | memoryv
         raise _bad_bytes("request", api_key, version, problem) from None
 
 
-def decode_response(api_key: int, version: int, data: bytes | bytearray | memoryview, position: int = 0) -> Any:
+def decode_response(api_key: int, version: int, data: bytes | bytearray | memoryview, position: int = 0) -> Decoded:
     reader = _readers.get(("response", api_key, version)) or _new_reader("response", api_key, version)
     try:
         return reader(data, position)
@@ -61,7 +61,7 @@ def decode_response(api_key: int, version: int, data: bytes | bytearray | memory
         raise _bad_bytes("response", api_key, version, problem) from None
 
 
-def decode_struct(name: str, version: int, data: bytes | bytearray | memoryview, position: int = 0) -> Any:
+def decode_struct(name: str, version: int, data: bytes | bytearray | memoryview, position: int = 0) -> Decoded:
     """A struct that is no API's, such as consumer_protocol_subscription (without the version before it)."""
     reader = _readers.get(("data", name, version)) or _new_reader("data", name, version)
     try:
@@ -83,12 +83,12 @@ def encode_struct(name: str, version: int, body: Mapping[str, object]) -> bytes:
     return _encode("data", name, version, body)
 
 
-def request_of(api_key: int, body: Mapping[str, object]) -> Any:
+def request_of(api_key: int, body: Mapping[str, object]) -> Decoded:
     """What another node would decode from this body, for one that asks itself."""
     return class_of("request", api_key).build(body)
 
 
-def response_of(api_key: int, body: Mapping[str, object]) -> Any:
+def response_of(api_key: int, body: Mapping[str, object]) -> Decoded:
     return class_of("response", api_key).build(body)
 
 

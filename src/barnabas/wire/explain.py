@@ -4,12 +4,11 @@ Only our own code can bring one here (a wrong type, a misspelt key), so it names
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 from barnabas.wire.schema import FIXED_FORMATS, Field
 
 
-def unknown_key(fields: tuple[Field, ...], body: Any, path: str = "") -> str | None:
+def unknown_key(fields: tuple[Field, ...], body: object, path: str = "") -> str | None:
     """The path of the first key that no version of the struct has, or None."""
     if not isinstance(body, Mapping):
         return None
@@ -26,7 +25,7 @@ def unknown_key(fields: tuple[Field, ...], body: Any, path: str = "") -> str | N
     return None
 
 
-def wrong_value(fields: tuple[Field, ...], body: Any, path: str = "") -> str | None:
+def wrong_value(fields: tuple[Field, ...], body: object, path: str = "") -> str | None:
     """What is wrong with the first value that cannot be written, or None."""
     if not isinstance(body, Mapping):
         return f"{path.rstrip('.') or 'the body'} is {type(body).__name__}, not a mapping"
@@ -47,7 +46,7 @@ def wrong_value(fields: tuple[Field, ...], body: Any, path: str = "") -> str | N
     return None
 
 
-def _wrong_item(field: Field, value: Any, path: str) -> str | None:
+def _wrong_item(field: Field, value: object, path: str) -> str | None:
     if field.type == "struct":
         return wrong_value(field.fields, value, path + ".")
     if field.type == "string":

@@ -26,7 +26,14 @@ FIXED_FORMATS = {  # struct's letter of every type whose size does not depend on
     "uuid": "16s",
 }
 FIXED_BYTES = {"b": 1, "h": 2, "H": 2, "i": 4, "I": 4, "q": 8, "d": 8, "?": 1, "16s": 16, "B": 1, "x": 1}
-_ZEROS: dict[str, Any] = {"string": "", "bytes": b"", "records": b"", "bool": False, "uuid": bytes(16), "float64": 0.0}
+_ZEROS: dict[str, object] = {
+    "string": "",
+    "bytes": b"",
+    "records": b"",
+    "bool": False,
+    "uuid": bytes(16),
+    "float64": 0.0,
+}
 
 
 class Field(msgspec.Struct, frozen=True):
@@ -37,11 +44,11 @@ class Field(msgspec.Struct, frozen=True):
     array: bool = False
     nullable: bool = False
     tag: int | None = None
-    default: Any = msgspec.UNSET
+    default: Any = msgspec.UNSET  # read from JSON: of the field's type, or null
     struct: str = ""
     fields: tuple["Field", ...] = ()
 
-    def zero(self) -> Any:
+    def zero(self) -> object:
         """What the field holds when nobody set it; structs are left to who builds them."""
         if self.default is not msgspec.UNSET:
             return self.default
@@ -67,7 +74,7 @@ class Message(msgspec.Struct, frozen=True):
     data: tuple[Shape, ...] = ()
 
     def shapes(self, kind: str) -> tuple[Shape, ...]:
-        return getattr(self, kind)  # type: ignore[no-any-return]
+        return {"request": self.request, "response": self.response, "data": self.data}[kind]
 
     def shape(self, kind: str, version: int) -> Shape:
         for shape in self.shapes(kind):

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from barnabas.broker.access import Access
 from barnabas.broker.api import (
     alter_configs,
     api_versions,
@@ -56,6 +57,7 @@ class FakeNode:
         self.suspected_brokers = ()
         self.controller_requests = self
         self.recently_departed = RecentlyDeparted()
+        self.access: Access | None = None
 
     @property
     def image(self) -> Any:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from barnabas.broker.coordinator.markers import _Sending
-from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.partition.opened import OpenPartition
 from barnabas.core.txn.effects import SendMarkers
 from barnabas.core.txn.records import decode_value
 from barnabas.core.txn.states import TxnState
@@ -102,12 +102,12 @@ def test_what_each_answer_to_a_marker_means() -> None:
             assert told == [expected], f"{code.name}: each marker is written or sent again"
 
 
-def state_log(cluster: Cluster, name: str) -> HostedPartition:
+def state_log(cluster: Cluster, name: str) -> OpenPartition:
     """The partition of `__transaction_state` that holds the id, on the node that coordinates it."""
     for node in cluster.nodes.values():
         partition = node.partitions.get(TRANSACTION_TOPIC, node.transactions.index_of(name))
         if partition is not None and partition.is_leader:
-            return partition
+            return partition.open()
     raise AssertionError("nobody coordinates it")
 
 

@@ -75,8 +75,9 @@ def test_all_is_there_after_a_clean_stop(tmp_path: Path, together: bool, caplog:
             node = await cluster.controller()
             assert node.data.clean
             for index in range(PARTITIONS):
-                partition = node.partitions.get("t", index)
-                assert partition is not None
+                hosted = node.partitions.get("t", index)
+                assert hosted is not None
+                partition = hosted.open()
                 assert partition.log.log_end_offset == (200 if index == 0 else 1)
                 assert [entry.producer_id for entry in partition.producers.entries()] == [7000 + index]
                 assert partition.log.report.quiet

@@ -15,7 +15,7 @@ def test_partitions_are_held_for_less_than_half_a_millisecond() -> None:
         woken: list[float] = []
         loop = asyncio.get_running_loop()
         fetcher._loop, fetcher._timer, fetcher._timer_due = loop, None, 0.0
-        fetcher._held, fetcher._news = {}, {}
+        fetcher._held, fetcher._due = {}, {}
         fetcher._followed = {number: SimpleNamespace(held_until=0.0) for number in range(3)}
         fetcher._wake = lambda: woken.append(loop.time())
         for number, wait_s in enumerate((0.0001, 0.0002, 0.00005)):
@@ -23,6 +23,6 @@ def test_partitions_are_held_for_less_than_half_a_millisecond() -> None:
         async with asyncio.timeout(5):
             while fetcher._held:
                 await asyncio.sleep(0.001)
-        assert woken and sorted(fetcher._news) == [0, 1, 2]
+        assert woken and sorted(fetcher._due) == [0, 1, 2]
 
     uvloop.run(story())

@@ -24,7 +24,7 @@ def test_a_new_segment_gets_its_files(tmp_path: Path) -> None:
             await produced(cluster, batch([b"a"]))
             await until(lambda: _files(folder) == ["index", "log", "timeindex"])
             assert (folder / f"{0:020d}.index").stat().st_size == 0
-            (await leader_of(cluster)).partitions.get("t", 0).log.roll()  # type: ignore[union-attr]
+            (await leader_of(cluster)).partitions.get("t", 0).open().log.roll()  # type: ignore[union-attr]
             await until(lambda: _files(folder).count("index") == 2 and _files(folder).count("timeindex") == 2)
         finally:
             cluster.drop()

@@ -48,7 +48,7 @@ class Broker:
             raise self.failures.pop(0)
         return SimpleNamespace(error_code=0, directories=[])
 
-    def replace(self, partition: Any) -> None:
+    def recheck_leadership(self, partition: Any) -> None:
         pass
 
     def follow_anew(self, partition: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.upkeep.partition_turns import AT_ONCE
+from barnabas.broker.partition.image_turns import PARTITIONS_A_TURN
 
 from .cluster import Cluster, ask, run, until
 
@@ -120,14 +120,14 @@ def test_deleting_many_partitions_leaves_the_loop_to_others_and_no_folder(tmp_pa
         last = node.partitions.get("t", COUNT - 1)
         assert last is not None
         assert last.untouched
-        assert last.log.log_end_offset == 0  # it is open now, in a folder of its own
+        assert last.open().log.log_end_offset == 0  # it is open now, in a folder of its own
         await until(lambda: [path.name for path in folder.glob("t-*")] == [f"t-{COUNT - 1}"], 25)
 
     with_partitions(tmp_path, test)
 
 
 def test_new_partitions_are_found_before_their_turn(tmp_path: Path) -> None:
-    """A change about 2,000 partitions is followed in turns; whoever asks for one sees it at once."""
+    """A change about 2,000 partitions is applied in turns; a request for one sees it at once."""
 
     async def story(cluster: Cluster, watch: LoopWatch) -> None:
         node = cluster.nodes[1]
@@ -137,19 +137,19 @@ def test_new_partitions_are_found_before_their_turn(tmp_path: Path) -> None:
         topic = {"name": "t", "num_partitions": COUNT, "replication_factor": 1, "configs": []}
         body = {"topics": [topic], "timeout_ms": 10_000, "validate_only": False}
         seen: list[tuple[bool, bool, int]] = []
-        follow = node.partitions.follow
+        follow = node.partitions.apply
 
         def followed(*args: Any, **kwargs: Any) -> None:
             follow(*args, **kwargs)
-            waits = bool(node.partitions._following.waiting)
+            waits = bool(node.partitions._applying.waiting)
             last = node.partitions.get("t", COUNT - 1)
             seen.append((waits, last is not None and last is not old, sum(1 for _ in node.partitions)))
 
-        node.partitions.follow = followed  # type: ignore[method-assign]
+        node.partitions.apply = followed  # type: ignore[method-assign]
         assert (await ask(node, CREATE_TOPICS, 7, body)).topics[0].error_code == 0
         waited, found, hosted = seen[0]
         assert waited and found and hosted < COUNT
-        await node.partitions.settled()
+        await node.partitions.image_applied()
         assert {p.id.partition for p in node.partitions if p.id.topic == "t"} == set(range(COUNT))
         await until(lambda: old is not None and old.deleted)
 
@@ -162,7 +162,7 @@ def test_changed_partitions_are_found_before_their_turn(tmp_path: Path) -> None:
     async def story(cluster: Cluster, watch: LoopWatch) -> None:
         node = cluster.nodes[1]
         seen: list[tuple[bool, int, int]] = []
-        follow = node.partitions.follow
+        follow = node.partitions.apply
         first = next(iter(node.partitions))
 
         def size(index: int) -> int:
@@ -172,14 +172,14 @@ def test_changed_partitions_are_found_before_their_turn(tmp_path: Path) -> None:
 
         def followed(*args: Any, **kwargs: Any) -> None:
             follow(*args, **kwargs)
-            seen.append((bool(node.partitions._following.waiting), size(COUNT - 1), size(0)))
+            seen.append((bool(node.partitions._applying.waiting), size(COUNT - 1), size(0)))
 
-        node.partitions.follow = followed  # type: ignore[method-assign]
+        node.partitions.apply = followed  # type: ignore[method-assign]
         await asyncio.gather(set_message_bytes(node, 5_000), set_message_bytes(node, 6_000))
         last = seen[-1][1]
         assert {size for _, size, _ in seen} <= {5_000, 6_000}
         assert all(waits and size == first_size for waits, size, first_size in seen)
-        await node.partitions.settled()
+        await node.partitions.image_applied()
         assert {partition.config.max_message_bytes for partition in node.partitions} == {last}
         assert next(iter(node.partitions)) is first
 
@@ -220,20 +220,20 @@ def test_many_small_topics_are_deleted_in_turns(tmp_path: Path) -> None:
         topics = [{"name": name, "num_partitions": 40, "replication_factor": 1, "configs": []} for name in names]
         answer = await ask(node, CREATE_TOPICS, 7, {"topics": topics, "timeout_ms": 10_000, "validate_only": False})
         assert {topic.error_code for topic in answer.topics} == {0}
-        await node.partitions.settled()
+        await node.partitions.image_applied()
         partitions = [partition for partition in node.partitions if partition.id.topic in names]
         assert len(partitions) == 2_400
         deleted_at_once: list[int] = []
-        follow = node.partitions.follow
+        follow = node.partitions.apply
 
         def followed(*args: Any, **kwargs: Any) -> None:
             follow(*args, **kwargs)
             deleted_at_once.append(sum(partition.deleted for partition in partitions))
             assert all(node.partitions.hosted(*partition.id) is None for partition in partitions)
 
-        node.partitions.follow = followed  # type: ignore[method-assign]
+        node.partitions.apply = followed  # type: ignore[method-assign]
         await ask(node, DELETE_TOPICS, 5, {"topic_names": names, "timeout_ms": 10_000})
-        assert 0 < deleted_at_once[0] <= AT_ONCE
+        assert 0 < deleted_at_once[0] <= PARTITIONS_A_TURN
         await until(lambda: all(partition.deleted for partition in partitions))
         assert not set(names) & set(node.partitions._hosted)
 

@@ -123,8 +123,9 @@ def _added(answer: Any) -> int:
 async def committed(cluster: Cluster, index: int) -> list[bytes]:
     """What a read_committed reader gets, once nothing is open."""
     node = await leader_of(cluster, "t", index)
-    partition = node.partitions.get("t", index)
-    assert partition is not None
+    hosted = node.partitions.get("t", index)
+    assert hosted is not None
+    partition = hosted.open()
     await until(lambda: partition.last_stable_offset == partition.log.log_end_offset)
     topic = {"topic": "t", "partitions": [{"partition": index, "fetch_offset": 0, "partition_max_bytes": 1 << 20}]}
     body = {"isolation_level": 1, "max_wait_ms": 0, "max_bytes": 1 << 20, "topics": [topic]}
@@ -415,7 +416,7 @@ def test_a_partition_moves_to_other_nodes(tmp_path: Path) -> None:
         answer = await ask(nodes[0], apis.LIST_PARTITION_REASSIGNMENTS, 0, {"timeout_ms": 1000, "topics": None})
         assert answer.topics == []
         assert (await leader_of(cluster)) is leader
-        (only,) = replicas(cluster)
+        (only,) = (replica.open() for replica in replicas(cluster))
         assert only.log.log_end_offset == 2 and only.high_watermark == 2
 
     def not_moving(node: Node) -> bool:

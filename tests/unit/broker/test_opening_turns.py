@@ -43,7 +43,7 @@ def test_all_are_in_sync_after_a_start_and_each_was_opened_in_its_turn(
             await until(lambda: in_sync(cluster), 20)
             hosted = [found for node in cluster.nodes.values() for found in node.partitions if found.id.topic == "t"]
             assert len(hosted) == 3 * COUNT and all(partition.is_open for partition in hosted)
-            await until(lambda: all(partition.high_watermark == 1 for partition in hosted))
+            await until(lambda: all(partition.open().high_watermark == 1 for partition in hosted))
             expected = sorted(TopicPartition("t", index) for index in range(COUNT) for _ in range(3))
             assert sorted(each for each in opened if each.topic == "t") == expected
         finally:

@@ -66,7 +66,7 @@ def one(answer: dict[str, Any]) -> dict[str, Any]:
 def end_offset(node: RunningNode, topic: str, index: int = 0) -> int:
     partition = node._node.partitions.get(topic, index)  # type: ignore[union-attr]
     assert partition is not None
-    return partition.log.log_end_offset
+    return partition.open().log.log_end_offset
 
 
 def many(count: int, make: Callable[[int], bytes] = lambda i: record(i, None)) -> bytes:
@@ -97,8 +97,8 @@ def test_a_batch_of_many_records_that_is_taken(node: RunningNode, config: dict[s
             assert one(client.call(PRODUCE, 8, produce_body(topic, data)))["error_code"] == 0
     partition = node._node.partitions.get(topic, 0)  # type: ignore[union-attr]
     assert partition is not None
-    assert partition.log.log_end_offset == count
-    assert abs(partition.log.active_segment.max_timestamp - now) < 60_000
+    assert partition.open().log.log_end_offset == count
+    assert abs(partition.open().log.active_segment.max_timestamp - now) < 60_000
 
 
 @pytest.mark.parametrize("reason", ["no key", "future", "future, packed"])

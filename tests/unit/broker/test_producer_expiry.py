@@ -10,7 +10,7 @@ from barnabas.testing import RunningNode, running_node
 def known_producers(node: RunningNode) -> int:
     assert node._node is not None
     partition = node._node.partitions.get("events", 0)
-    return len(partition.producers) if partition is not None else 0
+    return len(partition.open().producers) if partition is not None else 0
 
 
 def test_idle_producers_go_without_waiting_for_retention() -> None:

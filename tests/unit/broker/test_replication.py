@@ -91,7 +91,7 @@ async def produced(cluster: Cluster, data: bytes, *, name: str = "t", index: int
 
 def content(partition: HostedPartition, end: int | None = None) -> bytes:
     """The bytes of the log up to an offset."""
-    log = partition.log
+    log = partition.open().log
     end, offset, found = log.log_end_offset if end is None else end, log.log_start_offset, b""
     while offset < end:
         data = log.read(offset, 1 << 20, end).read()
@@ -112,13 +112,13 @@ def values(partition: HostedPartition) -> list[bytes]:
 
 def same(cluster: Cluster, name: str = "t", index: int = 0) -> bool:
     found = replicas(cluster, name, index)
-    ends = {partition.log.log_end_offset for partition in found}
+    ends = {partition.open().log.log_end_offset for partition in found}
     return len(ends) == 1 and len({content(partition) for partition in found}) == 1
 
 
 def state(partition: HostedPartition) -> Any:
-    producers = sorted(entry for entry in partition.producers.entries())
-    return producers, partition.aborted.between(0, 1 << 62), partition.log.epochs.entries
+    producers = sorted(entry for entry in partition.open().producers.entries())
+    return producers, partition.open().aborted.between(0, 1 << 62), partition.open().log.epochs.entries
 
 
 def isr(cluster: Cluster, name: str = "t", index: int = 0) -> set[int]:
@@ -137,11 +137,11 @@ def test_an_acknowledged_record_is_on_every_replica(tmp_path: Path) -> None:
             for number in range(20):
                 answer = await produce(node, batch([b"%d" % number], (7, 0, number)))
                 assert (answer.error_code, answer.base_offset) == (0, number)
-                assert all(part.log.log_end_offset == number + 1 for part in replicas(cluster))
+                assert all(part.open().log.log_end_offset == number + 1 for part in replicas(cluster))
             assert same(cluster)
             assert len({str(state(partition)) for partition in replicas(cluster)}) == 1
             # the watermark follows with the next answer
-            await until(lambda: {part.high_watermark for part in replicas(cluster)} == {20})
+            await until(lambda: {part.open().high_watermark for part in replicas(cluster)} == {20})
         finally:
             cluster.drop()
 
@@ -216,7 +216,7 @@ def test_a_partition_that_is_opened_and_not_written_to_keeps_its_followers(tmp_p
             node = await leader_of(cluster)
             partition = node.partitions.get("t", 0)
             assert partition is not None
-            await until(lambda: len(partition.listeners) == 2)
+            await until(lambda: len(partition.leadership.slots) == 2)
             assert partition.untouched
             partition.open()
             await asyncio.sleep(1.0)
@@ -272,7 +272,7 @@ def test_a_follower_comes_back_to_a_partition_without_a_folder(tmp_path: Path) -
             await until(lambda: away not in isr(cluster))
             await cluster.start(away)
             await until(lambda: isr(cluster) == {1, 2, 3} and partition.image.isr == tuple(partition.image.replicas))
-            assert partition.untouched and partition.replicas is None
+            assert partition.untouched and partition.leadership.state is None
             assert not list(tmp_path.glob("*/t-0"))
             await asyncio.sleep(0.7)  # longer than a follower may be silent, twice
             assert isr(cluster) == {1, 2, 3}
@@ -296,7 +296,7 @@ def test_a_follower_that_was_silent_comes_back_to_a_partition_nobody_writes_to(t
             node = await leader_of(cluster)
             partition = node.partitions.get("t", 0)
             assert partition is not None
-            await until(lambda: len(partition.listeners) == 2)
+            await until(lambda: len(partition.leadership.slots) == 2)
             active = await cluster.controller()
             silent = next(other for other in cluster.others(node) if other is not active)
             beating = silent.lifecycle._task
@@ -321,11 +321,11 @@ def test_too_few_in_sync(tmp_path: Path) -> None:
             assert (await produce(node, batch([b"a"]))).error_code == 0
             cluster.kill(cluster.others(node)[0].node_id)
             await until(lambda: len(isr(cluster)) == 2)
-            await until(lambda: node.partitions.get("t", 0).under_min_isr)  # type: ignore[union-attr]
+            await until(lambda: node.partitions.get("t", 0).leadership.under_min_isr)  # type: ignore[union-attr]
             assert (await produce(node, batch([b"b"]))).error_code == ErrorCode.NOT_ENOUGH_REPLICAS
             assert (await produce(node, batch([b"c"]), acks=1)).error_code == 0
             partition = node.partitions.get("t", 0)
-            assert partition is not None and partition.high_watermark == 1 < partition.log.log_end_offset
+            assert partition is not None and partition.open().high_watermark == 1 < partition.open().log.log_end_offset
         finally:
             cluster.drop()
 
@@ -402,7 +402,7 @@ def test_many_partitions_and_many_writers(tmp_path: Path, flush: str) -> None:
                 await until(lambda index=index: same(cluster, index=index))  # type: ignore[misc]
                 assert all(len(values(part)) == 10 for part in replicas(cluster, index=index))
                 if flush == "1":
-                    assert all(part.log.recovery_point == 10 for part in replicas(cluster, index=index))
+                    assert all(part.open().log.recovery_point == 10 for part in replicas(cluster, index=index))
         finally:
             cluster.drop()
 
@@ -443,8 +443,9 @@ def test_a_record_written_because_another_was_committed_does_not_wait(tmp_path: 
             await create(cluster)
             node = await leader_of(cluster)
             await produce(node, batch([b"first"]))
-            partition = node.partitions.get("t", 0)
-            assert partition is not None
+            hosted = node.partitions.get("t", 0)
+            assert hosted is not None
+            partition = hosted.open()
             done = asyncio.Event()
             left, begun = 20, time.monotonic()
             waited: list[float] = []
@@ -455,11 +456,11 @@ def test_a_record_written_because_another_was_committed_does_not_wait(tmp_path: 
                 waited.append(time.monotonic() - begun)
                 begun, left = time.monotonic(), left - 1
                 if left:
-                    partition.when_committed(partition.append_records([(b"k", b"v")], 1), committed)
+                    partition.when_committed(partition.appends.append_records([(b"k", b"v")], 1), committed)
                 else:
                     done.set()
 
-            partition.when_committed(partition.append_records([(b"k", b"v")], 1), committed)
+            partition.when_committed(partition.appends.append_records([(b"k", b"v")], 1), committed)
             await done.wait()
             assert sorted(waited)[len(waited) // 2] < 0.2, waited
         finally:
@@ -491,7 +492,7 @@ def test_a_flipped_bit_is_found_and_mended(tmp_path: Path, leads: bool) -> None:
                     await cluster.start(other.node_id)
             await until(lambda: isr(cluster) == {1, 2, 3} and same(cluster), 20)
             assert all(len(values(partition)) == 10 for partition in replicas(cluster))
-            assert not any(partition.lost or partition.log.verify() for partition in replicas(cluster))
+            assert not any(partition.lost or partition.open().log.verify() for partition in replicas(cluster))
         finally:
             cluster.drop()
 
@@ -507,14 +508,14 @@ def test_deleted_records_are_gone_everywhere(tmp_path: Path) -> None:
             node = await leader_of(cluster)
             for number in range(5):
                 await produce(node, batch([b"%d" % number, b"more"]))
-            await until(lambda: {part.high_watermark for part in replicas(cluster)} == {10})
+            await until(lambda: {part.open().high_watermark for part in replicas(cluster)} == {10})
             asked = [{"partition_index": 0, "offset": 3}]  # inside of a batch
             body = {"topics": [{"name": "t", "partitions": asked}], "timeout_ms": 5000}
             begun = time.monotonic()
             found = (await ask(node, DELETE_RECORDS, 2, body)).topics[0].partitions[0]
             assert (found.error_code, found.low_watermark) == (0, 3)
             assert time.monotonic() - begun < 2
-            assert {part.log.log_start_offset for part in replicas(cluster)} == {3}
+            assert {part.open().log.log_start_offset for part in replicas(cluster)} == {3}
             # a replica that begins anew begins there as well
             number = cluster.others(node)[0].node_id
             await cluster.nodes.pop(number).stop()
@@ -523,7 +524,7 @@ def test_deleted_records_are_gone_everywhere(tmp_path: Path) -> None:
             (tmp_path / str(number) / "t-0").rmdir()
             await cluster.start(number)
             await until(lambda: isr(cluster) == {1, 2, 3} and same(cluster))
-            assert {part.log.log_start_offset for part in replicas(cluster)} == {3}
+            assert {part.open().log.log_start_offset for part in replicas(cluster)} == {3}
         finally:
             cluster.drop()
 
@@ -551,7 +552,7 @@ def test_a_consumer_is_sent_to_a_replica_in_its_rack(tmp_path: Path) -> None:
             }
             found = (await ask(node, FETCH, 12, body)).responses[0].partitions[0]
             assert (found.error_code, found.preferred_read_replica, len(found.records)) == (0, near.node_id, 0)
-            await until(lambda: near.partitions.hosted("t", 0).high_watermark == 1)  # type: ignore[union-attr]
+            await until(lambda: near.partitions.hosted("t", 0).open().high_watermark == 1)  # type: ignore[union-attr]
             found = (await ask(near, FETCH, 12, body)).responses[0].partitions[0]
             assert (found.error_code, found.preferred_read_replica, found.high_watermark) == (0, -1, 1)
             assert found.records
@@ -583,14 +584,16 @@ def test_nothing_is_kept_for_a_replica_that_nobody_registered(tmp_path: Path) ->
                 body = {"max_wait_ms": 100, "min_bytes": 1, "max_bytes": 1 << 20, "session_epoch": 0}
                 answer = await ask(node, FETCH, 15, body | {"replica_state": state, "topics": topics})
                 assert answer.session_id == 0
-            assert {session.replica_id for session in sessions} | sessions.heard.keys() <= node.image.brokers.keys()
-            await until(lambda: len(node.partitions.hosted("t", 0).listeners) == 2)  # type: ignore[union-attr]
+            assert {
+                session.replica_id for session in sessions
+            } | sessions.last_fetches.keys() <= node.image.brokers.keys()
+            await until(lambda: len(node.partitions.hosted("t", 0).leadership.slots) == 2)  # type: ignore[union-attr]
             follower = cluster.others(node)[0]
             for _ in range(5):
                 state = {"replica_id": follower.node_id, "replica_epoch": follower.broker_epoch}
                 body = {"max_wait_ms": 0, "min_bytes": 1, "max_bytes": 1 << 20, "session_epoch": -1}
                 await ask(node, FETCH, 15, body | {"replica_state": state, "topics": topics})
-            await until(lambda: len(node.partitions.hosted("t", 0).listeners) == 2)  # type: ignore[union-attr]
+            await until(lambda: len(node.partitions.hosted("t", 0).leadership.slots) == 2)  # type: ignore[union-attr]
         finally:
             cluster.drop()
 

@@ -55,7 +55,7 @@ def test_a_move_goes_on_when_its_throttle_is_lifted(tmp_path: Path, role: str, l
 
             def end() -> int:
                 replica = cluster.nodes[other].partitions.hosted("t", 0)
-                return replica.log.log_end_offset if replica is not None and replica.is_open else 0
+                return replica.opened.log.log_end_offset if replica is not None and replica.opened is not None else 0
 
             await until(lambda: end() > 0)
             await asyncio.sleep(1.2)  # more than one long poll: what may come has come

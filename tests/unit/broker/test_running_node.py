@@ -13,6 +13,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic, OffsetSpec
 
+from barnabas.broker import clock
 from barnabas.testing import RunningCluster, RunningNode, running_cluster, running_node
 
 
@@ -116,8 +117,7 @@ def test_a_flushed_topic_acknowledges_after_the_fsync_and_shares_it() -> None:
     with running_node() as node:
         admin = AdminClient({"bootstrap.servers": node.bootstrap, "log_level": 0})
         admin.create_topics([NewTopic("t", 1, 1, config={"flush.messages": "1"})])["t"].result(10)
-        hosted = node._node.partitions.get("t", 0)  # type: ignore[union-attr]
-        assert hosted is not None
+        hosted = node._node.partitions.get("t", 0).open()  # type: ignore[union-attr]
         fsyncs: list[int] = []
         flush = hosted.log.flush
 
@@ -239,12 +239,19 @@ def test_time_is_moved_and_old_records_go(barnabas_node: RunningNode) -> None:
     admin = AdminClient({"bootstrap.servers": barnabas_node.bootstrap, "log_level": 0})
     end = time.monotonic() + 20
     while time.monotonic() < end:
-        earliest = admin.list_offsets({TopicPartition("t", 0): OffsetSpec.earliest()})  # type: ignore[no-untyped-call]
+        earliest = admin.list_offsets({TopicPartition("t", 0): OffsetSpec.earliest()})
         if next(iter(earliest.values())).result().offset > 0:
             break
         time.sleep(0.05)
     else:
         pytest.fail("the first segment is still there two days later")
+
+
+def test_the_time_is_the_machines_again_when_the_node_is_gone() -> None:
+    with running_node(movable_clock=True) as node:
+        node.advance(days=2)
+        assert clock.source.time() > time.time() + 86_400
+    assert clock.source.time() < time.time() + 60
 
 
 def test_only_a_movable_clock_is_moved_and_only_forward(barnabas_node: RunningNode) -> None:
@@ -292,5 +299,5 @@ def test_a_mark_that_the_fixture_does_not_use_is_refused(tmp_path: Path) -> None
     assert "3 errors" in done.stdout, done.stdout + done.stderr
     assert "barnabas(nodes=...) is for the fixture barnabas_cluster, not barnabas_node" in done.stdout
     assert "barnabas(movable_clock=...) is for the fixture barnabas_node, not barnabas_cluster" in done.stdout
-    assert "takes settings={...}, nodes=N and movable_clock=True, by name" in done.stdout
+    assert "takes settings={...}, nodes=N, movable_clock=True, secure=True and users={...}, by name" in done.stdout
     assert "Traceback" not in done.stdout and "pytest_plugin.py" not in done.stdout

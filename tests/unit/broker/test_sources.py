@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.broker.settings.properties import parse_properties
 from barnabas.broker.settings.sources import environment_name, load_settings
 from barnabas.model.errors import KafkaError
+from barnabas.model.properties import parse_properties
 from barnabas.model.settings import NODE_SETTINGS
 
 KAFKAS_OWN = r"""

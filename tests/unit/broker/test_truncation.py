@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.node import Node
-from barnabas.broker.partition import following
-from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.partition.opened import OpenPartition
 from barnabas.broker.partition.state import read_producers
 from barnabas.broker.platform import Platform
 from barnabas.model.errors import ErrorCode
@@ -52,10 +51,10 @@ class GatedGround(Platform):
         return made
 
 
-def hosted(node: Node) -> HostedPartition:
+def hosted(node: Node) -> OpenPartition:
     found = node.partitions.hosted("t", 0)
     assert found is not None
-    return found
+    return found.open()
 
 
 async def longest_turn(done: Callable[[], bool]) -> float:
@@ -83,7 +82,7 @@ def test_a_large_log_is_cut_without_holding_the_loop(tmp_path: Path) -> None:
                 own.append(one, base_offset=offset, last_offset=offset, max_timestamp=NOW_MS, leader_epoch=0)
             end_offset = own.log_end_offset
             before = time.thread_time()
-            assert following.truncate(partition, end_offset - 1)
+            assert partition.follower.truncate(end_offset - 1)
             cutting = time.thread_time() - before
             assert partition.rebuild is not None and own.snapshot_source is None
             longest = await longest_turn(lambda: partition.rebuild is None)
@@ -111,11 +110,11 @@ def test_answers_that_come_before_the_producers_are_known_are_passed_over(tmp_pa
             node = next(node for node in cluster.nodes.values() if node is not source)
             partition = hosted(node)
             await until(lambda: partition.high_watermark == 5)
-            assert following.truncate(partition, 2)
+            assert partition.follower.truncate(2)
             # Its fetch is parked at the leader, at offset 5: what is written there now comes as the answer to it.
             answer = await produce(source, batch([b"value"], (9, 0, 5)), acks=1)
             assert answer.error_code == ErrorCode.NONE
-            await until(lambda: partition.when_rebuilt is not None)
+            await until(lambda: partition.follower.when_rebuilt is not None)
             assert partition.log.log_end_offset == 2 and partition.rebuild is not None
             assert partition.last_stable_offset == 0
             partition.log.take_snapshot()
@@ -149,8 +148,8 @@ def test_who_is_chosen_meanwhile_leads_when_the_producers_are_known(tmp_path: Pa
                 hosted(node).end_was_cut()
             del cluster.nodes[source.node_id]
             await source.stop()
-            await until(lambda: any(hosted(node).is_leader for node in others))
-            chosen = next(node for node in others if hosted(node).is_leader)
+            await until(lambda: any(hosted(node).partition.is_leader for node in others))
+            chosen = next(node for node in others if hosted(node).partition.is_leader)
             assert chosen.partitions.get("t", 0) is None
             answer = await produce(chosen, batch([b"value"], (9, 0, 0)), acks=1)
             assert answer.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER

@@ -67,7 +67,7 @@ def test_compaction_keeps_the_newest_of_each_key(value_bytes: int) -> None:
         ]
         records += [("key-3", None)]
         fill(node, "state", records)
-        log = node._node.partitions.get("state", 0).log  # type: ignore[union-attr]
+        log = node._node.partitions.get("state", 0).open().log  # type: ignore[union-attr]
         until(lambda: len(read_all(node, "state", 1001)) < 200)
         found = read_all(node, "state", 1001)
         newest = {key: value for _, key, value in found}
@@ -113,7 +113,7 @@ def test_damage_is_reported_and_never_served(caplog: pytest.LogCaptureFixture) -
         assert values == [b"value-0", b"value-1"]
         assert any("00000000000000000000.log" in record.getMessage() for record in caplog.records)
         fill(node, "t", [("k", b"new")])  # the partition goes on
-        assert node._node.partitions.get("t", 0).log.log_end_offset == 6  # type: ignore[union-attr]
+        assert node._node.partitions.get("t", 0).open().log.log_end_offset == 6  # type: ignore[union-attr]
 
 
 def flip(path: Path, needle: bytes) -> None:
@@ -128,7 +128,7 @@ def test_a_log_that_cannot_be_compacted_does_not_hold_up_the_others(caplog: pyte
         # The log that fails is the dirtiest of all, always: before, it was chosen again for ever.
         create(node, "bad", **settings, min_compaction_lag_ms="9223372036854775807")
         fill(node, "bad", [("k", f"{i}".encode() * 300) for i in range(500)])
-        log = node._node.partitions.get("bad", 0).log  # type: ignore[union-attr]
+        log = node._node.partitions.get("bad", 0).open().log  # type: ignore[union-attr]
         log.segments[1].release()
         Path(log.segments[1].path).unlink()
         admin = AdminClient({"bootstrap.servers": node.bootstrap, "log_level": 0})
@@ -152,7 +152,7 @@ def test_a_segment_removed_by_hand_stops_retention_of_its_partition_only(caplog:
             create(node, topic, retention_ms="-1", internal_segment_bytes="10000")
             for _ in range(5):
                 fill(node, topic, [("k", b"x" * 1000) for _ in range(20)])
-        log = node._node.partitions.get("b", 0).log  # type: ignore[union-attr]
+        log = node._node.partitions.get("b", 0).open().log  # type: ignore[union-attr]
         log.segments[0].release()
         Path(log.segments[0].path).unlink()
         admin = AdminClient({"bootstrap.servers": node.bootstrap, "log_level": 0})
@@ -162,7 +162,7 @@ def test_a_segment_removed_by_hand_stops_retention_of_its_partition_only(caplog:
             ])  # fmt: skip
             admin.incremental_alter_configs([resource])[resource].result(10)
         for topic in ("a", "c"):
-            other = node._node.partitions.get(topic, 0).log  # type: ignore[union-attr]
+            other = node._node.partitions.get(topic, 0).open().log  # type: ignore[union-attr]
             until(lambda other=other: other.log_start_offset == 100)  # type: ignore[misc]
         failing = [record.getMessage() for record in caplog.records if "retention of" in record.getMessage()]
         assert len(failing) == 1 and "retention of b-0 failed" in failing[0]
@@ -179,8 +179,7 @@ def test_an_open_transaction_does_not_hold_up_retention() -> None:
         hanging.flush(10)
         for _ in range(10):
             fill(node, "t", [("k", b"x" * 1000) for _ in range(20)])
-        partition = node._node.partitions.get("t", 0)  # type: ignore[union-attr]
-        assert partition is not None
+        partition = node._node.partitions.get("t", 0).open()  # type: ignore[union-attr]
         until(lambda: partition.log.size_bytes < 40_000)  # one segment of 20 kB stays: nothing more expires
         assert partition.log.log_start_offset > 100
         assert partition.last_stable_offset == partition.log.log_start_offset
@@ -191,8 +190,7 @@ def test_an_open_transaction_does_not_hold_up_retention() -> None:
         start = partition.log.log_start_offset
         assert {offset for offset, _, _ in read_all(node, "t", 1000)} == set(range(start, 201))
         node.restart()
-        again = node._node.partitions.get("t", 0)  # type: ignore[union-attr]
-        assert again is not None
+        again = node._node.partitions.get("t", 0).open()  # type: ignore[union-attr]
         assert again.last_stable_offset == again.log.log_end_offset == 202
         assert {offset for offset, _, _ in read_all(node, "t", 1000)} <= set(range(start, 201))
 

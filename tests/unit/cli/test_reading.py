@@ -1,10 +1,15 @@
 """Where reading begins and ends, against a consumer that hands out what it is given."""
 
+import time
 from collections.abc import Iterable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from barnabas.cli.common import leaderless
+from barnabas.cli.common.failure import Failure
+from barnabas.cli.consume import reading
 from barnabas.cli.consume.reading import Span, read_group, read_spans
 from barnabas.client.errors import BarnabasError
 
@@ -131,3 +136,39 @@ def test_what_was_not_taken_is_not_stored() -> None:
     next(batches)
     batches.close()  # type: ignore[attr-defined]
     assert consumer.stored == []
+
+
+class WithoutLeader(FakeConsumer):
+    """Partition 1 has no leader; partition 0 gets a new record at every turn after its end."""
+
+    def __init__(self) -> None:
+        super().__init__([record(0, 5), Event(END, 0)])
+        self.member_of = [0, 1]
+        self._offset = 5
+
+    def poll(self, timeout: float) -> FakeMessage | None:
+        if self._on_assign is not None or self._batches:
+            return super().poll(timeout)
+        time.sleep(0.002)
+        self._offset += 1
+        return record(0, self._offset)
+
+    def list_topics(self, topic: str, timeout: float) -> Any:
+        partitions = {
+            0: SimpleNamespace(id=0, leader=1, replicas=[1]),
+            1: SimpleNamespace(id=1, leader=-1, replicas=[2]),
+        }
+        return SimpleNamespace(topics={topic: SimpleNamespace(partitions=partitions)})
+
+
+def test_a_member_that_is_to_end_gives_up_on_a_partition_without_a_leader(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(leaderless, "PATIENCE_S", 0.02)
+    monkeypatch.setattr(leaderless, "AGAIN_S", 0.02)
+    monkeypatch.setattr(reading, "GIVE_UP_S", 0.1)
+    consumer = WithoutLeader()
+    with pytest.raises(Failure, match=r"^gave up after 0 s: views-1 has no leader: start node 2 "):
+        places(read_group(consumer, "views", follow=False))  # type: ignore[arg-type]
+    assert capsys.readouterr().err.count("views-1 has no leader") == 1, "it is told once"
+    assert consumer.stored[:2] == [(0, 6), (0, 7)], "what was read of others is committed"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from barnabas.client.common.rdkafka import RawMessage
 from barnabas.client.consumer.buffer import Buffer
 from barnabas.model.ids import TopicPartition
 from tests.unit.client.fakes import FakeMessage
@@ -12,7 +13,7 @@ from tests.unit.client.fakes import FakeMessage
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
-def records(*places: tuple[int, int]) -> list[FakeMessage]:
+def records(*places: tuple[int, int]) -> list[RawMessage]:
     return [FakeMessage(offset, partition) for partition, offset in places]
 
 

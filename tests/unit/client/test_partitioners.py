@@ -118,7 +118,7 @@ class Metadata:
         self.counts = list(counts)
         self.asked = 0
 
-    def list_topics(self, topic: str, timeout: float) -> Any:
+    def list_topics(self, topic: str | None = None, timeout: float = -1) -> Any:
         self.asked += 1
         count = self.counts.pop(0) if len(self.counts) > 1 else self.counts[0]
         found = type("Topic", (), {"partitions": dict.fromkeys(range(count)), "error": None})

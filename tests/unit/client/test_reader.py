@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from barnabas.client.common.connection import logger
+from barnabas.client.common.rdkafka import ConsumerHandle
 from barnabas.client.consumer.message import MessageMaker
 from barnabas.client.consumer.reader import KEEP_ALIVE_S, Reader
 from barnabas.client.errors import Closed, NotAllowed, UnknownTopic
@@ -19,7 +20,7 @@ A = TopicPartition("t", 0)
 
 
 def reader(handle: FakeHandle, mode: Any, batch: int = 500) -> Reader:
-    made = Reader(handle, "host:1", MessageMaker(None, None, "raise"), mode, batch, "committed")
+    made = Reader(cast(ConsumerHandle, handle), "host:1", MessageMaker(None, None, "raise"), mode, batch, "committed")
     made.attach(FakeMembership(A))
     return made
 

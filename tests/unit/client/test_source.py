@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from confluent_kafka import TopicPartition as Place
 
+from barnabas.client.common.rdkafka import ConsumerHandle
 from barnabas.client.consumer.message import MessageMaker
 from barnabas.client.consumer.reader import Reader
 from barnabas.client.errors import BadSetting, TransactionAborted
@@ -37,7 +38,7 @@ class GroupHandle(FakeHandle):
 
 def made(*messages: FakeMessage, mode: Any = "manual", batch: int = 500) -> tuple[Reader, GroupHandle, Any]:
     handle = GroupHandle(*messages)
-    reader = Reader(handle, "host:1", MessageMaker(None, None, "raise"), mode, batch, "committed")
+    reader = Reader(cast(ConsumerHandle, handle), "host:1", MessageMaker(None, None, "raise"), mode, batch, "committed")
     membership = FakeMembership(A, B)
     membership.member_id = "me"
     reader.attach(membership)

@@ -3,11 +3,13 @@
 from barnabas.core.cluster.change_summary import NAMES_MAX, ChangeSummary
 from barnabas.core.cluster.image import MetadataImage
 from barnabas.core.cluster.records import (
+    AccessControlEntry,
     ChangeBroker,
     ConfigRecord,
     PartitionChange,
     PartitionRecord,
     Record,
+    RemoveAccessControlEntry,
     RemoveTopic,
     TopicRecord,
 )
@@ -94,3 +96,20 @@ def test_brokers_that_come_and_go() -> None:
         MetadataImage(),
     )
     assert told == ["broker 2 is fenced", "broker 3 is being shut down"]
+
+
+def test_rules_added_and_removed() -> None:
+    rule = AccessControlEntry(
+        id=ID,
+        resource_type=2,
+        resource_name="orders",
+        pattern_type=3,
+        principal="User:alice",
+        host="10.0.0.1",
+        operation=3,
+        permission=3,
+    )
+    empty = MetadataImage()
+    told = "ALLOW User:alice from 10.0.0.1 READ on TOPIC 'orders'"
+    assert _lines([rule], empty) == [f"1 rule (ACL) added: {told}"]
+    assert _lines([RemoveAccessControlEntry(id=ID)], empty.apply([rule])) == [f"1 rule (ACL) removed: {told}"]

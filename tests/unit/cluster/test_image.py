@@ -12,6 +12,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from barnabas.core.access.bindings import AclBinding
 from barnabas.core.cluster import (
     EMPTY_IMAGE,
     ConfigChange,
@@ -48,6 +49,18 @@ CHANGES = st.sampled_from(
         (32, "g", "consumer.session.timeout.ms", 0, "46000"),
         (32, "g", "consumer.session.timeout.ms", 1, None),
     ]
+)
+
+
+ACLS = st.builds(
+    AclBinding,
+    resource_type=st.sampled_from([2, 3]),
+    resource_name=st.sampled_from(["a", "ab", "*"]),
+    pattern_type=st.sampled_from([3, 4]),
+    principal=st.sampled_from(["User:x", "User:*"]),
+    host=st.just("*"),
+    operation=st.integers(2, 4),
+    permission=st.sampled_from([2, 3]),
 )
 
 
@@ -122,6 +135,17 @@ class ClusterLife(RuleBasedStateMachine):
         broker = self.stage.image.brokers.get(broker_id)
         if broker is not None:
             self.attempt("allocate_producer_ids", broker_id, broker.broker_epoch)
+
+    @rule(wanted=st.lists(ACLS, max_size=3))
+    def create_acls(self, wanted: list[AclBinding]) -> None:
+        self.attempt("create_acls", wanted)
+        assert set(wanted) <= set(self.stage.image.acls.ids)
+
+    @rule(every=st.integers(1, 3))
+    def delete_acls(self, every: int) -> None:
+        ids = [*self.stage.image.acls.by_id][::every]
+        self.attempt("delete_acls", [*ids, b"nobody's"])
+        assert not set(ids) & set(self.stage.image.acls.by_id)
 
     @invariant()
     def the_log_rebuilds_the_state(self) -> None:

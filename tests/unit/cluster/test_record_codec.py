@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from barnabas.core.cluster.record_codec import decode_fields, decode_record, encode_record
 from barnabas.core.cluster.records import (
+    AccessControlEntry,
     ChangeBroker,
     ConfigRecord,
     Endpoint,
@@ -18,6 +19,7 @@ from barnabas.core.cluster.records import (
     ProducerIds,
     Record,
     RegisterBroker,
+    RemoveAccessControlEntry,
     RemoveTopic,
     TopicRecord,
     UnregisterBroker,
@@ -46,6 +48,17 @@ RECORDS: tuple[Record, ...] = (
     ConfigRecord(resource_type=4, resource_name="", name="n", value=None),
     FeatureLevel(name="metadata.version", level=30),
     ProducerIds(broker_id=-1, broker_epoch=-1, next_producer_id=1 << 50),
+    AccessControlEntry(
+        id=_ID,
+        resource_type=2,
+        resource_name="Gänse",
+        pattern_type=4,
+        principal="User:CN=a,O=b",
+        host="*",
+        operation=3,
+        permission=3,
+    ),
+    RemoveAccessControlEntry(id=_ID),
     NoOp(),
 )
 

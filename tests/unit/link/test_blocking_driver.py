@@ -11,10 +11,18 @@ from barnabas.link.blocking_driver import BlockingLink, LinkOptions
 from barnabas.link.errors import LinkDown, LoginFailed, NotKafka, Silent, UnknownApi, Unreachable
 from barnabas.link.exchange import ReusedMemory
 from barnabas.link.nodes import Nodes
-from barnabas.link.opening import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from barnabas.link.sasl import Credentials
 from barnabas.link.view import TRANSACTION_KEY, Leader
-from barnabas.wire.apis import API_VERSIONS, DESCRIBE_CLUSTER, FETCH, FIND_COORDINATOR, HEARTBEAT, METADATA
+from barnabas.wire.apis import (
+    API_VERSIONS,
+    DESCRIBE_CLUSTER,
+    FETCH,
+    FIND_COORDINATOR,
+    HEARTBEAT,
+    METADATA,
+    SASL_AUTHENTICATE,
+    SASL_HANDSHAKE,
+)
 from tests.unit.link.servers import Conversation, frame, serving
 
 PLAIN = LinkOptions("me", answer_timeout_s=5.0, ask_versions=False)

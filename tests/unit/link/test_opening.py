@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from barnabas.link.errors import LoginFailed, NotKafka, UnknownApi
-from barnabas.link.opening import SASL_AUTHENTICATE, SASL_HANDSHAKE, Ask, Conversation, ask_versions, log_in
+from barnabas.link.opening import Ask, Conversation, ask_versions, log_in
 from barnabas.link.sasl import Credentials, messages
 from barnabas.link.versions import NONE_IN_COMMON, NodeVersions
-from barnabas.wire.apis import API_VERSIONS, FETCH, METADATA
+from barnabas.wire.apis import API_VERSIONS, FETCH, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE
 
 NONCE = "rOprNGfwEbeRWgbNEkqO"
 SERVER_FIRST = "r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"

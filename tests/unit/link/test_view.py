@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from barnabas.link.codes import Remedy, is_retriable, name_of, remedy
-from barnabas.link.view import GROUP_KEY, TRANSACTION_KEY, ClusterView, Leader
+from barnabas.link.view import GROUP_KEY, TRANSACTION_KEY, ClientMetadata, Leader
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.messages import (
     Coordinator,
@@ -31,7 +31,7 @@ def metadata(*partitions: tuple[int, int, int], topic_id: bytes = b"1" * 16, err
 
 
 def test_leaders_are_learned_and_forgotten() -> None:
-    view = ClusterView()
+    view = ClientMetadata()
     assert view.leader("t", 0) is None and not view.knows_topic("t") and view.partition_count("t") == 0
     view.learn_metadata(metadata((0, 1, 4), (1, 2, 7), (2, -1, 3)))
     assert view.leader("t", 0) == Leader(1, 4) and view.leader("t", 1) == Leader(2, 7)
@@ -46,7 +46,7 @@ def test_leaders_are_learned_and_forgotten() -> None:
 
 
 def test_an_older_epoch_does_not_count() -> None:
-    view = ClusterView()
+    view = ClientMetadata()
     view.learn_metadata(metadata((0, 1, 4)))
     view.learn_metadata(metadata((0, 2, 3)))  # from a node that has not heard of the election
     assert view.leader("t", 0) == Leader(1, 4)
@@ -60,7 +60,7 @@ def test_an_older_epoch_does_not_count() -> None:
 
 
 def test_a_topic_of_another_id_begins_anew() -> None:
-    view = ClusterView()
+    view = ClientMetadata()
     view.learn_metadata(metadata((0, 1, 9)))
     view.learn_metadata(metadata((0, 2, 0), topic_id=b"2" * 16))
     assert view.leader("t", 0) == Leader(2, 0)
@@ -69,7 +69,7 @@ def test_a_topic_of_another_id_begins_anew() -> None:
 
 
 def test_coordinators_by_kind() -> None:
-    view = ClusterView()
+    view = ClientMetadata()
     of_many = FindCoordinatorResponse(
         coordinators=[
             Coordinator(key="a", error_code=0, node_id=3, host="h3", port=1),
@@ -87,7 +87,7 @@ def test_coordinators_by_kind() -> None:
 
 
 def test_nodes_that_are_up() -> None:
-    view = ClusterView()
+    view = ClientMetadata()
     view.learn_metadata(metadata((0, 1, 1)))
     view.learn_cluster(DescribeClusterResponse(brokers=[DescribeClusterBroker(broker_id=2, host="h2", port=9092)]))
     assert view.addresses == {2: ("h2", 9092)} and view.leader("t", 0) == Leader(1, 1)

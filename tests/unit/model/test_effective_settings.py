@@ -107,7 +107,6 @@ def _with_map(name: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("listeners", "complaint"),
     [
-        ("SSL://:9092", "asks for SSL, which is not there yet"),
         ("PLAINTEXT//:9092", "is not NAME://host:port"),
         ("PLAINTEXT://:99999", "is not NAME://host:port"),
         ("PLAINTEXT://a:1,PLAINTEXT://b:2", "twice"),

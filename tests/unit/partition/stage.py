@@ -10,7 +10,8 @@ from pathlib import Path
 
 from barnabas.broker.partition.config import PartitionConfig
 from barnabas.broker.partition.host import Alone
-from barnabas.broker.partition.partition import HostedPartition, UnopenedPartition
+from barnabas.broker.partition.opened import OpenPartition
+from barnabas.broker.partition.partition import HostedPartition
 from barnabas.core.cluster.image import PartitionImage
 from barnabas.core.partition.producers import Marker
 from barnabas.model.ids import TopicPartition
@@ -81,11 +82,11 @@ class Stage:
         flush_messages: int = NEVER,
     ) -> None:
         self.folder, self.disk, self.clean = folder, disk, clean
-        self.flushes: list[HostedPartition] = []
+        self.flushes: list[OpenPartition] = []
         self.truth = Truth()
         self.sequences: dict[tuple[int, int], int] = {}
         self.numbers = itertools.count()
-        self.partition = UnopenedPartition(
+        self.hosted = HostedPartition(
             TopicPartition("t", 0),
             bytes(16),
             PartitionImage(1, 0, (1,), (1,), 0, ()),
@@ -94,7 +95,7 @@ class Stage:
             self.flushes.append,
             Alone(),
         )
-        self.partition.open()
+        self.partition = self.hosted.open()
 
     def _open_log(self, partition: HostedPartition) -> tuple[Log, int]:
         return Log.open(self.folder / "t-0", partition.config.log, clean=self.clean, disk=self.disk), 0
@@ -114,7 +115,7 @@ class Stage:
             base_sequence=sequence if producer >= 0 else -1,
             transactional=producer >= 0,
         )
-        appended = partition.append(memoryview(data), 0, len(data), NOW, 9, producer >= 0)
+        appended = partition.appends.append(memoryview(data), 0, len(data), NOW, 9, producer >= 0)
         assert appended.base_offset == base
         self.sequences[producer, epoch] = sequence + count
         owner = None
@@ -124,7 +125,7 @@ class Stage:
         return base
 
     def end(self, producer: int, commit: bool, epoch: int = 0, *, timestamp: int = NOW) -> int:
-        offset = self.partition.append_marker(Marker(producer, epoch, 0, commit), timestamp) - 1
+        offset = self.partition.appends.append_marker(Marker(producer, epoch, 0, commit), timestamp) - 1
         owner, _ = self.truth.open.pop(producer, (None, 0))
         if owner is not None:
             self.truth.outcome[owner] = commit
@@ -179,12 +180,12 @@ class Stage:
     def killed(self, to: Path) -> Stage:
         """The same partition after kill -9: what was written is there, and nothing else."""
         shutil.copytree(self.folder, to)
-        return self._follow(Stage(to, self.partition.config.log))
+        return self._follow(Stage(to, self.hosted.config.log))
 
     def stopped(self) -> Stage:
         """The same partition after a clean stop."""
-        self.partition.close()
-        return self._follow(Stage(self.folder, self.partition.config.log, self.disk, clean=True))
+        self.partition.log.close(sync=True)
+        return self._follow(Stage(self.folder, self.hosted.config.log, self.disk, clean=True))
 
     def _follow(self, other: Stage) -> Stage:
         other.truth, other.sequences, other.numbers = self.truth, self.sequences, self.numbers

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.api.produce_appends import Appends, Refused
+from barnabas.broker.network.session import OWN
 from barnabas.broker.partition.config import TakesLong
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.storage.disk import DISK, Disk
@@ -24,7 +25,7 @@ FAR = 2**62
 
 def stage(folder: Path, disk: Disk = DISK, **settings: Any) -> Stage:
     made = Stage(folder, disk=disk)
-    made.partition.config = dataclasses.replace(made.partition.config, **settings)
+    made.hosted.config = dataclasses.replace(made.hosted.config, **settings)
     return made
 
 
@@ -34,7 +35,7 @@ def batch(sequence: int = 0, records: int = 2, **fields: Any) -> bytearray:
 
 
 def append(on: Stage, data: bytearray) -> int:
-    return on.partition.append(memoryview(data), 0, len(data), NOW, 9).base_offset
+    return on.partition.appends.append(memoryview(data), 0, len(data), NOW, 9).base_offset
 
 
 def refusal(on: Stage, data: bytearray) -> ErrorCode:
@@ -126,7 +127,7 @@ def test_the_log_holds_what_the_topic_asks_for(tmp_path: Path, settings: dict[st
     assert header.max_timestamp == max(expected)
 
 
-def test_many_records_are_not_looked_at_within_an_append(tmp_path: Path) -> None:
+def test_many_records_are_not_validated_within_an_append(tmp_path: Path) -> None:
     here = stage(tmp_path, keys_required=True)
     large = build_batch([Record(0, NOW, b"k", bytes(1 << 20))], codec=Codec.ZSTD)
     for data in (batch(records=5000), large):
@@ -134,8 +135,8 @@ def test_many_records_are_not_looked_at_within_an_append(tmp_path: Path) -> None
         with pytest.raises(TakesLong) as long:
             append(here, data)
         assert data == sent and long.value.header == read_header(sent)
-        looked_at = run(prepare(memoryview(data), long.value.header, here.partition.config.rules, NOW))
-        here.partition.append(memoryview(data), 0, len(data), NOW, 9, looked_at=looked_at)
+        validated = run(prepare(memoryview(data), long.value.header, here.hosted.config.rules, NOW))
+        here.partition.appends.append(memoryview(data), 0, len(data), NOW, 9, validated=validated)
     assert here.partition.log.log_end_offset == 5001
 
 
@@ -157,14 +158,16 @@ def test_a_transaction_that_ends_during_the_look_is_not_opened_again(tmp_path: P
     frame = memoryview(data)
     request = ProduceRequest("mine", 1, 1000, [("t", None, [(0, 0, len(data))])])
     space = SimpleNamespace(ran_out=False)
-    node: Any = SimpleNamespace(partitions=SimpleNamespace(get=lambda topic, index: here.partition), disk_space=space)
-    work = Appends(node, request, 9, None)
+    node: Any = SimpleNamespace(
+        partitions=SimpleNamespace(get=lambda topic, index: here.hosted), disk_space=space, access=None
+    )
+    work = Appends(node, OWN, request, 9, None)
     with pytest.raises(TakesLong) as long:
         work.append(frame, work.batches[0], NOW)
     work.expect_delay(frame)
-    looked_at = run(prepare(frame, long.value.header, here.partition.config.rules, NOW))
+    validated = run(prepare(frame, long.value.header, here.hosted.config.rules, NOW))
     here.end(5, commit=True)
-    work.append(frame, work.batches[0], NOW, looked_at)
+    work.append(frame, work.batches[0], NOW, validated)
     [result] = work.results
     assert isinstance(result, Refused) and result.error.code is ErrorCode.INVALID_TXN_STATE
     assert here.partition.log.log_end_offset == 2

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from barnabas.broker.partition.opened import OpenPartition
 from barnabas.core.partition.producers import Marker, Producers
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.storage.aborted import ENTRY
@@ -164,18 +165,18 @@ class Watcher:
     def __init__(self) -> None:
         self.stable: list[int] = []
 
-    def arrived(self, partition: object, size: int) -> None:
-        self.stable.append(partition.last_stable_offset)  # type: ignore[attr-defined]
+    def arrived(self, partition: OpenPartition, size: int) -> None:
+        self.stable.append(partition.last_stable_offset)
 
 
 def test_readers_are_told_when_it_is_known_whose_the_batch_is(tmp_path: Path) -> None:
     stage, watcher = Stage(tmp_path), Watcher()
-    stage.partition.waiters.append(watcher)
+    stage.partition.waiters.fetches.append(watcher)
     stage.write(1)
     stage.write(2)
     stage.end(1, True)
     stage.end(2, False)
-    stage.partition.append_records([(b"k", b"v")], NOW, (3, 0))
+    stage.partition.appends.append_records([(b"k", b"v")], NOW, (3, 0))
     assert watcher.stable == [0, 0, 1, 4, 4]
 
 
@@ -223,7 +224,7 @@ def test_no_marker_without_its_entry_in_the_index(tmp_path: Path, taken: int) ->
     before = stage.state()
     disk.full = True
     with pytest.raises(KafkaError) as refused:
-        stage.partition.append_marker(Marker(1, 0, 0, False), NOW)
+        stage.partition.appends.append_marker(Marker(1, 0, 0, False), NOW)
     assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
     assert stage.state() == before
     stage.check()

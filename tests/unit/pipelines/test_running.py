@@ -124,7 +124,7 @@ def test_a_cluster_has_as_many_shuffle_partitions_as_cores(
     monkeypatch.setattr(spark_start, "SETTLE_S", 0.0)
     monkeypatch.setattr(spark_start, "POLL_S", 0.0)
     status = SimpleNamespace(getExecutorMemoryStatus=lambda: SimpleNamespace(size=lambda: executors + 1))
-    context = SimpleNamespace(
+    context: Any = SimpleNamespace(
         getConf=lambda: conf, defaultParallelism=parallelism, _jsc=SimpleNamespace(sc=lambda: status)
     )
     assert spark_start.cluster_cores(context, wait_s=0.01) == cores

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -89,6 +90,10 @@ def test_the_command_line_has_the_same_default_master() -> None:
     assert inspect.signature(commands.run).parameters["master"].default == DEFAULT_MASTER
 
 
+def a_session(**parts: object) -> Any:
+    return SimpleNamespace(**parts)
+
+
 @pytest.mark.parametrize(
     "settings",
     [
@@ -97,12 +102,12 @@ def test_the_command_line_has_the_same_default_master() -> None:
     ],
 )
 def test_a_running_session_with_the_connector_is_taken(settings: dict[str, str]) -> None:
-    refuse_without_connector(SimpleNamespace(conf=settings))
+    refuse_without_connector(a_session(conf=settings))
 
 
 def test_a_running_session_without_the_connector_is_refused_in_a_line() -> None:
     with pytest.raises(PipelineError, match=r"made without Spark's Kafka connector: stop it first \(spark.stop\(\)\)"):
-        refuse_without_connector(SimpleNamespace(conf={"spark.jars": "/mine/other.jar"}))
+        refuse_without_connector(a_session(conf={"spark.jars": "/mine/other.jar"}))
 
 
 def test_only_the_noise_of_a_start_is_left_out() -> None:
@@ -116,14 +121,14 @@ def test_only_the_noise_of_a_start_is_left_out() -> None:
 def test_the_end_of_a_session_is_no_error() -> None:
     told: list[object] = []
     server = SimpleNamespace(handle_error=lambda request, address: told.append(address))
-    hush_the_end(SimpleNamespace(sparkContext=SimpleNamespace(_accumulatorServer=server)))
+    hush_the_end(a_session(sparkContext=SimpleNamespace(_accumulatorServer=server)))
     for number, error in enumerate((EOFError(), ConnectionResetError(), ValueError("a bug"))):
         try:
             raise error
         except (EOFError, OSError, ValueError):
             server.handle_error(None, number)
     assert told == [2]
-    hush_the_end(SimpleNamespace(sparkContext=SimpleNamespace()))  # another PySpark may have none
+    hush_the_end(a_session(sparkContext=SimpleNamespace()))  # another PySpark may have none
 
 
 def test_a_home_of_spark_without_the_zip_of_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 import pytest
@@ -10,6 +11,9 @@ import pytest
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.sink.columns import check_schema, headers_of, rows_of
 from barnabas.pipelines.sink.options import parse_options
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
 
 
 def test_a_stream_is_exactly_once_and_a_batch_at_least_once() -> None:
@@ -73,15 +77,14 @@ class _Field:
         return self._kind
 
 
-class _Schema:
-    def __init__(self, **kinds: str) -> None:
-        self.fields = [_Field(name, kind) for name, kind in kinds.items()]
+def _schema(**kinds: str) -> StructType:
+    return cast("StructType", SimpleNamespace(fields=[_Field(name, kind) for name, kind in kinds.items()]))
 
 
 def test_the_connectors_columns_are_taken() -> None:
     headers = "array<struct<key:string,value:binary>>"
-    check_schema(_Schema(key="binary", value="string", topic="string", partition="int", headers=headers), None)
-    check_schema(_Schema(value="binary"), "t")
+    check_schema(_schema(key="binary", value="string", topic="string", partition="int", headers=headers), None)
+    check_schema(_schema(value="binary"), "t")
 
 
 @pytest.mark.parametrize(
@@ -96,7 +99,7 @@ def test_the_connectors_columns_are_taken() -> None:
 )
 def test_other_columns_are_refused(kinds: dict[str, str], topic: str | None, told: str) -> None:
     with pytest.raises(PipelineError, match=r"column|topic") as refused:
-        check_schema(_Schema(**kinds), topic)
+        check_schema(_schema(**kinds), topic)
     assert told in str(refused.value)
 
 

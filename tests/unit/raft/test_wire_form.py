@@ -124,8 +124,8 @@ def test_a_response_comes_back_as_it_was(key: int, message: m.Response) -> None:
 
 def test_another_topic_is_refused() -> None:
     key, version, body = request_body(REQUESTS[3])
-    body["topics"][0]["topic_id"] = bytes(16)
     decoded = codec.decode_request(key, version, codec.encode_request(key, version, body))
+    decoded.topics[0].topic_id = bytes(16)
     with pytest.raises(KafkaError) as problem:
         request_from(key, decoded)
     assert problem.value.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

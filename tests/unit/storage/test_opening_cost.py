@@ -30,6 +30,10 @@ class CountingDisk(Disk):
         self.calls.append("make")
         return super().make_directory(path)
 
+    def read_whole(self, path: str) -> bytes | None:
+        self.calls.append(f"read {path.rpartition('/')[2]}")
+        return super().read_whole(path)
+
     def pread(self, fd: int, size: int, position: int) -> bytes:
         self.calls.append("pread")
         return Disk.pread(fd, size, position)
@@ -48,8 +52,8 @@ def small_log(folder: Path, *, clean: bool) -> None:
 @pytest.mark.parametrize(
     ("clean", "calls"),
     [
-        # the batch is read for the end of the log and for its epoch; the snapshot says that nothing is to be replayed
-        (True, [*OPENED, "pread", "pread", "open 00000000000000000001.snapshot", "pread"]),
+        # the batch is read for the end of the log and its epoch; the snapshot says that nothing is to be replayed
+        (True, [*OPENED, "pread", "read 00000000000000000001.snapshot"]),
         # the batch is read by recovery, and once more for its producer
         (False, [*OPENED, "pread", "pread"]),
     ],
@@ -73,3 +77,16 @@ def test_a_new_folder_is_made(tmp_path: Path) -> None:
     log = Log.open(tmp_path / "t-0", LogConfig(), clean=False, disk=disk)
     assert disk.calls == ["scan", "make"]
     assert log.parent_dirty
+
+
+def test_a_log_that_is_not_read_from_its_start_gets_its_whole_history_of_epochs(tmp_path: Path) -> None:
+    """An index entry spares reading the first batches, and the file with their epochs is gone."""
+    config = LogConfig(index_interval_bytes=100)
+    log = Log.open(tmp_path / "t-0", config, clean=True)
+    for offset in range(20):
+        log.append(batch_at(offset, epoch=offset // 5), offset, offset, 1_000, leader_epoch=offset // 5)
+    log.close(sync=False)
+    (tmp_path / "t-0" / "leader-epoch-checkpoint").unlink(missing_ok=True)
+    assert (tmp_path / "t-0" / f"{0:020d}.index").stat().st_size
+    opened = Log.open(tmp_path / "t-0", config, clean=True)
+    assert opened.epochs.entries == [(0, 0), (1, 5), (2, 10), (3, 15)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from barnabas.broker.api.permissions import READ, WRITE, require_group, require_transactional_id
 from barnabas.broker.network.context import Answered, RequestContext
 from barnabas.model.ids import OFFSETS_TOPIC
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 def handle(
     node: TransactionsNode, request: AddOffsetsToTxnRequest, context: RequestContext
 ) -> Answered[AddOffsetsToTxnResponseBody]:
+    require_transactional_id(node, context, WRITE, request.transactional_id)
+    require_group(node, context, READ, request.group_id)
     if node.image.topic(OFFSETS_TOPIC) is None:
         return _after_creating(node, request, context)
     return node.transactions.ask_after_completion(request.transactional_id, request, context)

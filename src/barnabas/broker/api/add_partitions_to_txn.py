@@ -11,10 +11,18 @@ brokers (KIP-890), 5 TRANSACTION_ABORTABLE.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from barnabas.broker.api.permissions import (
+    CLUSTER_ACTION,
+    TOPIC,
+    WRITE,
+    may,
+    may_on_cluster,
+    require_transactional_id,
+)
 from barnabas.broker.network.context import Answered, RequestContext
 from barnabas.broker.network.loop_budget import LoopBudget, in_turns
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -39,10 +47,14 @@ def handle(
     node: TransactionsNode, request: AddPartitionsToTxnRequest, context: RequestContext
 ) -> Answered[AddPartitionsToTxnResponseBody]:
     if context.api_version >= _SEVERAL_SINCE:
+        if not may_on_cluster(node, context, CLUSTER_ACTION):
+            return {"error_code": int(ErrorCode.CLUSTER_AUTHORIZATION_FAILED), "results_by_transaction": []}
         return _several(node, request, context)
+    require_transactional_id(node, context, WRITE, request.v3_and_below_transactional_id)
     topics = request.v3_and_below_topics
-    if _unknown(node, topics) or any(topic.name in INTERNAL_TOPICS for topic in topics):
-        return {"results_by_topic_v3_and_below": _none_added(node, topics, of_client=True)}
+    refused = {topic.name for topic in topics if not _may_write(node, context, topic.name)}
+    if refused or _unknown(node, topics):
+        return {"results_by_topic_v3_and_below": _none_added(node, topics, refused)}
     try:
         return node.transactions.ask_after_completion(request.v3_and_below_transactional_id, request, context)
     except KafkaError as error:
@@ -101,12 +113,17 @@ def _unknown(node: TransactionsNode, topics: Iterable[AddPartitionsToTxnTopic]) 
     return any(node.image.partition(topic.name, index) is None for topic in topics for index in topic.partitions)
 
 
+def _may_write(node: TransactionsNode, context: RequestContext, topic: str) -> bool:
+    """Only coordinators write to internal topics."""
+    return topic not in INTERNAL_TOPICS and may(node, context, WRITE, TOPIC, topic)
+
+
 def _none_added(
-    node: TransactionsNode, topics: Iterable[AddPartitionsToTxnTopic], *, of_client: bool = False
+    node: TransactionsNode, topics: Iterable[AddPartitionsToTxnTopic], refused: Container[str] = ()
 ) -> list[AddPartitionsToTxnTopicResultBody]:
     def code(name: str, index: int) -> ErrorCode:
-        if of_client and name in INTERNAL_TOPICS:
-            return ErrorCode.TOPIC_AUTHORIZATION_FAILED  # only coordinators write there
+        if name in refused:
+            return ErrorCode.TOPIC_AUTHORIZATION_FAILED
         known = node.image.partition(name, index) is not None
         return ErrorCode.OPERATION_NOT_ATTEMPTED if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 

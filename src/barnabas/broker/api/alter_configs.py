@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from barnabas.broker.api.incremental_alter_configs import result_item
+from barnabas.broker.api.incremental_alter_configs import in_order, permitted_changes, result_item
 from barnabas.broker.network.context import RequestContext
 from barnabas.core.cluster import ConfigChange
 from barnabas.core.cluster.controller import Controller
@@ -31,5 +31,6 @@ async def handle(
         )
         for resource in request.resources
     ]
-    results = await node.controller.submit(Controller.alter_configs, changes, request.validate_only)
-    return {"responses": [result_item(result) for result in results]}
+    allowed, refused = permitted_changes(node, changes, context)
+    results = await node.controller.submit(Controller.alter_configs, allowed, request.validate_only)
+    return {"responses": [result_item(result) for result in in_order(changes, results, refused)]}

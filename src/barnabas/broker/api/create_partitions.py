@@ -11,6 +11,9 @@ import asyncio
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from barnabas.broker.api.permissions import ALTER, TOPIC, TOPIC_REFUSED, may
 from barnabas.broker.network.context import RequestContext
 from barnabas.broker.network.loop_budget import in_turns
 from barnabas.core.cluster import MorePartitions, TopicResult
@@ -32,6 +35,19 @@ _AT_ONCE = 256  # topics of one decision
 async def handle(
     node: AdminNode, request: CreatePartitionsRequest, context: RequestContext
 ) -> CreatePartitionsResponseBody:
+    times = Counter(topic.name for topic in request.topics)
+    refused = {name for name in times if times[name] == 1 and not may(node, context, ALTER, TOPIC, name)}
+    if refused:
+        some = [topic for topic in request.topics if topic.name not in refused]
+        body = await _grown(node, replace(request, topics=some))
+        unseen: list[CreatePartitionsTopicResultBody] = [
+            {"name": name, "error_code": TOPIC_REFUSED, "error_message": None} for name in refused
+        ]
+        return {"results": [*body["results"], *unseen]}
+    return await _grown(node, request)
+
+
+async def _grown(node: AdminNode, request: CreatePartitionsRequest) -> CreatePartitionsResponseBody:
     wanted = await in_turns(request.topics, _wanted)
     if len(wanted) <= _AT_ONCE or _growth(node, wanted) > PARTITIONS_PER_REQUEST_MAX:
         results = await node.controller.submit(Controller.create_partitions, wanted, request.validate_only)

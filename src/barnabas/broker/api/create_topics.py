@@ -11,9 +11,13 @@ topic as it was made (KIP-525), 6 THROTTLING_QUOTA_EXCEEDED (KIP-599), 7 topic i
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from barnabas.broker.api.permissions import CREATE, DESCRIBE_CONFIGS, TOPIC, TOPIC_REFUSED, may, may_on_cluster
 from barnabas.broker.network.context import RequestContext
 from barnabas.broker.network.loop_budget import in_turns
 from barnabas.core.cluster import NewTopic, TopicResult
@@ -37,12 +41,32 @@ _AT_ONCE = 256  # topics of one decision: 25 us each, and their records have to 
 
 
 async def handle(node: AdminNode, request: CreateTopicsRequest, context: RequestContext) -> CreateTopicsResponseBody:
+    if node.access is not None and not may_on_cluster(node, context, CREATE):
+        return await _of_some(node, request, context)
+    return await _created(node, request, context)
+
+
+async def _of_some(node: AdminNode, request: CreateTopicsRequest, context: RequestContext) -> CreateTopicsResponseBody:
+    """Those that may be created one by one; a name that stands there twice is refused for that (as in Kafka)."""
+    times = Counter(topic.name for topic in request.topics)
+    allowed = {name for name in times if times[name] > 1 or may(node, context, CREATE, TOPIC, name)}
+    some = [topic for topic in request.topics if topic.name in allowed]
+    body = await _created(node, replace(request, topics=some), context)
+    refused: list[CreatableTopicResultBody] = [
+        {"name": name, "error_code": TOPIC_REFUSED, "error_message": "Authorization failed.", "configs": []}
+        for name in times
+        if name not in allowed
+    ]
+    return {"topics": [*body["topics"], *refused]}
+
+
+async def _created(node: AdminNode, request: CreateTopicsRequest, context: RequestContext) -> CreateTopicsResponseBody:
     wanted = await in_turns(request.topics, _wanted)
     if len(wanted) <= _AT_ONCE:
         results = await node.controller.submit(Controller.create_topics, wanted, request.validate_only)
     else:
         results = await _in_parts(node, wanted, request.validate_only)
-    return {"topics": await in_turns(results, partial(_item, node.settings))}
+    return {"topics": await in_turns(results, partial(_item, node, context))}
 
 
 def _wanted(topic: CreatableTopic) -> NewTopic:
@@ -77,9 +101,20 @@ async def _in_parts(node: AdminNode, wanted: list[NewTopic], validate_only: bool
     return results
 
 
-def _item(settings: Settings, result: TopicResult) -> CreatableTopicResultBody:
+def _item(node: AdminNode, context: RequestContext, result: TopicResult) -> CreatableTopicResultBody:
     if result.code is not ErrorCode.NONE:
         return {"name": result.name, "error_code": int(result.code), "error_message": result.message, "configs": []}
+    if not may(node, context, DESCRIBE_CONFIGS, TOPIC, result.name):
+        return {
+            "name": result.name,
+            "topic_id": result.topic_id,
+            "error_code": 0,
+            "error_message": None,
+            "topic_config_error_code": TOPIC_REFUSED,
+            "num_partitions": -1,
+            "replication_factor": -1,
+            "configs": None,
+        }
     return {
         "name": result.name,
         "topic_id": result.topic_id,
@@ -87,7 +122,7 @@ def _item(settings: Settings, result: TopicResult) -> CreatableTopicResultBody:
         "error_message": None,
         "num_partitions": result.num_partitions,
         "replication_factor": result.replication_factor,
-        "configs": _configs(settings, result),
+        "configs": _configs(node.settings, result),
     }
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from barnabas.broker.coordinator.several import Parts, ask_each
+from barnabas.broker.api.permissions import DELETE, GROUP_REFUSED
+from barnabas.broker.coordinator.several import Parts, ask_permitted
 from barnabas.broker.network.context import Answered, RequestContext
 from barnabas.wire import messages
 
@@ -20,7 +21,11 @@ if TYPE_CHECKING:
 def handle(
     node: GroupsNode, request: DeleteGroupsRequest, context: RequestContext
 ) -> Answered[DeleteGroupsResponseBody]:
-    return ask_each(node.groups, request.groups_names, _PARTS, context)
+    return ask_permitted(node, request.groups_names, _PARTS, context, DELETE, _refused)
+
+
+def _refused(group_id: str) -> DeletableGroupResultBody:
+    return {"group_id": group_id, "error_code": GROUP_REFUSED}
 
 
 def _part(group_ids: list[str]) -> DeleteGroupsRequest:

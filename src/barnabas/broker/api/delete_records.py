@@ -13,9 +13,10 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.api.leadership import leader_partition
+from barnabas.broker.api.permissions import DELETE, TOPIC, may, refused
 from barnabas.broker.network.context import RequestContext
 from barnabas.broker.network.loop_budget import LoopBudget
-from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.partition.opened import OpenPartition
 from barnabas.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
@@ -38,7 +39,10 @@ async def handle(
     begun: list[tuple[int, _Deletion | KafkaError]] = []
     for topic in request.topics:
         for asked in topic.partitions:
-            begun.append((asked.partition_index, await _begin(node, topic.name, asked, budget)))
+            if may(node, context, DELETE, TOPIC, topic.name):
+                begun.append((asked.partition_index, await _begin(node, topic.name, asked, budget)))
+            else:
+                begun.append((asked.partition_index, refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED)))
             await budget.pause()
     answers = []
     for index, deletion in begun:  # the followers of all of them have been asked: the time is over for all at once
@@ -55,7 +59,7 @@ async def handle(
 class _Deletion(NamedTuple):
     """Done here, perhaps not yet by the followers."""
 
-    partition: HostedPartition
+    partition: OpenPartition
     outcome: asyncio.Future[ErrorCode]
 
 
@@ -65,11 +69,12 @@ async def _begin(
     """Our own log begins at the offset afterwards, and the followers have been told."""
     try:
         partition = leader_partition(node, topic, asked.partition_index)
-        log = partition.log
+        opened = partition.open()
+        log = opened.log
         if "delete" not in log.config.cleanup_policy:
             raise KafkaError(ErrorCode.POLICY_VIOLATION, "records of a topic that is only compacted are not deleted")
-        offset = partition.high_watermark if asked.offset == -1 else asked.offset
-        if not 0 <= offset <= partition.high_watermark:
+        offset = opened.high_watermark if asked.offset == -1 else asked.offset
+        if not 0 <= offset <= opened.high_watermark:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE)
         while log.log_start_offset < offset:  # a step at a time: three files are renamed for each segment
             if partition.deleted or not partition.is_leader:
@@ -80,11 +85,11 @@ async def _begin(
             node.upkeep.checkpoint_soon()
             await budget.pause()
         outcome: asyncio.Future[ErrorCode] = asyncio.get_running_loop().create_future()
-        if partition.low_watermark() >= offset:
+        if opened.low_watermark() >= offset:
             outcome.set_result(ErrorCode.NONE)
         else:
-            partition.when_deleted(offset, partial(_settle, outcome))
-        return _Deletion(partition, outcome)
+            partition.leadership.when_deleted(offset, partial(_settle, outcome))
+        return _Deletion(opened, outcome)
     except KafkaError as error:
         return error
 

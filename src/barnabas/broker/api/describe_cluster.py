@@ -7,12 +7,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from barnabas.broker.api.metadata import told_brokers
-from barnabas.broker.api.operations import CLUSTER_OPERATIONS, NO_OPERATIONS
+from barnabas.broker.api.permissions import (
+    ALTER,
+    CLUSTER_ACTION,
+    NO_OPERATIONS,
+    cluster_operations,
+    require_on_cluster,
+)
 from barnabas.broker.network.context import RequestContext
 from barnabas.model.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from barnabas.broker.api.roles import DescribeClusterNode
+    from barnabas.broker.api.roles import DescribeClusterNode, VotersNode
     from barnabas.wire.messages import DescribeClusterRequest, DescribeClusterResponseBody
 
 BROKERS, CONTROLLERS = 1, 2
@@ -23,6 +29,7 @@ def handle(
 ) -> DescribeClusterResponseBody:
     if context.api_version >= 1 and request.endpoint_type != BROKERS:
         if request.endpoint_type == CONTROLLERS and serves_quorum(node, context):
+            require_on_cluster(node, context, ALTER, CLUSTER_ACTION)  # more than for the brokers, as in Kafka
             return _controllers(node)
         return _refusal(request.endpoint_type)
     with_fenced = context.api_version >= 2 and request.include_fenced_brokers
@@ -44,18 +51,18 @@ def handle(
             }
             for broker, host, port in told
         ],
-        "cluster_authorized_operations": CLUSTER_OPERATIONS if with_operations else NO_OPERATIONS,
+        "cluster_authorized_operations": cluster_operations(node, context) if with_operations else NO_OPERATIONS,
     }
 
 
-def serves_quorum(node: DescribeClusterNode, context: RequestContext) -> bool:
+def serves_quorum(node: VotersNode, context: RequestContext) -> bool:
     ports = node.quorum_ports
     if ports is not None:
         return context.session.listener_port in ports
     return node.is_controller and not node.quorum.is_alone
 
 
-def _controllers(node: DescribeClusterNode) -> DescribeClusterResponseBody:
+def _controllers(node: VotersNode) -> DescribeClusterResponseBody:
     voters = node.quorum.raft.voters.voters
     return {
         "error_code": 0,

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from barnabas.broker.api.permissions import DESCRIBE_CONFIGS, config_refusal
 from barnabas.broker.network.context import Answered, RequestContext
 from barnabas.broker.network.large_requests import encode
 from barnabas.broker.network.loop_budget import in_turns
@@ -51,7 +52,7 @@ _KNOWN_MAX = 1_000  # sets of settings remembered within one answer
 
 def handle(node: DescribeConfigsNode, request: DescribeConfigsRequest, context: RequestContext) -> Answered[Body]:
     wanted = {(r.resource_type, r.resource_name, tuple(r.configuration_keys or ())): r for r in request.resources}
-    described = _Described(node, request.include_synonyms, request.include_documentation)
+    described = _Described(node, context, request.include_synonyms, request.include_documentation)
     if len(wanted) <= _AT_ONCE:
         return {"results": [described.result(resource) for resource in wanted.values()]}
     return _in_turns(node, list(wanted.values()), described, context)
@@ -69,8 +70,9 @@ class _Described:
     """The settings of resources as one answer has them. Most topics have no settings of their own, so what was
     described for one is the same for the next."""
 
-    def __init__(self, node: DescribeConfigsNode, synonyms: bool, docs: bool) -> None:
+    def __init__(self, node: DescribeConfigsNode, context: RequestContext, synonyms: bool, docs: bool) -> None:
         self._node = node
+        self._context = context
         self._synonyms = synonyms
         self._docs = docs
         self._known: dict[
@@ -83,6 +85,11 @@ class _Described:
             "resource_name": resource.resource_name,
         }
         try:
+            error = config_refusal(
+                self._node, self._context, DESCRIBE_CONFIGS, resource.resource_type, resource.resource_name
+            )
+            if error is not None:
+                raise error
             entries = _entries(self._node, resource.resource_type, resource.resource_name)
         except KafkaError as error:
             return {**result, "error_code": int(error.code), "error_message": error.message, "configs": []}

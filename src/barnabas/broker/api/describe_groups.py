@@ -6,12 +6,14 @@ Versions: 1 throttle time, 2 throttling by the client (KIP-219), 3 authorized op
 
 from __future__ import annotations
 
+from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from barnabas.broker.api.operations import GROUP_OPERATIONS
-from barnabas.broker.coordinator.several import Parts, ask_each
+from barnabas.broker.api.permissions import DESCRIBE, GROUP_REFUSED, operations
+from barnabas.broker.coordinator.several import Parts, ask_permitted
 from barnabas.broker.network.context import Answered, RequestContext
+from barnabas.model.access import AclResourceType
 from barnabas.wire import messages
 
 if TYPE_CHECKING:
@@ -26,8 +28,13 @@ if TYPE_CHECKING:
 def handle(
     node: GroupsNode, request: DescribeGroupsRequest, context: RequestContext
 ) -> Answered[DescribeGroupsResponseBody]:
-    whole = _with_operations if request.include_authorized_operations else _whole
-    return ask_each(node.groups, request.groups, Parts(str, _part, itemgetter("groups"), whole), context)
+    whole = partial(_with_operations, node, context) if request.include_authorized_operations else _whole
+    parts = Parts(str, _part, itemgetter("groups"), whole)
+    return ask_permitted(node, request.groups, parts, context, DESCRIBE, _refused)
+
+
+def _refused(group_id: str) -> DescribeGroupsResponseDescribedGroupBody:
+    return {"group_id": group_id, "error_code": GROUP_REFUSED}
 
 
 def _part(group_ids: list[str]) -> DescribeGroupsRequest:
@@ -38,8 +45,10 @@ def _whole(groups: list[DescribeGroupsResponseDescribedGroupBody]) -> DescribeGr
     return {"groups": groups}
 
 
-def _with_operations(groups: list[DescribeGroupsResponseDescribedGroupBody]) -> DescribeGroupsResponseBody:
+def _with_operations(
+    node: GroupsNode, context: RequestContext, groups: list[DescribeGroupsResponseDescribedGroupBody]
+) -> DescribeGroupsResponseBody:
     for group in groups:
         if not group["error_code"]:
-            group["authorized_operations"] = GROUP_OPERATIONS
+            group["authorized_operations"] = operations(node, context, AclResourceType.GROUP, group["group_id"])
     return {"groups": groups}

@@ -43,7 +43,9 @@ async def handle(
     )
     topics: dict[str, list[DescribeLogDirsPartitionBody]] = {}
     for partition in hosted:
-        size = partition.log.size_bytes if partition.is_open and not partition.deleted else sizes.get(partition.id, 0)
+        opened = partition.opened
+        use_log = opened is not None and not partition.deleted
+        size = opened.log.size_bytes if opened is not None and use_log else sizes.get(partition.id, 0)
         topics.setdefault(partition.id.topic, []).append(
             {
                 "partition_index": partition.id.partition,

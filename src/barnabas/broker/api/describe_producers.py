@@ -11,6 +11,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from barnabas.broker.api.leadership import hosted_partition
+from barnabas.broker.api.permissions import READ, TOPIC, may, refused
 from barnabas.broker.network.context import RequestContext
 from barnabas.broker.network.loop_budget import LoopBudget
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -41,7 +42,7 @@ async def handle(
             if (topic.name, index) in answered:
                 continue
             answered.add((topic.name, index))
-            answer = _describe(node, topic.name, index, DESCRIBED_PRODUCERS_MAX - count)
+            answer = _describe(node, context, topic.name, index, DESCRIBED_PRODUCERS_MAX - count)
             count += len(answer.get("active_producers", ()))
             answers.append(answer)
             await budget.pause()
@@ -53,11 +54,15 @@ async def handle(
     return await asyncio.get_running_loop().run_in_executor(node.read_threads, encode_response, key, version, body)
 
 
-def _describe(node: PartitionsNode, topic: str, index: int, most: int) -> PartitionResponseBody:
+def _describe(
+    node: PartitionsNode, context: RequestContext, topic: str, index: int, most: int
+) -> PartitionResponseBody:
     try:
         if problem := topic_name_problem(topic):
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
-        producers = hosted_partition(node, topic, index).producers
+        if not may(node, context, READ, TOPIC, topic):
+            raise refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        producers = hosted_partition(node, topic, index).open().producers
         if len(producers) > most:
             reason = f"more than {DESCRIBED_PRODUCERS_MAX} producers in one answer: ask for fewer partitions at once"
             raise KafkaError(ErrorCode.INVALID_REQUEST, reason)

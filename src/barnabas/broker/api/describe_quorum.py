@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from barnabas.broker.api.permissions import CLUSTER_ACTION, DESCRIBE, may_on_cluster, refused
 from barnabas.broker.network.context import RequestContext
 from barnabas.core.raft.view import QuorumView, ReplicaView
 from barnabas.core.raft.voters import Endpoint
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 
 
 def handle(node: QuorumNode, request: DescribeQuorumRequest, context: RequestContext) -> DescribeQuorumResponseBody:
+    # Nodes ask for it behind every request they forward.
+    if not (may_on_cluster(node, context, DESCRIBE) or may_on_cluster(node, context, CLUSTER_ACTION)):
+        error = refused(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        return {"error_code": int(error.code), "error_message": error.message, "topics": [], "nodes": []}
     node.controller.check_active()
     view = node.quorum.view()
     topics: list[DescribeQuorumResponseTopicDataBody] = []

@@ -11,13 +11,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from barnabas.broker.api.metadata import partition_item
-from barnabas.broker.api.operations import NO_OPERATIONS, TOPIC_OPERATIONS
+from barnabas.broker.api.permissions import DESCRIBE, NO_OPERATIONS, TOPIC, TOPIC_REFUSED, may, operations
 from barnabas.broker.network.context import RequestContext
+from barnabas.model.access import AclResourceType
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import INTERNAL_TOPICS, ZERO_UUID, topic_name_problem
 
 if TYPE_CHECKING:
-    from barnabas.broker.roles import ConfiguredView
+    from barnabas.broker.api.roles import DescribeTopicsNode
     from barnabas.wire.messages import (
         DescribeTopicPartitionsRequest,
         DescribeTopicPartitionsResponseBody,
@@ -26,15 +27,27 @@ if TYPE_CHECKING:
 
 
 def handle(
-    node: ConfiguredView, request: DescribeTopicPartitionsRequest, context: RequestContext
+    node: DescribeTopicsNode, request: DescribeTopicPartitionsRequest, context: RequestContext
 ) -> DescribeTopicPartitionsResponseBody:
     asked = [topic.name for topic in request.topics]
     cursor = request.cursor
     names = sorted(set(asked) if asked else node.image.topics)
+    refused = [name for name in names if not may(node, context, DESCRIBE, TOPIC, name)]
     if cursor is not None:
         if cursor.partition_index < 0 or (asked and cursor.topic_name not in asked):
             return _refusal(asked)
-        names = [name for name in names if name >= cursor.topic_name]
+        names, refused = ([name for name in some if name >= cursor.topic_name] for some in (names, refused))
+    unseen = set(refused)
+    body = _described(node, request, context, [name for name in names if name not in unseen])
+    if refused and asked:  # of topics that were not named nobody learns
+        body["topics"] = [*body["topics"], *(_unseen(name, TOPIC_REFUSED) for name in refused)]
+    return body
+
+
+def _described(
+    node: DescribeTopicsNode, request: DescribeTopicPartitionsRequest, context: RequestContext, names: list[str]
+) -> DescribeTopicPartitionsResponseBody:
+    cursor = request.cursor
     most = node.settings.int("max.request.partition.size.limit")
     room = max(1, min(request.response_partition_limit, most))
     topics: list[DescribeTopicPartitionsResponseTopicBody] = []
@@ -42,7 +55,7 @@ def handle(
         if room == 0:
             return {"topics": topics, "next_cursor": {"topic_name": name, "partition_index": 0}}
         first = cursor.partition_index if cursor is not None and name == cursor.topic_name else 0
-        item, end = _topic(node, name, first, room)
+        item, end = _topic(node, context, name, first, room)
         topics.append(item)
         room -= len(item["partitions"])
         if end is not None:
@@ -51,7 +64,7 @@ def handle(
 
 
 def _topic(
-    node: ConfiguredView, name: str, first: int, room: int
+    node: DescribeTopicsNode, context: RequestContext, name: str, first: int, room: int
 ) -> tuple[DescribeTopicPartitionsResponseTopicBody, int | None]:
     """The topic from its partition `first` on, and where it was cut, if it was."""
     image = node.image
@@ -61,7 +74,7 @@ def _topic(
         "topic_id": ZERO_UUID,
         "is_internal": name in INTERNAL_TOPICS,
         "partitions": [],
-        "topic_authorized_operations": TOPIC_OPERATIONS,
+        "topic_authorized_operations": operations(node, context, AclResourceType.TOPIC, name),
     }
     topic = image.topics.get(name)
     if topic is None:
@@ -83,15 +96,15 @@ def _topic(
 
 
 def _refusal(asked: list[str]) -> DescribeTopicPartitionsResponseBody:
-    topics: list[DescribeTopicPartitionsResponseTopicBody] = [
-        {
-            "error_code": int(ErrorCode.INVALID_REQUEST),
-            "name": name,
-            "topic_id": ZERO_UUID,
-            "is_internal": False,
-            "partitions": [],
-            "topic_authorized_operations": NO_OPERATIONS,
-        }
-        for name in asked
-    ]
-    return {"topics": topics, "next_cursor": None}
+    return {"topics": [_unseen(name, int(ErrorCode.INVALID_REQUEST)) for name in asked], "next_cursor": None}
+
+
+def _unseen(name: str, code: int) -> DescribeTopicPartitionsResponseTopicBody:
+    return {
+        "error_code": code,
+        "name": name,
+        "topic_id": ZERO_UUID,
+        "is_internal": False,
+        "partitions": [],
+        "topic_authorized_operations": NO_OPERATIONS,
+    }

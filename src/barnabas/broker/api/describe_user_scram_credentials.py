@@ -1,5 +1,5 @@
-"""DescribeUserScramCredentials (50), version 0: there are none. Users asked for by name are not found (KIP-554);
-one that is named twice is told so.
+"""DescribeUserScramCredentials (50), version 0: which users log in by SCRAM, by which mechanism and how often their
+passwords were hashed (KIP-554). Without names: all of them. One that is named twice is told so.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from barnabas.broker.network.context import RequestContext
 from barnabas.model.errors import ErrorCode
 
 if TYPE_CHECKING:
+    from barnabas.broker.api.roles import ImageNode
     from barnabas.wire.messages import (
+        CredentialInfoBody,
         DescribeUserScramCredentialsRequest,
         DescribeUserScramCredentialsResponseBody,
         DescribeUserScramCredentialsResultBody,
@@ -19,17 +21,27 @@ if TYPE_CHECKING:
 
 
 def handle(
-    node: object, request: DescribeUserScramCredentialsRequest, context: RequestContext
+    node: ImageNode, request: DescribeUserScramCredentialsRequest, context: RequestContext
 ) -> DescribeUserScramCredentialsResponseBody:
-    results = [_missing(name, times) for name, times in Counter(user.name for user in request.users or ()).items()]
+    known: dict[str, list[CredentialInfoBody]] = {}
+    for (user, mechanism), credential in node.image.scram.items():
+        known.setdefault(user, []).append({"mechanism": mechanism, "iterations": credential.iterations})
+    asked = Counter(user.name for user in request.users or ()) or dict.fromkeys(known, 1)
+    results = [_result(name, times, known.get(name, [])) for name, times in asked.items()]
     return {"error_code": 0, "error_message": None, "results": results}
 
 
-def _missing(user: str, times: int) -> DescribeUserScramCredentialsResultBody:
+def _result(user: str, times: int, infos: list[CredentialInfoBody]) -> DescribeUserScramCredentialsResultBody:
+    code, message = ErrorCode.NONE, None
     if times > 1:
         code = ErrorCode.DUPLICATE_RESOURCE
         message = f"Cannot describe SCRAM credentials for the same user twice in a single request: {user}"
-    else:
+    elif not infos:
         code = ErrorCode.RESOURCE_NOT_FOUND
         message = f"Attempt to describe a user credential that does not exist: {user}"
-    return {"user": user, "error_code": int(code), "error_message": message, "credential_infos": []}
+    return {
+        "user": user,
+        "error_code": int(code),
+        "error_message": message,
+        "credential_infos": [] if code else infos,
+    }

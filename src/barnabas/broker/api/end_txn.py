@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from barnabas.broker.api.permissions import WRITE, require_transactional_id
 from barnabas.broker.network.context import Answered, RequestContext
 
 if TYPE_CHECKING:
@@ -16,4 +17,5 @@ if TYPE_CHECKING:
 
 
 def handle(node: TransactionsNode, request: EndTxnRequest, context: RequestContext) -> Answered[EndTxnResponseBody]:
+    require_transactional_id(node, context, WRITE, request.transactional_id)
     return node.transactions.ask(request.transactional_id, request, context)

@@ -1,5 +1,8 @@
 """Envelope (58), version 0: a request that another node was asked, handed on to the active controller (KIP-590).
 
+The enclosed request is checked for the principal that the Envelope names. One that names none is a wish of the node
+that sent it, and is checked for that node.
+
 The answer travels back as it is, header included. A node that is not the active controller says so on the outside, so
 that the one who handed it on looks for the right one.
 """
@@ -22,7 +25,9 @@ if TYPE_CHECKING:
 async def handle(node: EnvelopeNode, request: EnvelopeRequest, context: RequestContext) -> EnvelopeResponseBody:
     try:
         node.controller.check_active()
-        session = Session(_host(request), principal=principal_from(request.request_principal))
+        session = context.session
+        if request.request_principal is not None:
+            session = Session(_host(request), principal=principal_from(request.request_principal))
         answer = await node.dispatcher.handle_enveloped(memoryview(request.request_data), session)
     except KafkaError as error:
         return {"response_data": None, "error_code": int(error.code)}
@@ -31,7 +36,8 @@ async def handle(node: EnvelopeNode, request: EnvelopeRequest, context: RequestC
 
 def _host(request: EnvelopeRequest) -> str:
     try:
-        return str(ip_address(bytes(request.client_host_address)))
+        found = ip_address(bytes(request.client_host_address))
+        return str((found.version == 6 and found.ipv4_mapped) or found)  # as the rules of access name it
     except ValueError:
         if request.client_host_address:
             raise ProtocolError("an envelope with an address that is none") from None

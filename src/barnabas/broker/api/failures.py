@@ -7,9 +7,10 @@ so); the others are listed below, item by item.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from barnabas.broker.api import failures_by_partition as by_partition
 from barnabas.model.errors import KafkaError
 from barnabas.wire import apis
 from barnabas.wire.apis import SERVED
@@ -17,16 +18,11 @@ from barnabas.wire.apis import SERVED
 if TYPE_CHECKING:
     from barnabas.wire import messages
     from barnabas.wire.messages import (
-        AddPartitionsToTxnTopicResultBody,
         CoordinatorBody,
-        DescribeProducersRequest,
         Request,
-        WritableTxnMarkerTopicResultBody,
     )
 
 Shape = Callable[[Any, int, KafkaError], Mapping[str, object]]  # each takes requests of its own API, in a version
-_ERROR_ON_TOP_SINCE = 7  # of Fetch
-_FETCH_BY_ID_SINCE = 13
 
 
 def failure_body(api_key: int, version: int, request: Request[object], error: KafkaError) -> Mapping[str, object]:
@@ -35,179 +31,6 @@ def failure_body(api_key: int, version: int, request: Request[object], error: Ka
         return shape(request, version, error)
     code = int(error.code)
     return {"error_code": code, "error_message": error.message} if SERVED[api_key].explains else {"error_code": code}
-
-
-# --- by partition ---------------------------------------------------------------------------------------------------
-
-
-def _produce(request: messages.ProduceRequest, version: int, error: KafkaError) -> messages.ProduceResponseBody:
-    code, message = int(error.code), error.message
-    return {
-        "responses": [
-            {
-                "name": topic.name,
-                "topic_id": topic.topic_id,
-                "partition_responses": [
-                    {"index": part.index, "error_code": code, "error_message": message, "base_offset": -1}
-                    for part in topic.partition_data
-                ],
-            }
-            for topic in request.topic_data
-        ]
-    }
-
-
-def _fetch(request: messages.FetchRequest, version: int, error: KafkaError) -> messages.FetchResponseBody:
-    code = int(error.code)
-    on_top: messages.FetchResponseBody = {"error_code": code} if version >= _ERROR_ON_TOP_SINCE else {}
-    if version >= _FETCH_BY_ID_SINCE:
-        return {**on_top, "responses": []}
-    return {
-        **on_top,
-        "responses": [
-            {
-                "topic": topic.topic,
-                "topic_id": topic.topic_id,
-                "partitions": [
-                    {
-                        "partition_index": part.partition,
-                        "error_code": code,
-                        "high_watermark": -1,
-                        "aborted_transactions": [],
-                        "records": b"",
-                    }
-                    for part in topic.partitions
-                ],
-            }
-            for topic in request.topics
-        ],
-    }
-
-
-def _list_offsets(
-    request: messages.ListOffsetsRequest, version: int, error: KafkaError
-) -> messages.ListOffsetsResponseBody:
-    return {
-        "topics": [
-            {
-                "name": topic.name,
-                "partitions": [
-                    {"partition_index": part.partition_index, "error_code": int(error.code)}
-                    for part in topic.partitions
-                ],
-            }
-            for topic in request.topics
-        ]
-    }
-
-
-def _delete_records(
-    request: messages.DeleteRecordsRequest, version: int, error: KafkaError
-) -> messages.DeleteRecordsResponseBody:
-    return {
-        "topics": [
-            {
-                "name": topic.name,
-                "partitions": [
-                    {"partition_index": part.partition_index, "error_code": int(error.code), "low_watermark": -1}
-                    for part in topic.partitions
-                ],
-            }
-            for topic in request.topics
-        ]
-    }
-
-
-def _offset_for_leader_epoch(
-    request: messages.OffsetForLeaderEpochRequest, version: int, error: KafkaError
-) -> messages.OffsetForLeaderEpochResponseBody:
-    return {
-        "topics": [
-            {
-                "topic": topic.topic,
-                "partitions": [
-                    {"partition": part.partition, "error_code": int(error.code)} for part in topic.partitions
-                ],
-            }
-            for topic in request.topics
-        ]
-    }
-
-
-def _alter_log_dirs(
-    request: messages.AlterReplicaLogDirsRequest, version: int, error: KafkaError
-) -> messages.AlterReplicaLogDirsResponseBody:
-    return {
-        "results": [
-            {
-                "topic_name": topic.name,
-                "partitions": [{"partition_index": index, "error_code": int(error.code)} for index in topic.partitions],
-            }
-            for directory in request.dirs
-            for topic in directory.topics
-        ]
-    }
-
-
-def _add_partitions_to_txn(
-    request: messages.AddPartitionsToTxnRequest, version: int, error: KafkaError
-) -> messages.AddPartitionsToTxnResponseBody:
-    """A client that finds no partition in the answer takes it for a yes: each must carry the no."""
-    code = int(error.code)
-    if version >= 4:
-        return {
-            "error_code": code,
-            "results_by_transaction": [
-                {"transactional_id": each.transactional_id, "topic_results": _not_added(each.topics, code)}
-                for each in request.transactions
-            ],
-        }
-    return {"results_by_topic_v3_and_below": _not_added(request.v3_and_below_topics, code)}
-
-
-def _not_added(
-    topics: Iterable[messages.AddPartitionsToTxnTopic], code: int
-) -> list[AddPartitionsToTxnTopicResultBody]:
-    return [
-        {
-            "name": topic.name,
-            "results_by_partition": [{"partition_index": p, "partition_error_code": code} for p in topic.partitions],
-        }
-        for topic in topics
-    ]
-
-
-def _describe_producers(
-    request: DescribeProducersRequest, version: int, error: KafkaError
-) -> messages.DescribeProducersResponseBody:
-    return {
-        "topics": [
-            {
-                "name": topic.name,
-                "partitions": [
-                    {"partition_index": index, "error_code": int(error.code)} for index in topic.partition_indexes
-                ],
-            }
-            for topic in request.topics
-        ]
-    }
-
-
-def _write_txn_markers(
-    request: messages.WriteTxnMarkersRequest, version: int, error: KafkaError
-) -> messages.WriteTxnMarkersResponseBody:
-    def topics(marker: messages.WritableTxnMarker) -> list[WritableTxnMarkerTopicResultBody]:
-        return [
-            {
-                "name": topic.name,
-                "partitions": [
-                    {"partition_index": index, "error_code": int(error.code)} for index in topic.partition_indexes
-                ],
-            }
-            for topic in marker.topics
-        ]
-
-    return {"markers": [{"producer_id": each.producer_id, "topics": topics(each)} for each in request.markers]}
 
 
 # --- by name --------------------------------------------------------------------------------------------------------
@@ -301,6 +124,21 @@ def _alter_configs(
     }
 
 
+def _create_acls(
+    request: messages.CreateAclsRequest, version: int, error: KafkaError
+) -> messages.CreateAclsResponseBody:
+    return {"results": [{"error_code": int(error.code), "error_message": error.message} for _ in request.creations]}
+
+
+def _delete_acls(
+    request: messages.DeleteAclsRequest, version: int, error: KafkaError
+) -> messages.DeleteAclsResponseBody:
+    code, message = int(error.code), error.message
+    return {
+        "filter_results": [{"error_code": code, "error_message": message, "matching_acls": []} for _ in request.filters]
+    }
+
+
 def _describe_transactions(
     request: messages.DescribeTransactionsRequest, version: int, error: KafkaError
 ) -> messages.DescribeTransactionsResponseBody:
@@ -315,6 +153,37 @@ def _describe_topic_partitions(
     request: messages.DescribeTopicPartitionsRequest, version: int, error: KafkaError
 ) -> messages.DescribeTopicPartitionsResponseBody:
     return {"topics": [{"name": topic.name, "error_code": int(error.code)} for topic in request.topics]}
+
+
+def _init_producer_id(
+    request: messages.InitProducerIdRequest, version: int, error: KafkaError
+) -> messages.InitProducerIdResponseBody:
+    return {"error_code": int(error.code), "producer_id": -1, "producer_epoch": -1}
+
+
+def _describe_client_quotas(
+    request: messages.DescribeClientQuotasRequest, version: int, error: KafkaError
+) -> messages.DescribeClientQuotasResponseBody:
+    return {"error_code": int(error.code), "error_message": error.message, "entries": None}
+
+
+def _describe_scram(
+    request: messages.DescribeUserScramCredentialsRequest, version: int, error: KafkaError
+) -> messages.DescribeUserScramCredentialsResponseBody:
+    code = int(error.code)
+    return {
+        "error_code": code,
+        "error_message": error.message,
+        "results": [{"user": "", "error_code": code, "error_message": None} for _ in request.users or ()],
+    }
+
+
+def _alter_scram(
+    request: messages.AlterUserScramCredentialsRequest, version: int, error: KafkaError
+) -> messages.AlterUserScramCredentialsResponseBody:
+    users = dict.fromkeys([*(each.name for each in request.deletions), *(each.name for each in request.upsertions)])
+    code, message = int(error.code), error.message
+    return {"results": [{"user": user, "error_code": code, "error_message": message} for user in users]}
 
 
 def _of_group(api_key: int) -> Shape:
@@ -343,23 +212,31 @@ _SHAPES: dict[int, Shape] = {
             apis.CONSUMER_GROUP_DESCRIBE,
         )
     },
-    apis.PRODUCE: _produce,
-    apis.FETCH: _fetch,
-    apis.LIST_OFFSETS: _list_offsets,
+    apis.PRODUCE: by_partition.produce,
+    apis.FETCH: by_partition.fetch,
+    apis.LIST_OFFSETS: by_partition.list_offsets,
     apis.METADATA: _metadata,
     apis.FIND_COORDINATOR: _find_coordinator,
     apis.CREATE_TOPICS: _create_topics,
     apis.DELETE_TOPICS: _delete_topics,
-    apis.DELETE_RECORDS: _delete_records,
-    apis.OFFSET_FOR_LEADER_EPOCH: _offset_for_leader_epoch,
-    apis.ADD_PARTITIONS_TO_TXN: _add_partitions_to_txn,
-    apis.WRITE_TXN_MARKERS: _write_txn_markers,
+    apis.ELECT_LEADERS: by_partition.elect_leaders,
+    apis.ALTER_PARTITION_REASSIGNMENTS: by_partition.alter_reassignments,
+    apis.INIT_PRODUCER_ID: _init_producer_id,
+    apis.DESCRIBE_CLIENT_QUOTAS: _describe_client_quotas,
+    apis.DESCRIBE_USER_SCRAM_CREDENTIALS: _describe_scram,
+    apis.ALTER_USER_SCRAM_CREDENTIALS: _alter_scram,
+    apis.DELETE_RECORDS: by_partition.delete_records,
+    apis.OFFSET_FOR_LEADER_EPOCH: by_partition.offset_for_leader_epoch,
+    apis.ADD_PARTITIONS_TO_TXN: by_partition.add_partitions_to_txn,
+    apis.WRITE_TXN_MARKERS: by_partition.write_txn_markers,
+    apis.CREATE_ACLS: _create_acls,
+    apis.DELETE_ACLS: _delete_acls,
     apis.DESCRIBE_CONFIGS: _describe_configs,
     apis.ALTER_CONFIGS: _alter_configs,
-    apis.ALTER_REPLICA_LOG_DIRS: _alter_log_dirs,
+    apis.ALTER_REPLICA_LOG_DIRS: by_partition.alter_log_dirs,
     apis.CREATE_PARTITIONS: _create_partitions,
     apis.INCREMENTAL_ALTER_CONFIGS: _alter_configs,
-    apis.DESCRIBE_PRODUCERS: _describe_producers,
+    apis.DESCRIBE_PRODUCERS: by_partition.describe_producers,
     apis.DESCRIBE_TRANSACTIONS: _describe_transactions,
     apis.DESCRIBE_TOPIC_PARTITIONS: _describe_topic_partitions,
 }

@@ -20,12 +20,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.api.failures import failure_body
+from barnabas.broker.api.permissions import CLUSTER_ACTION, READ, TOPIC, TOPIC_REFUSED, refused
 from barnabas.broker.fetch import follower as follower_fetch
 from barnabas.broker.fetch.answer import pack
 from barnabas.broker.fetch.cold_reads import make_ready, not_ready
 from barnabas.broker.fetch.parked import ParkedFetch
 from barnabas.broker.fetch.reader import READ_AT_ONCE, PartitionRead, Reader, read_all, read_in_turns
-from barnabas.broker.fetch.sessions import FetchPlan, served_with_data
+from barnabas.broker.fetch.sessions import NO_SESSION, FetchPlan, named, served_with_data
 from barnabas.broker.network.connection import Reply
 from barnabas.broker.network.session import Session
 from barnabas.broker.quorum.answering import is_quorum_fetch, serve_fetch
@@ -36,7 +37,7 @@ from barnabas.wire.fetch import fetch_response_pieces
 from barnabas.wire.headers import encode_response_frame
 
 if TYPE_CHECKING:
-    from barnabas.broker.api.roles import FetchNode
+    from barnabas.broker.api.roles import ConsumerFetchNode, FetchNode, ParkingNode
     from barnabas.wire.messages import FetchRequest
 
 API_KEY = 1
@@ -50,7 +51,7 @@ class _Fetch:
     __slots__ = ("correlation_id", "max_bytes", "node", "plan", "reader", "version")
 
     def __init__(
-        self, node: "FetchNode", plan: FetchPlan, max_bytes: int, reader: Reader, version: int, corr: int
+        self, node: "ParkingNode", plan: FetchPlan, max_bytes: int, reader: Reader, version: int, corr: int
     ) -> None:
         self.node = node
         self.plan = plan
@@ -73,16 +74,14 @@ class _Fetch:
         """The whole fetch, of so many partitions that others must be served in between."""
         reads, found, urgent = await read_in_turns(self.node, self.plan.wanted, self.max_bytes, self.reader)
         # What came to a partition after it was looked at would wake nobody.
-        news = any(
-            read.partition is not None and read.partition.high_watermark != read.high_watermark for read in reads
-        )
+        news = any(read.opened is not None and read.opened.high_watermark != read.high_watermark for read in reads)
         full = not self.node.parked_partitions.have_room(len(reads))
         if found >= min_bytes or urgent or news or max_wait_ms <= 0 or full:
             return await self._answer_when_ready(reads)
         return await self.park(reads, min_bytes - found, max_wait_ms)
 
     def park(self, reads: list[PartitionRead], missing: int, max_wait_ms: int) -> "asyncio.Future[Reply]":
-        partitions = {read.partition for read in reads if read.partition is not None}
+        partitions = {read.opened for read in reads if read.opened is not None}
         committed = self.reader.read_committed
         parked = ParkedFetch(partitions, missing, max_wait_ms, committed, self.answer_again).future
         parked_partitions, count = self.node.parked_partitions, len(reads)
@@ -112,28 +111,38 @@ def handle(
     node: "FetchNode", session: Session, frame: memoryview, position: int, version: int, correlation_id: int
 ) -> "Reply | Awaitable[Reply]":
     if len(frame) > LARGE_REQUEST_THREAD_BYTES:
-        return _decoded_in_thread(node, bytes(frame), position, version, correlation_id)
-    return _handle(node, decode_request(API_KEY, version, frame, position), version, correlation_id)
+        return _decoded_in_thread(node, session, bytes(frame), position, version, correlation_id)
+    return _handle(node, session, decode_request(API_KEY, version, frame, position), version, correlation_id)
 
 
-async def _decoded_in_thread(node: "FetchNode", frame: bytes, position: int, version: int, correlation_id: int) -> Any:
+async def _decoded_in_thread(
+    node: "FetchNode", session: Session, frame: bytes, position: int, version: int, correlation_id: int
+) -> Any:  # a reply or a future of one
     """The first fetch of a session with thousands of partitions. The next request waits until this one is read.
 
     Gives a reply or, for a parked fetch, a future of it, which the connection waits for without holding up the next.
     """
     loop = asyncio.get_running_loop()
     request = await loop.run_in_executor(node.read_threads, decode_request, API_KEY, version, frame, position)
-    return _handle(node, request, version, correlation_id)
+    return _handle(node, session, request, version, correlation_id)
 
 
 def _handle(
-    node: "FetchNode", request: "FetchRequest", version: int, correlation_id: int
+    node: "FetchNode", session: Session, request: "FetchRequest", version: int, correlation_id: int
 ) -> "Reply | asyncio.Future[Reply]":
+    if node.access is not None and is_of_node(request) and not node.access.allows_on_cluster(session, CLUSTER_ACTION):
+        return _refused_as_node(request, version, correlation_id)
     if is_quorum_fetch(request):
         return asyncio.ensure_future(serve_fetch(node, request, version, correlation_id))
     replica_id, broker_epoch = follower_fetch.follower_of(request)
     if replica_id >= 0:
         return follower_fetch.handle(node, request, version, correlation_id, replica_id, broker_epoch)
+    return _handle_consumer(node, session, request, version, correlation_id)
+
+
+def _handle_consumer(
+    node: "ConsumerFetchNode", session: Session, request: "FetchRequest", version: int, correlation_id: int
+) -> "Reply | asyncio.Future[Reply]":
     if request.isolation_level not in (_READ_UNCOMMITTED, _READ_COMMITTED):
         body = failure_body(API_KEY, version, request, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR))
         return encode_response_frame(API_KEY, version, correlation_id, body)
@@ -143,7 +152,8 @@ def _handle(
         return fetch_response_pieces(version, correlation_id, (), error_code=int(error.code))[0]
     max_bytes = min(request.max_bytes, node.fetch_max_bytes)
     committed = request.isolation_level == _READ_COMMITTED
-    reader = Reader(committed, version >= _FROM_FOLLOWERS_SINCE, request.rack_id)
+    may_read = None if node.access is None else partial(node.access.allows, session, READ, TOPIC)
+    reader = Reader(committed, version >= _FROM_FOLLOWERS_SINCE, request.rack_id, may_read)
     fetch = _Fetch(node, plan, max_bytes, reader, version, correlation_id)
     if len(plan.wanted) > READ_AT_ONCE:
         return asyncio.ensure_future(fetch.in_turns(request.min_bytes, request.max_wait_ms))
@@ -153,3 +163,19 @@ def _handle(
     if not node.parked_partitions.have_room(len(reads)):
         return fetch.answer(reads)  # nothing to read, but nobody has to be remembered either
     return fetch.park(reads, request.min_bytes - found, request.max_wait_ms)
+
+
+def is_of_node(request: "FetchRequest") -> bool:
+    """Of another node: a follower's, or the quorum's."""
+    return is_quorum_fetch(request) or follower_fetch.follower_of(request)[0] >= 0
+
+
+def _refused_as_node(request: "FetchRequest", version: int, correlation_id: int) -> Reply:
+    """Who may not act as a node of the cluster does not get a follower's session either."""
+    if is_quorum_fetch(request):
+        body = failure_body(API_KEY, version, request, refused(ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
+        return encode_response_frame(API_KEY, version, correlation_id, body)
+    reads = [PartitionRead(wanted) for wanted in named(request)]
+    for read in reads:
+        read.error_code = TOPIC_REFUSED
+    return pack(version, correlation_id, reads, NO_SESSION, incremental=False, served=lambda wanted: None)

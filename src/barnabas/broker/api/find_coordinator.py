@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from barnabas.broker.api.permissions import DESCRIBE, TRANSACTIONAL_ID, may, refused
+from barnabas.broker.api.permissions import GROUP as GROUP_RESOURCE
 from barnabas.broker.network.addresses import advertised
 from barnabas.broker.network.context import Answered, RequestContext
 from barnabas.model.errors import ErrorCode
@@ -22,6 +24,11 @@ if TYPE_CHECKING:
     from barnabas.wire.messages import CoordinatorBody, FindCoordinatorRequest, FindCoordinatorResponseBody
 
 GROUP, TRANSACTION = 0, 1
+_RESOURCES = {GROUP: GROUP_RESOURCE, TRANSACTION: TRANSACTIONAL_ID}
+_REFUSALS = {
+    GROUP: refused(ErrorCode.GROUP_AUTHORIZATION_FAILED),
+    TRANSACTION: refused(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+}
 _TOPICS = {GROUP: OFFSETS_TOPIC, TRANSACTION: TRANSACTION_TOPIC}
 
 
@@ -29,6 +36,13 @@ def handle(
     node: CoordinatorFinder, request: FindCoordinatorRequest, context: RequestContext
 ) -> Answered[FindCoordinatorResponseBody]:
     topic = _TOPICS.get(request.key_type)
+    keys = request.coordinator_keys if context.api_version >= 4 else [request.key]
+    if (
+        node.access is not None
+        and topic is not None
+        and not any(_is_allowed(node, request.key_type, key, context) for key in keys)
+    ):
+        return _answer(node, request, context)  # nothing is created for who may not know the answer
     if topic is not None and node.image.topic(topic) is None:
         return _after_creating(node, topic, request, context)
     return _answer(node, request, context)
@@ -57,6 +71,8 @@ def _answer(
 
 
 def _find(node: CoordinatorFinder, key_type: int, key: str, context: RequestContext) -> CoordinatorBody:
+    if not _is_allowed(node, key_type, key, context):
+        return _nowhere(key, _REFUSALS[key_type].code, _REFUSALS[key_type].message)
     if key_type not in _TOPICS:
         return _nowhere(key, ErrorCode.INVALID_REQUEST, "this node coordinates groups and transactions only")
     driver = node.groups if key_type == GROUP else node.transactions
@@ -73,6 +89,11 @@ def _find(node: CoordinatorFinder, key_type: int, key: str, context: RequestCont
         "host": host,
         "port": port,
     }
+
+
+def _is_allowed(node: CoordinatorFinder, key_type: int, key: str, context: RequestContext) -> bool:
+    kind = _RESOURCES.get(key_type)
+    return kind is None or may(node, context, DESCRIBE, kind, key)
 
 
 def _nowhere(key: str, code: ErrorCode, message: str) -> CoordinatorBody:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from barnabas.broker.api.permissions import ALTER_CONFIGS, GuardedNode, config_refusal
 from barnabas.broker.network.context import RequestContext
 from barnabas.broker.settings.loggers import change_levels
 from barnabas.core.cluster import ConfigChange, ConfigResult
@@ -37,11 +38,36 @@ async def handle(
         )
         for resource in request.resources
     ]
-    stored = [change for change in changes if change.resource_type != ResourceType.BROKER_LOGGER]
+    allowed, refused = permitted_changes(node, changes, context)
+    stored = [change for change in allowed if change.resource_type != ResourceType.BROKER_LOGGER]
     results = await node.controller.submit(Controller.incremental_alter_configs, stored, request.validate_only)
-    logger_changes = [change for change in changes if change.resource_type == ResourceType.BROKER_LOGGER]
+    logger_changes = [change for change in allowed if change.resource_type == ResourceType.BROKER_LOGGER]
     results = [*results, *(_alter_loggers(node, change, request.validate_only) for change in logger_changes)]
-    return {"responses": [result_item(result) for result in results]}
+    return {"responses": [result_item(result) for result in in_order(changes, results, refused)]}
+
+
+def permitted_changes(
+    node: GuardedNode, changes: list[ConfigChange], context: RequestContext
+) -> tuple[list[ConfigChange], dict[tuple[int, str], ConfigResult]]:
+    """Those that whoever asks may make, and the refusals of the others."""
+    refused: dict[tuple[int, str], ConfigResult] = {}
+    if node.access is not None:
+        for change in changes:
+            key = (change.resource_type, change.resource_name)
+            error = config_refusal(node, context, ALTER_CONFIGS, *key)
+            if error is not None:
+                refused[key] = ConfigResult(*key, error.code, error.message)
+    return [change for change in changes if (change.resource_type, change.resource_name) not in refused], refused
+
+
+def in_order(
+    changes: list[ConfigChange], results: list[ConfigResult], refused: dict[tuple[int, str], ConfigResult]
+) -> list[ConfigResult]:
+    if not refused:
+        return results
+    found = iter(results)
+    keys = [(change.resource_type, change.resource_name) for change in changes]
+    return [refused[key] if key in refused else next(found) for key in keys]
 
 
 def result_item(result: ConfigResult) -> IncrementalAlterConfigsResponseAlterConfigsResourceResponseBody:

@@ -13,7 +13,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from barnabas.broker.api.permissions import TOPIC, WRITE, may_on_cluster, refused, require_transactional_id
 from barnabas.broker.network.context import Answered, RequestContext
+from barnabas.model.access import AclOperation
 from barnabas.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
@@ -21,11 +23,13 @@ if TYPE_CHECKING:
     from barnabas.wire.messages import InitProducerIdRequest, InitProducerIdResponseBody
 
 _NONE = -1
+_TWO_PHASE_SINCE = 6
 
 
 def handle(
     node: TransactionsNode, request: InitProducerIdRequest, context: RequestContext
 ) -> Answered[InitProducerIdResponseBody]:
+    _check_allowed(node, request, context)
     if (request.producer_id == _NONE) != (request.producer_epoch == _NONE):
         return _refused(ErrorCode.INVALID_REQUEST)
     if request.transactional_id is not None:
@@ -36,6 +40,21 @@ def handle(
     if producer_id is not None:
         return _granted(producer_id)
     return _granted_later(node)
+
+
+def _check_allowed(node: TransactionsNode, request: InitProducerIdRequest, context: RequestContext) -> None:
+    """Without a transactional id: who may write somewhere may have an id (KIP-679)."""
+    access, name = node.access, request.transactional_id
+    if access is None:
+        return
+    if name is not None:
+        require_transactional_id(node, context, WRITE, name)
+        if context.api_version >= _TWO_PHASE_SINCE and request.enable2_pc:
+            require_transactional_id(node, context, AclOperation.TWO_PHASE_COMMIT, name)
+    elif not may_on_cluster(node, context, AclOperation.IDEMPOTENT_WRITE) and not access.allows_some(
+        context.session, WRITE, TOPIC
+    ):
+        raise refused(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 
 
 async def _for_transactions(

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from barnabas.broker.api.permissions import GROUP, READ, may
 from barnabas.broker.network.context import Answered, RequestContext
+from barnabas.model.errors import ErrorCode
 
 if TYPE_CHECKING:
     from barnabas.broker.api.roles import GroupsNode
@@ -17,4 +19,8 @@ if TYPE_CHECKING:
 
 
 def handle(node: GroupsNode, request: JoinGroupRequest, context: RequestContext) -> Answered[JoinGroupResponseBody]:
+    if not may(node, context, READ, GROUP, request.group_id):
+        from barnabas.core.groups.classic.answers import join_refusal  # loaded when the first client comes to a group
+
+        return join_refusal(ErrorCode.GROUP_AUTHORIZATION_FAILED, "", context.api_version)
     return node.groups.ask(request.group_id, request, context)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from barnabas.broker.api.permissions import DESCRIBE, GROUP, may, may_on_cluster
 from barnabas.broker.network.context import RequestContext
 from barnabas.model.errors import KafkaError
 
@@ -26,6 +27,8 @@ async def handle(node: GroupsNode, request: ListGroupsRequest, context: RequestC
         groups = await node.groups.list_groups(_known(request.states_filter), _known(request.types_filter))
     except KafkaError as error:
         return {"error_code": int(error.code), "groups": []}
+    if not may_on_cluster(node, context, DESCRIBE):
+        groups = [group for group in groups if may(node, context, DESCRIBE, GROUP, group["group_id"])]
     return {"error_code": 0, "groups": groups}
 
 

@@ -17,8 +17,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from barnabas.broker.api.leadership import check_leader_epoch, leader_partition
+from barnabas.broker.api.permissions import DESCRIBE, TOPIC, may
 from barnabas.broker.network.context import Answered, RequestContext
 from barnabas.broker.network.loop_budget import LoopBudget
+from barnabas.broker.partition.opened import OpenPartition
 from barnabas.broker.partition.partition import HostedPartition
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.storage.damage import Damaged
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
         ListOffsetsPartitionResponseBody,
         ListOffsetsRequest,
         ListOffsetsResponseBody,
+        ListOffsetsTopic,
         ListOffsetsTopicResponseBody,
     )
 
@@ -50,7 +53,7 @@ _SEARCHES_PER_JOB = 64  # look-ups by time that a thread does before cold reads 
 class _Search:
     """A look-up by time that waits for a thread."""
 
-    partition: HostedPartition
+    partition: OpenPartition
     leader_epoch: int
     timestamp: int
     bound: int  # the answer lies below it
@@ -71,7 +74,7 @@ def handle(
             "name": topic.name,
             "partitions": [
                 _answer(node, topic.name, part, context, request, count > 1, searches)
-                for part, count in _once_each(topic.partitions)
+                for part, count in _named(node, topic, context)
             ],
         }
         for topic in request.topics
@@ -86,7 +89,7 @@ async def _answer_in_turns(
     topics: list[ListOffsetsTopicResponseBody] = []
     for topic in request.topics:
         answers = []
-        for part, count in _once_each(topic.partitions):
+        for part, count in _named(node, topic, context):
             answers.append(_answer(node, topic.name, part, context, request, count > 1, searches))
             await budget.pause()
         topics.append({"name": topic.name, "partitions": answers})
@@ -103,6 +106,15 @@ async def _searched(
         for search, outcome in zip(job, found, strict=True):
             _fill_in(search, outcome)
     return {"topics": topics}
+
+
+def _named(
+    node: PartitionsNode, topic: ListOffsetsTopic, context: RequestContext
+) -> list[tuple[ListOffsetsPartition, int]]:
+    """Each partition once, unless nothing is told of them anyway."""
+    if not may(node, context, DESCRIBE, TOPIC, topic.name):
+        return [(partition, 1) for partition in topic.partitions]
+    return _once_each(topic.partitions)
 
 
 def _once_each(partitions: Sequence[ListOffsetsPartition]) -> list[tuple[ListOffsetsPartition, int]]:
@@ -128,22 +140,25 @@ def _answer(
     """The answer, or one that will be filled in by the search that is added."""
     isolation_level, replica_id = request.isolation_level, request.replica_id
     try:
+        if not may(node, context, DESCRIBE, TOPIC, topic):
+            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         if twice:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "the partition is asked for twice")
         if asked.timestamp < 0 and context.api_version < _SINCE_VERSION.get(asked.timestamp, 0):
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
         partition = leader_partition(node, topic, asked.partition_index)
         check_leader_epoch(partition, asked.current_leader_epoch)
+        opened = partition.open()
         if replica_id >= 0:
-            bound = partition.log.log_end_offset
+            bound = opened.log.log_end_offset
         else:
-            bound = partition.last_stable_offset if isolation_level == READ_COMMITTED else partition.high_watermark
-            _check_settled(partition, asked.timestamp, context.api_version)
+            bound = opened.last_stable_offset if isolation_level == READ_COMMITTED else opened.high_watermark
+            _check_watermark_known(partition, asked.timestamp, context.api_version)
         if asked.timestamp >= 0 or asked.timestamp == MAX_TIMESTAMP:
             answer: ListOffsetsPartitionResponseBody = {"partition_index": asked.partition_index}
-            searches.append(_Search(partition, partition.leader_epoch, asked.timestamp, bound, answer))
+            searches.append(_Search(opened, partition.leader_epoch, asked.timestamp, bound, answer))
             return answer
-        timestamp, offset, epoch = _known(partition, asked.timestamp, bound)
+        timestamp, offset, epoch = _known(opened, asked.timestamp, bound)
     except KafkaError as error:
         return {"partition_index": asked.partition_index, "error_code": int(error.code)}
     return {
@@ -159,20 +174,20 @@ def _found(answer: ListOffsetsPartitionResponseBody, timestamp: int, offset: int
     answer["error_code"], answer["timestamp"], answer["offset"], answer["leader_epoch"] = 0, timestamp, offset, epoch
 
 
-def _check_settled(partition: HostedPartition, timestamp: int, version: int) -> None:
+def _check_watermark_known(partition: HostedPartition, timestamp: int, version: int) -> None:
     """A new leader does not know yet how far its predecessor had committed: "the end" would go back (KIP-207)."""
-    state = partition.replicas
+    state = partition.leadership.state
     if state is not None and timestamp in (LATEST, MAX_TIMESTAMP) and state.high_watermark < state.epoch_start_offset:
         since = ErrorCode.OFFSET_NOT_AVAILABLE if version >= _NOT_AVAILABLE_SINCE else ErrorCode.LEADER_NOT_AVAILABLE
         raise KafkaError(since, "the high watermark is not known yet")
 
 
-def _known(partition: HostedPartition, timestamp: int, bound: int) -> tuple[int, int, int]:
+def _known(opened: OpenPartition, timestamp: int, bound: int) -> tuple[int, int, int]:
     """What needs no search."""
-    own = partition.log
+    own = opened.log
     match timestamp:
         case -1:
-            return -1, bound, partition.leader_epoch
+            return -1, bound, opened.partition.leader_epoch
         case -2 | -4:
             return -1, own.log_start_offset, own.epochs.epoch_for(own.log_start_offset)
         case -5 | -6:
@@ -200,7 +215,7 @@ def _search(search: _Search) -> Outcome:
 
 
 def _fill_in(search: _Search, outcome: Outcome) -> None:
-    partition, answer = search.partition, search.answer
+    partition, answer = search.partition.partition, search.answer
     if partition.deleted:
         answer["error_code"] = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     elif not partition.is_leader or partition.leader_epoch != search.leader_epoch:

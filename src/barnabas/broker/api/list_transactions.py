@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from barnabas.broker.api.permissions import DESCRIBE, TRANSACTIONAL_ID, may
 from barnabas.broker.network.context import RequestContext
 
 if TYPE_CHECKING:
@@ -21,9 +22,14 @@ async def handle(
     for answer in answers:
         if answer["error_code"]:
             return answer
+    states = [state for answer in answers for state in answer["transaction_states"]]
+    if node.access is not None:
+        states = [
+            state for state in states if may(node, context, DESCRIBE, TRANSACTIONAL_ID, state["transactional_id"])
+        ]
     unknown = dict.fromkeys(name for answer in answers for name in answer.get("unknown_state_filters", ()))
     return {
         "error_code": 0,
         "unknown_state_filters": list(unknown),
-        "transaction_states": [state for answer in answers for state in answer["transaction_states"]],
+        "transaction_states": states,
     }

@@ -1,8 +1,11 @@
 """Metadata (3), versions 0-13: who the brokers are, and who leads which partition.
 
 v0 names every topic by an empty list, v1 and later by null. v4 lets the client forbid the creation of missing topics.
-v8 adds the permitted operations (without access control: all of them), of the cluster in v8-10 only. v10 names topics
+v8 adds the permitted operations, of the cluster in v8-10 only. v10 names topics
 by id as well as by name, v12 asks by id. v13 adds an error for the whole answer.
+
+Topics that whoever asks may not describe are left out, or refused where they were named: whether they exist is not
+told. Creating a missing one takes CREATE on the cluster or on the topic.
 
 The same question is asked by every client every few minutes, and by all of them at once after a change: the encoded
 answer is kept until the image changes. A missing topic is created where both the client and
@@ -17,7 +20,6 @@ whole answer.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
@@ -25,22 +27,33 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from barnabas.broker.api.operations import CLUSTER_OPERATIONS, NO_OPERATIONS, TOPIC_OPERATIONS
+from barnabas.broker.api.metadata_cache import Answers
+from barnabas.broker.api.permissions import (
+    CREATE,
+    DESCRIBE,
+    NO_OPERATIONS,
+    TOPIC,
+    cluster_operations,
+    may,
+    may_on_cluster,
+    operations,
+)
 from barnabas.broker.network.addresses import advertised
 from barnabas.broker.network.context import Answered, RequestContext
 from barnabas.broker.network.large_requests import encode
-from barnabas.broker.network.loop_budget import in_turns
+from barnabas.broker.network.loop_budget import LoopBudget, in_turns
 from barnabas.core.cluster import MetadataImage, NewTopic, PartitionImage, TopicImage, internal_topic
 from barnabas.core.cluster.image import BrokerImage
+from barnabas.model.access import AclResourceType
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import INTERNAL_TOPICS, METADATA_TOPIC, ZERO_UUID, topic_name_problem
-from barnabas.model.limits import METADATA_CACHE_MAX_BYTES, METADATA_CREATES_MAX
+from barnabas.model.limits import METADATA_CREATES_MAX
 from barnabas.model.settings import ConfigSource
 from barnabas.wire.apis import METADATA
 from barnabas.wire.codec import encode_response
 
 if TYPE_CHECKING:
-    from barnabas.broker.api.roles import MetadataNode
+    from barnabas.broker.api.roles import BrokersNode, MetadataEncoder, MetadataNode, ReadThreads, TopicCreator
     from barnabas.broker.network.addresses import ListeningNode
     from barnabas.broker.roles import CurrentSettings
     from barnabas.wire.messages import (
@@ -55,50 +68,12 @@ if TYPE_CHECKING:
 
 
 _BY_ID_SINCE = 12
+_REFUSED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 _TOPICS_AT_ONCE = 500  # answered without a pause, 10 us each
 _PARTITIONS_AT_ONCE = 5_000  # the same, 2 us each
-_NAME_BYTES = 64  # what a name in the key of a kept answer weighs beside its letters
 
 
-# Version, names, with operations of topics and of the cluster, listener, brokers that departed recently.
-Key = tuple[int, tuple[str, ...] | None, bool, bool, str, int, frozenset[int]]
-
-
-class _Answers:
-    """Encoded answers of one image."""
-
-    def __init__(self) -> None:
-        self.image: MetadataImage | None = None
-        self.bodies: dict[Key, bytes] = {}
-        self.pending: dict[Key, asyncio.Future[bytes]] = {}
-        self.size_bytes = 0
-
-    def begin(self, image: MetadataImage) -> None:
-        self.image, self.size_bytes = image, 0
-        self.bodies.clear()
-        self.pending = {}
-
-    def keep(self, key: Key, body: bytes) -> None:
-        names = key[1] or ()
-        size = len(body) + sum(_NAME_BYTES + len(name) for name in names)
-        if self.size_bytes + size <= METADATA_CACHE_MAX_BYTES:
-            self.bodies[key] = body
-            self.size_bytes += size
-
-    async def shared(self, key: Key, make: Callable[[], Awaitable[bytes]]) -> bytes:
-        """A large answer: who asks the same while it is made gets the same."""
-        image, begun = self.image, self.pending
-        pending = begun.get(key)
-        if pending is None:
-            pending = begun[key] = asyncio.ensure_future(make())
-            pending.add_done_callback(lambda _: begun.pop(key, None))
-        body = await asyncio.shield(pending)
-        if self.image is image and key not in self.bodies:
-            self.keep(key, body)
-        return body
-
-
-_answers: WeakKeyDictionary[MetadataNode, _Answers] = WeakKeyDictionary()
+_answers: WeakKeyDictionary[MetadataEncoder, Answers] = WeakKeyDictionary()
 
 
 def handle(node: MetadataNode, request: MetadataRequest, context: RequestContext) -> Answered[Body]:
@@ -118,6 +93,8 @@ def _answer(node: MetadataNode, request: MetadataRequest, context: RequestContex
     version = context.api_version
     wanted = request.topics
     if wanted is None or (version == 0 and not wanted):
+        if node.access is not None and not node.access.passes(context.session):
+            return _all_seen(node, context, request)
         return _encoded(node, context, request, None)
     named: dict[str, None] = {}
     by_id = False
@@ -132,12 +109,30 @@ def _answer(node: MetadataNode, request: MetadataRequest, context: RequestContex
         return _refusal(node, context, wanted, ErrorCode.INVALID_REQUEST)
     if by_id:
         return _by_id(node, context, request, wanted)
-    names = tuple(named)
+    names, failed = tuple(named), dict[str, ErrorCode]()
+    if node.access is not None:
+        failed = {name: _REFUSED for name in names if not may(node, context, DESCRIBE, TOPIC, name)}
     if request.allow_auto_topic_creation and node.settings.bool("auto.create.topics.enable"):
-        missing = list(islice((name for name in names if _may_create(node.image, name)), METADATA_CREATES_MAX))
+        if node.access is not None and not may_on_cluster(node, context, CREATE):
+            absent = [name for name in names if name not in failed and name not in node.image.topics]
+            failed |= {name: _REFUSED for name in absent if not may(node, context, CREATE, TOPIC, name)}
+        wanted_new = (name for name in names if name not in failed and _may_create(node.image, name))
+        missing = list(islice(wanted_new, METADATA_CREATES_MAX))
         if missing:
-            return _after_creating(node, context, request, names, missing)
-    return _encoded(node, context, request, names)
+            return _after_creating(node, context, request, names, missing, failed)
+    return _encoded(node, context, request, names, failed)
+
+
+async def _all_seen(node: MetadataNode, context: RequestContext, request: MetadataRequest) -> bytes:
+    """All topics that whoever asks may describe."""
+    names, budget = [], LoopBudget()
+    for name in list(node.image.topics):
+        if may(node, context, DESCRIBE, TOPIC, name):
+            names.append(name)
+        await budget.pause()
+    all_of_them = len(names) == len(node.image.topics)
+    body = _encoded(node, context, request, None if all_of_them else tuple(names))
+    return await body if isinstance(body, Awaitable) else body
 
 
 def _may_create(image: MetadataImage, name: str) -> bool:
@@ -145,8 +140,20 @@ def _may_create(image: MetadataImage, name: str) -> bool:
 
 
 async def _after_creating(
-    node: MetadataNode, context: RequestContext, request: MetadataRequest, names: tuple[str, ...], missing: list[str]
+    node: MetadataNode,
+    context: RequestContext,
+    request: MetadataRequest,
+    names: tuple[str, ...],
+    missing: list[str],
+    refused: dict[str, ErrorCode],
 ) -> bytes:
+    failed = await _create(node, missing) | refused
+    body = _encoded(node, context, request, names, failed)
+    return await body if isinstance(body, Awaitable) else body
+
+
+async def _create(node: TopicCreator, missing: list[str]) -> dict[str, ErrorCode]:
+    """Those that could not be created, with the reason."""
     # What was set for this broker, else what the controller has: the two may be processes with files of their own.
     partitions, factor = _set_here(node, "num.partitions"), _set_here(node, "default.replication.factor")
     topics = [
@@ -155,9 +162,7 @@ async def _after_creating(
         else NewTopic(name, partitions, factor)
         for name in missing
     ]
-    failed = await node.controller_requests.create_topics(topics)
-    body = _encoded(node, context, request, names, failed)
-    return await body if isinstance(body, Awaitable) else body
+    return await node.controller_requests.create_topics(topics)
 
 
 def _set_here(node: CurrentSettings, name: str) -> int:
@@ -165,7 +170,7 @@ def _set_here(node: CurrentSettings, name: str) -> int:
 
 
 def _encoded(
-    node: MetadataNode,
+    node: MetadataEncoder,
     context: RequestContext,
     request: MetadataRequest,
     names: tuple[str, ...] | None,
@@ -174,7 +179,7 @@ def _encoded(
     """The answer for these topics (None: all), from the cache when this image has been asked the same."""
     answers = _answers.get(node)
     if answers is None:
-        answers = _answers[node] = _Answers()
+        answers = _answers[node] = Answers()
     if answers.image is not node.image:
         answers.begin(node.image)
     with_topics, with_cluster = (
@@ -183,19 +188,28 @@ def _encoded(
     )
     listener = (context.session.listener_host, context.session.listener_port)
     key = (context.api_version, names, with_topics, with_cluster, *listener, node.recently_departed.ids)
-    body = answers.bodies.get(key) if not failed else None
+    # With an authorizer the operations are whoever's who asks.
+    is_shared = not failed and (node.access is None or not (with_topics or with_cluster))
+    body = answers.bodies.get(key) if is_shared else None
     if body is not None:
         return body
-    operations = TOPIC_OPERATIONS if with_topics else NO_OPERATIONS
+    allowed = partial(operations, node, context, AclResourceType.TOPIC) if with_topics else _not_asked
     if _is_much(node.image, names):
-        if failed:
-            return _in_turns(node, context, names, operations, with_cluster, failed)
-        return answers.shared(key, lambda: _in_turns(node, context, names, operations, with_cluster, {}))
-    topics = topic_items(node.image, names, operations, failed or {})
+        if not is_shared:
+            return _in_turns(node, context, names, allowed, with_cluster, failed or {})
+        return answers.shared(key, lambda: _in_turns(node, context, names, allowed, with_cluster, {}))
+    topics = topic_items(node.image, names, allowed, failed or {})
     body = encode_response(METADATA, context.api_version, _whole(node, context, topics, with_cluster))
-    if not failed:
+    if is_shared:
         answers.keep(key, body)
     return body
+
+
+Operations = Callable[[str], int]
+
+
+def _not_asked(name: str) -> int:
+    return NO_OPERATIONS
 
 
 def _is_much(image: MetadataImage, names: tuple[str, ...] | None) -> bool:
@@ -207,22 +221,22 @@ def _is_much(image: MetadataImage, names: tuple[str, ...] | None) -> bool:
 
 
 async def _in_turns(
-    node: MetadataNode,
+    node: MetadataEncoder,
     context: RequestContext,
     names: tuple[str, ...] | None,
-    operations: int,
+    allowed: Operations,
     with_cluster: bool,
     failed: dict[str, ErrorCode],
 ) -> bytes:
     image = node.image
-    found = await in_turns(image.topics if names is None else names, partial(_told, image, operations, failed))
+    found = await in_turns(image.topics if names is None else names, partial(_told, image, allowed, failed))
     found.sort(key=itemgetter(0))
     body = _whole(node, context, [item for _, item in found], with_cluster)
     return await encode(node.read_threads, body, context)
 
 
 def _whole(
-    node: MetadataNode, context: RequestContext, topics: list[MetadataResponseTopicBody], with_cluster: bool
+    node: BrokersNode, context: RequestContext, topics: list[MetadataResponseTopicBody], with_cluster: bool
 ) -> MetadataResponseBody:
     return {
         "brokers": [
@@ -232,7 +246,7 @@ def _whole(
         "cluster_id": node.cluster_id,
         "controller_id": node.node_id,  # any broker will do: it hands on what is the controller's (KIP-590)
         "topics": topics,
-        "cluster_authorized_operations": CLUSTER_OPERATIONS if with_cluster else NO_OPERATIONS,
+        "cluster_authorized_operations": cluster_operations(node, context) if with_cluster else NO_OPERATIONS,
     }
 
 
@@ -246,20 +260,23 @@ def told_brokers(
 
 
 def topic_items(
-    image: MetadataImage, names: Iterable[str] | None, operations: int, failed: dict[str, ErrorCode]
+    image: MetadataImage, names: Iterable[str] | None, allowed: Operations, failed: dict[str, ErrorCode]
 ) -> list[MetadataResponseTopicBody]:
-    found = [_told(image, operations, failed, name) for name in (image.topics if names is None else names)]
+    found = [_told(image, allowed, failed, name) for name in (image.topics if names is None else names)]
     found.sort(key=itemgetter(0))
     return [item for _, item in found]
 
 
 def _told(
-    image: MetadataImage, operations: int, failed: dict[str, ErrorCode], name: str
+    image: MetadataImage, allowed: Operations, failed: dict[str, ErrorCode], name: str
 ) -> tuple[int, MetadataResponseTopicBody]:
-    """A topic and its place: known ones first, then unknown ones, then names no topic can have. Kafka's order."""
+    """A topic and its place: known ones first, then unknown ones, then names no topic can have, at last those of which
+    nothing is told. Kafka's order."""
+    if failed and failed.get(name) is _REFUSED:
+        return 3, {**_missing(name, _REFUSED), "is_internal": False}
     topic = image.topics.get(name)
     if topic is not None:
-        return 0, topic_item(image, topic, operations)
+        return 0, topic_item(image, topic, allowed(name))
     if topic_name_problem(name):
         return 2, _missing(name, ErrorCode.INVALID_TOPIC_EXCEPTION)
     return 1, _missing(name, failed.get(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
@@ -301,12 +318,13 @@ def _missing(name: str | None, code: ErrorCode, topic_id: bytes = ZERO_UUID) -> 
 
 
 def _by_id(
-    node: MetadataNode, context: RequestContext, request: MetadataRequest, wanted: Sequence[MetadataRequestTopic]
+    node: MetadataEncoder, context: RequestContext, request: MetadataRequest, wanted: Sequence[MetadataRequestTopic]
 ) -> Answered[Body]:
     """Once one topic is asked for by id, only ids count (as in Kafka)."""
-    operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NO_OPERATIONS
+    with_topics = request.include_topic_authorized_operations
+    allowed = partial(operations, node, context, AclResourceType.TOPIC) if with_topics else _not_asked
     ids = list(dict.fromkeys(topic.topic_id for topic in wanted if topic.topic_id != ZERO_UUID))
-    told = partial(_told_by_id, node.image, operations)
+    told = partial(_told_by_id, node, context, allowed)
     with_cluster = request.include_cluster_authorized_operations
     if len(ids) > _TOPICS_AT_ONCE:
         return _by_id_in_turns(node, context, ids, told, with_cluster)
@@ -314,7 +332,7 @@ def _by_id(
 
 
 async def _by_id_in_turns(
-    node: MetadataNode,
+    node: MetadataEncoder,
     context: RequestContext,
     ids: list[bytes],
     told: Callable[[bytes], MetadataResponseTopicBody],
@@ -324,15 +342,19 @@ async def _by_id_in_turns(
     return await encode(node.read_threads, body, context)
 
 
-def _told_by_id(image: MetadataImage, operations: int, topic_id: bytes) -> MetadataResponseTopicBody:
-    topic = image.topic_by_id(topic_id)
+def _told_by_id(
+    node: MetadataEncoder, context: RequestContext, allowed: Operations, topic_id: bytes
+) -> MetadataResponseTopicBody:
+    topic = node.image.topic_by_id(topic_id)
     if topic is None:
         return _missing(None, ErrorCode.UNKNOWN_TOPIC_ID, topic_id)
-    return topic_item(image, topic, operations)
+    if not may(node, context, DESCRIBE, TOPIC, topic.name):
+        return _missing(None, _REFUSED, topic_id)
+    return topic_item(node.image, topic, allowed(topic.name))
 
 
 async def _refusal(
-    node: MetadataNode, context: RequestContext, wanted: Sequence[MetadataRequestTopic], code: ErrorCode
+    node: ReadThreads, context: RequestContext, wanted: Sequence[MetadataRequestTopic], code: ErrorCode
 ) -> Body:
     topics = await in_turns(wanted, lambda topic: _missing(topic.name or "", code, topic.topic_id))
     body: MetadataResponseBody = {"brokers": [], "cluster_id": None, "controller_id": -1, "topics": topics}

@@ -23,14 +23,16 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from barnabas.broker import clock
+from barnabas.broker.api.permissions import TRANSACTIONAL_ID, WRITE, refused
 from barnabas.broker.api.produce_appends import ACK_ALL, Appends, Found, Refused
-from barnabas.broker.api.produce_transactions import News, enlist, new_to_transaction
+from barnabas.broker.api.produce_transactions import News, enlist, has_transactional, new_to_transaction
 from barnabas.broker.clock import wall_ms
 from barnabas.broker.network.connection import Reply
 from barnabas.broker.network.loop_budget import LoopBudget
 from barnabas.broker.network.session import Session
 from barnabas.broker.partition.config import TakesLong
-from barnabas.broker.partition.partition import Appended, HostedPartition
+from barnabas.broker.partition.leader_appends import Appended
+from barnabas.broker.partition.opened import OpenPartition
 from barnabas.model.errors import ErrorCode, InvalidRecords, KafkaError
 from barnabas.model.ids import INTERNAL_TOPICS, TopicPartition
 from barnabas.wire.errors import ProtocolError
@@ -46,6 +48,7 @@ from barnabas.wire.produce import (
 from barnabas.wire.produce_answer import Item
 
 if TYPE_CHECKING:
+    from barnabas.broker.access import Access
     from barnabas.broker.api.roles import ProduceNode
     from barnabas.wire.messages import PartitionProduceResponseBody, ProduceResponseBody
 
@@ -65,18 +68,36 @@ def handle(
 ) -> "Reply | Awaitable[Reply]":
     single = parse_single(frame, position, version)
     if single is not None:
-        reply = _append_single(node, frame, single, version, correlation_id)
+        reply = _append_single(node, session, frame, single, version, correlation_id)
         if reply is not TAKE_GENERAL_PATH:
             return reply
     request = parse_produce(frame, position, version)
-    if request.transactional_id is not None and (news := new_to_transaction(node, frame, request, version)):
+    if node.access is not None and not _may_use_transaction(node.access, session, frame, request):
+        return _refuse_all(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, version, correlation_id)
+    if request.transactional_id is not None and (news := new_to_transaction(node, session, frame, request, version)):
         copied = memoryview(bytearray(frame))  # the receive buffer is used again before the coordinator has answered
-        return _after_enlisting(node, copied, request, news, version, correlation_id)
-    return _handle(node, frame, request, version, correlation_id)
+        return _after_enlisting(node, session, copied, request, news, version, correlation_id)
+    return _handle(node, session, frame, request, version, correlation_id)
+
+
+def _may_use_transaction(access: "Access", session: Session, frame: memoryview, request: ProduceRequest) -> bool:
+    """Records of a transaction take WRITE on its id."""
+    name = request.transactional_id
+    if name is not None and access.allows(session, WRITE, TRANSACTIONAL_ID, name):
+        return True
+    return not has_transactional(frame, request.topics)
+
+
+def _refuse_all(request: ProduceRequest, code: ErrorCode, version: int, correlation_id: int) -> Reply:
+    results: list[Found] = [Refused(refused(code), -1) for _, _, partitions in request.topics for _ in partitions]
+    if request.acks == NO_ACK:
+        _close_on_error(results)
+        return None
+    return _answer(request, results, version, correlation_id)
 
 
 def _append_single(
-    node: "ProduceNode", frame: memoryview, single: SingleProduce, version: int, correlation_id: int
+    node: "ProduceNode", session: Session, frame: memoryview, single: SingleProduce, version: int, correlation_id: int
 ) -> "Reply | asyncio.Future[Reply]":
     """The short way. Whatever it does not answer it has not done either, and the general way finds out why."""
     acks, _, name, topic_id, index, start, end = single
@@ -84,16 +105,19 @@ def _append_single(
     partition = node.partitions.get(topic, index) if topic is not None else None
     if partition is None or not -1 <= acks <= 1 or topic in INTERNAL_TOPICS or node.disk_space.ran_out:
         return TAKE_GENERAL_PATH
-    if partition.under_min_isr and acks == ACK_ALL:
+    if partition.leadership.under_min_isr and acks == ACK_ALL:
+        return TAKE_GENERAL_PATH
+    if node.access is not None and not node.access.may_write(session, partition.id.topic):
         return TAKE_GENERAL_PATH
     try:
-        appended = partition.append(frame, start, end, wall_ms(), version)
+        opened = partition.opened or partition.open()
+        appended = opened.appends.append(frame, start, end, wall_ms(), version)
     except (KafkaError, TakesLong):
         return TAKE_GENERAL_PATH
     if acks == NO_ACK:
         return None
-    if acks == ACK_ALL and partition.high_watermark < appended.next_offset:
-        return _Waiting(partition, appended, single, version, correlation_id).future
+    if acks == ACK_ALL and opened.high_watermark < appended.next_offset:
+        return _Waiting(opened, appended, single, version, correlation_id).future
     return produce_success_frame(
         version,
         correlation_id,
@@ -101,28 +125,35 @@ def _append_single(
         topic_id,
         index,
         appended.base_offset,
-        partition.log.log_start_offset,
+        opened.log.log_start_offset,
         appended.log_append_time_ms,
     )
 
 
 async def _after_enlisting(
-    node: "ProduceNode", frame: memoryview, request: ProduceRequest, news: News, version: int, correlation_id: int
+    node: "ProduceNode",
+    session: Session,
+    frame: memoryview,
+    request: ProduceRequest,
+    news: News,
+    version: int,
+    correlation_id: int,
 ) -> Reply:
-    refused = await enlist(node, request, news, version)
-    reply = _handle(node, frame, request, version, correlation_id, refused)
+    not_enlisted = await enlist(node, request, news, version)
+    reply = _handle(node, session, frame, request, version, correlation_id, not_enlisted)
     return await reply if isinstance(reply, Awaitable) else reply
 
 
 def _handle(
     node: "ProduceNode",
+    session: Session,
     frame: memoryview,
     request: ProduceRequest,
     version: int,
     correlation_id: int,
-    refused: dict[TopicPartition, KafkaError] | None = None,
+    not_enlisted: dict[TopicPartition, KafkaError] | None = None,
 ) -> "Reply | Awaitable[Reply]":
-    work = Appends(node, request, version, refused)
+    work = Appends(node, session, request, version, not_enlisted)
     batches = work.batches
     if len(batches) > _BATCHES_AT_ONCE:
         return _later(node, work, frame, 0, correlation_id)
@@ -157,7 +188,7 @@ async def _go_on(node: "ProduceNode", work: Appends, frame: memoryview, moved_by
         try:
             work.append(frame, batch, wall_ms())
         except TakesLong as long:
-            await work.append_looked_at(frame, batch, long.header)
+            await work.append_validated(frame, batch, long.header)
         await budget.pause()
     if len(work.batches) > _ANSWERED_ON_LOOP and work.request.acks != NO_ACK:
         return await _answer_many(node, work, correlation_id)
@@ -189,7 +220,7 @@ def _answer_appended(work: Appends, correlation_id: int) -> "Reply | asyncio.Fut
     return _answer(request, results, version, correlation_id)
 
 
-def _not_committed(results: list[Found]) -> list[tuple[int, HostedPartition, int]]:
+def _not_committed(results: list[Found]) -> list[tuple[int, OpenPartition, int]]:
     """Which of the results have to wait (by number), for which partition's high watermark to reach what."""
     return [
         (number, found[0], found[1].next_offset)
@@ -263,7 +294,7 @@ def _item(index: int, found: Found) -> "PartitionProduceResponseBody":
 def _answer_when_committed(
     request: ProduceRequest,
     results: list[Found],
-    waiting: list[tuple[int, HostedPartition, int]],
+    waiting: list[tuple[int, OpenPartition, int]],
     version: int,
     correlation_id: int,
     answer: Callable[[ProduceRequest, list[Found], int, int], bytes] = _answer,
@@ -301,7 +332,7 @@ class _Waiting:
 
     def __init__(
         self,
-        partition: HostedPartition,
+        partition: OpenPartition,
         appended: Appended,
         single: SingleProduce,
         version: int,
@@ -343,8 +374,8 @@ class _Waiting:
     def _refuse(self, code: ErrorCode, why: str) -> None:
         acks, timeout_ms, name, topic_id, index, start, end = self._single
         request = ProduceRequest(None, acks, timeout_ms, [(name, topic_id, [(index, start, end)])])
-        refused: list[Found] = [Refused(KafkaError(code, why), -1)]
-        self.future.set_result(_answer(request, refused, self._version, self._correlation_id))
+        result: list[Found] = [Refused(KafkaError(code, why), -1)]
+        self.future.set_result(_answer(request, result, self._version, self._correlation_id))
 
 
 def _mark_late(results: list[Found]) -> None:

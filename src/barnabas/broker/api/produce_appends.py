@@ -3,10 +3,14 @@
 from typing import TYPE_CHECKING
 
 from barnabas.broker.api.leadership import leader_partition
+from barnabas.broker.api.permissions import TOPIC, WRITE, refused
 from barnabas.broker.api.produce_transactions import News, transactions_of
 from barnabas.broker.api.transaction_verification import overtaken
 from barnabas.broker.clock import wall_ms
-from barnabas.broker.partition.partition import LOOKED_AT_ONCE_MAX, Appended, HostedPartition
+from barnabas.broker.network.session import Session
+from barnabas.broker.partition.leader_appends import VALIDATED_AT_ONCE_MAX, Appended
+from barnabas.broker.partition.opened import OpenPartition
+from barnabas.broker.partition.partition import HostedPartition
 from barnabas.model.errors import ErrorCode, InvalidRecords, KafkaError, RefusedBatch
 from barnabas.model.ids import INTERNAL_TOPICS, TopicPartition
 from barnabas.model.limits import RECORD_ERRORS_LISTED_MAX
@@ -32,7 +36,7 @@ class Refused:
         self.log_start_offset = log_start_offset
 
 
-Found = tuple[HostedPartition, Appended] | Refused
+Found = tuple[OpenPartition, Appended] | Refused
 Batch = tuple[str | None, bytes | None, int, int, int]  # topic by name or id, partition, first byte, byte after it
 
 
@@ -41,10 +45,11 @@ class Appends:
 
     __slots__ = (
         "_errors_left",
-        "_look_max",
         "_node",
         "_noted",
+        "_records_max",
         "_refused",
+        "_session",
         "_transactional",
         "batches",
         "request",
@@ -55,11 +60,12 @@ class Appends:
     def __init__(
         self,
         node: "ProduceNode",
+        session: Session,
         request: ProduceRequest,
         version: int,
-        refused: dict[TopicPartition, KafkaError] | None,
+        not_enlisted: dict[TopicPartition, KafkaError] | None,
     ) -> None:
-        self._node, self._refused = node, refused
+        self._node, self._session, self._refused = node, session, not_enlisted
         self.request, self.version = request, version
         self.batches: list[Batch] = [
             (name, topic_id, index, start, end)
@@ -67,7 +73,7 @@ class Appends:
             for index, start, end in partitions
         ]
         self.results: list[Found] = []
-        self._look_max = LOOKED_AT_ONCE_MAX // (len(self.batches) or 1)
+        self._records_max = VALIDATED_AT_ONCE_MAX // (len(self.batches) or 1)
         self._errors_left = RECORD_ERRORS_LISTED_MAX
         self._noted: News = {}
         self._transactional = request.transactional_id is not None
@@ -80,45 +86,46 @@ class Appends:
                 (name, topic_id, [(index, start, end)])
                 for name, topic_id, index, start, end in self.batches[len(self.results) :]
             ]
-            self._noted = transactions_of(self._node, frame, left, self.version)
+            self._noted = transactions_of(self._node, self._session, frame, left, self.version)
 
-    def append(self, frame: memoryview, batch: Batch, now_ms: int, looked_at: Stored | None = None) -> None:
-        """Raises TakesLong, with nothing done, when the records have to be looked at first."""
+    def append(self, frame: memoryview, batch: Batch, now_ms: int, validated: Stored | None = None) -> None:
+        """Raises TakesLong, with nothing done, when the records have to be validated first."""
         partition = None
         try:
             partition = self._partition(batch)
-            appended = partition.append(
+            opened = partition.opened or partition.open()
+            appended = opened.appends.append(
                 frame,
                 batch[3],
                 batch[4],
                 now_ms,
                 self.version,
                 self._transactional,
-                looked_at=looked_at,
-                look_max=self._look_max,
+                validated=validated,
+                records_max=self._records_max,
             )
-            self.results.append((partition, appended))
+            self.results.append((opened, appended))
         except KafkaError as error:
             self._refuse(error, partition)
 
-    async def append_looked_at(self, frame: memoryview, batch: Batch, header: BatchHeader) -> None:
-        """The same after a look at the records; what was true before may not be any more, and is checked again."""
+    async def append_validated(self, frame: memoryview, batch: Batch, header: BatchHeader) -> None:
+        """The same after the records were validated; what was true before may not be any more, and is checked again."""
         partition = None
         try:
             partition = self._partition(batch)
             _, _, _, start, end = batch
-            looked_at = await self._node.batch_preparation.prepare(partition.config, frame[start:end], header)
+            validated = await self._node.batch_preparation.prepare(partition.config, frame[start:end], header)
         except KafkaError as error:
             self._refuse(error, partition)
         else:
-            self.append(frame, batch, wall_ms(), looked_at)
+            self.append(frame, batch, wall_ms(), validated)
 
     def _refuse(self, error: KafkaError, partition: HostedPartition | None) -> None:
         if isinstance(error, InvalidRecords):
             del error.record_errors[self._errors_left :]
             self._errors_left -= len(error.record_errors)
-        judged = partition is not None and isinstance(error, RefusedBatch)
-        self.results.append(Refused(error, partition.log.log_start_offset if judged and partition else -1))
+        opened = partition.opened if partition is not None and isinstance(error, RefusedBatch) else None
+        self.results.append(Refused(error, -1 if opened is None else opened.log.log_start_offset))
 
     def _partition(self, batch: Batch) -> HostedPartition:
         """Where the batch goes; raises KafkaError when it may not go there."""
@@ -128,6 +135,8 @@ class Appends:
             name = node.image.topic_names.get(topic_id or b"")
             if name is None:
                 raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
+        if node.access is not None and not node.access.allows(self._session, WRITE, TOPIC, name):
+            raise refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         partition = node.partitions.get(name, index)
         if partition is None:
             partition = leader_partition(node, name, index)
@@ -141,8 +150,8 @@ class Appends:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name} is written by the node itself")
         if self._refused and partition.id in self._refused:
             raise self._refused[partition.id]
-        if self._noted and (noted := self._noted.get(partition.id)) and (error := overtaken(partition, noted)):
+        if self._noted and (noted := self._noted.get(partition.id)) and (error := overtaken(partition.open(), noted)):
             raise error
-        if partition.under_min_isr and request.acks == ACK_ALL:
+        if partition.leadership.under_min_isr and request.acks == ACK_ALL:
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS, f"too few replicas of {partition.id} are in sync")
         return partition

@@ -8,7 +8,9 @@ batch is refused: it would come behind its marker (transaction_verification.py).
 
 from typing import TYPE_CHECKING
 
+from barnabas.broker.api.permissions import TOPIC, WRITE
 from barnabas.broker.api.transaction_verification import Verification, begin, overtaken
+from barnabas.broker.network.session import Session
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import TopicPartition
 from barnabas.wire.batch import HEADER_BYTES, read_header
@@ -33,18 +35,30 @@ News = dict[TopicPartition, Verification | None]
 so nobody knows, and it is refused: a second opening might succeed, and the batch would enter without being verified."""
 
 
-def new_to_transaction(node: "ProduceNode", frame: memoryview, request: ProduceRequest, version: int) -> News:
-    return transactions_of(node, frame, request.topics, version, only_new=True)
+def has_transactional(frame: memoryview, topics: Topics) -> bool:
+    """Does any batch belong to a transaction?"""
+    return any(
+        start >= 0 and end - start >= HEADER_BYTES and read_header(frame, start).is_transactional
+        for _, _, partitions in topics
+        for _, start, end in partitions
+    )
+
+
+def new_to_transaction(
+    node: "ProduceNode", session: Session, frame: memoryview, request: ProduceRequest, version: int
+) -> News:
+    return transactions_of(node, session, frame, request.topics, version, only_new=True)
 
 
 def transactions_of(
-    node: "ProduceNode", frame: memoryview, topics: Topics, version: int, *, only_new: bool = False
+    node: "ProduceNode", session: Session, frame: memoryview, topics: Topics, version: int, *, only_new: bool = False
 ) -> News:
-    """The transactions that the batches belong to, as they stand in their partitions."""
+    """The transactions that the batches belong to, as they stand in their partitions. Topics that the producer may not
+    write to belong to none: their batches will be refused."""
     found: News = {}
     for name, topic_id, partitions in topics:
         topic = name if name is not None else node.image.topic_names.get(topic_id or b"")
-        if topic is None:
+        if topic is None or (node.access is not None and not node.access.allows(session, WRITE, TOPIC, topic)):
             continue
         for index, start, end in partitions:
             partition = node.partitions.get(topic, index)
@@ -58,14 +72,14 @@ def transactions_of(
             if known is None:
                 found[partition.id] = None
             elif not (only_new and known.has_open_transaction(*producer)):
-                found[partition.id] = begin(partition, producer, epoch_rises=version >= ADDS_PARTITIONS_SINCE)
+                found[partition.id] = begin(partition.open(), producer, epoch_rises=version >= ADDS_PARTITIONS_SINCE)
     return found
 
 
 def _producers(partition: "HostedPartition") -> "Producers | None":
     """None where the log cannot be opened."""
     try:
-        return partition.producers
+        return partition.open().producers
     except KafkaError:
         return None
 
@@ -103,7 +117,7 @@ def _overtaken(node: "ProduceNode", news: News) -> dict[TopicPartition, KafkaErr
         if partition is not None
         and noted is not None
         and _producers(partition) is not None
-        and (error := overtaken(partition, noted))
+        and (error := overtaken(partition.open(), noted))
     }
 
 

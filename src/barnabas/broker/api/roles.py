@@ -1,6 +1,7 @@
 """What each family of handlers uses of the node: the type of the first argument of `handle`.
 
-Only types: nothing here is imported when a node runs. The dispatcher hands every handler the same node.
+A role has at most six members. A handler that needs more takes a role that only unites smaller ones, and its functions
+take those. Only types: nothing here is imported when a node runs. The dispatcher hands every handler the same node.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Protocol
 
+from barnabas.broker.api.permissions import GuardedNode
 from barnabas.broker.clock import Clock
 from barnabas.broker.controller.driver import ControllerDriver
 from barnabas.broker.controller.requests import ControllerRequests
@@ -37,7 +39,7 @@ from barnabas.storage.directory import DataDirectory
 # --- the controller --------------------------------------------------------------------------------------------------
 
 
-class ControllerNode(Protocol):
+class ControllerNode(GuardedNode, Protocol):
     """A request that the active controller decides."""
 
     @property
@@ -46,6 +48,13 @@ class ControllerNode(Protocol):
 
 class AdminNode(ConfiguredView, ControllerNode, Protocol):
     """The same, checked against the image and the settings first."""
+
+
+class AclsNode(ControllerNode, Protocol):
+    """Rules, from the image; the controller changes them."""
+
+    @property
+    def image(self) -> MetadataImage: ...
 
 
 class RegistrationNode(ControllerNode, Protocol):
@@ -71,12 +80,12 @@ class EnvelopeNode(ControllerNode, Protocol):
 # --- groups and transactions -----------------------------------------------------------------------------------------
 
 
-class GroupsNode(ConfiguredView, Protocol):
+class GroupsNode(ConfiguredView, GuardedNode, Protocol):
     @property
     def groups(self) -> GroupDriver: ...
 
 
-class TransactionsNode(Protocol):
+class TransactionsNode(GuardedNode, Protocol):
     @property
     def transactions(self) -> TxnDriver: ...
     @property
@@ -87,27 +96,33 @@ class TransactionsNode(Protocol):
     def producer_ids(self) -> ProducerIds: ...
 
 
-class TxnOffsetsNode(Protocol):
-    """Offsets of a group that are part of a transaction."""
-
+class CoordinatorsNode(GuardedNode, Protocol):
     @property
     def groups(self) -> GroupDriver: ...
     @property
     def transactions(self) -> TxnDriver: ...
+
+
+class TxnOffsetsNode(CoordinatorsNode, Protocol):
+    """Offsets of a group that are part of a transaction."""
+
     @property
     def partitions(self) -> PartitionTable: ...
 
 
-class CoordinatorFinder(ListeningNode, Protocol):
-    @property
-    def groups(self) -> GroupDriver: ...
-    @property
-    def transactions(self) -> TxnDriver: ...
+class CoordinatorFinder(ListeningNode, CoordinatorsNode, Protocol):
     @property
     def controller_requests(self) -> ControllerRequests: ...
 
 
 # --- the cluster -----------------------------------------------------------------------------------------------------
+
+
+class ImageNode(Protocol):
+    """What the metadata says is all that is needed."""
+
+    @property
+    def image(self) -> MetadataImage: ...
 
 
 class ListenersNode(Protocol):
@@ -121,35 +136,64 @@ class ListenersNode(Protocol):
     def quorum_ports(self) -> frozenset[int] | None: ...
 
 
-class DescribeClusterNode(ListeningNode, QuorumMember, Protocol):
+class VotersNode(QuorumMember, GuardedNode, Protocol):
+    """The voters of the quorum, and on which listeners they are told."""
+
     @property
     def is_controller(self) -> bool: ...
     @property
     def quorum_ports(self) -> frozenset[int] | None: ...
 
 
-class DescribeConfigsNode(ConfiguredView, Protocol):
+class DescribeClusterNode(ListeningNode, VotersNode, Protocol):
+    """The brokers or the controllers."""
+
+
+class DescribeTopicsNode(ConfiguredView, GuardedNode, Protocol):
+    """Topics, as whoever asks may see them."""
+
+
+class DescribeConfigsNode(ConfiguredView, GuardedNode, Protocol):
     @property
     def read_threads(self) -> Executor: ...
 
 
-class MetadataNode(ListeningNode, Protocol):
+class BrokersNode(ListeningNode, GuardedNode, Protocol):
+    """The brokers of the cluster, as a client is to reach them."""
+
     @property
     def cluster_id(self) -> str: ...
     @property
-    def controller_requests(self) -> ControllerRequests: ...
-    @property
-    def suspected_brokers(self) -> SuspectedBrokers: ...
-    @property
     def recently_departed(self) -> RecentlyDeparted: ...
+
+
+class TopicCreator(ConfiguredView, Protocol):
+    """Creates topics on demand."""
+
+    @property
+    def controller_requests(self) -> ControllerRequests: ...
+
+
+class ReadThreads(Protocol):
+    """What takes long is encoded or read there."""
+
     @property
     def read_threads(self) -> Executor: ...
+
+
+class MetadataEncoder(BrokersNode, ReadThreads, Protocol):
+    """Metadata of the image, perhaps of thousands of topics."""
+
+
+class MetadataNode(MetadataEncoder, TopicCreator, Protocol):
+    @property
+    def suspected_brokers(self) -> SuspectedBrokers: ...
 
 
 # --- partitions ------------------------------------------------------------------------------------------------------
 
 
-class PartitionsNode(HostedPartitions, Protocol):
+class PartitionsNode(HostedPartitions, GuardedNode, Protocol):
     @property
     def read_threads(self) -> Executor: ...
     @property
@@ -169,7 +213,7 @@ class LogDirsNode(Protocol):
     def read_threads(self) -> Executor: ...
 
 
-class ProduceNode(HostedPartitions, Protocol):
+class ProduceNode(HostedPartitions, GuardedNode, Protocol):
     @property
     def batch_preparation(self) -> BatchPreparation: ...
     @property
@@ -180,17 +224,28 @@ class ProduceNode(HostedPartitions, Protocol):
     def transactions(self) -> TxnDriver: ...
 
 
-class ConsumerFetchNode(ReadingNode, Protocol):
-    @property
-    def clock(self) -> Clock: ...
+class ParkingNode(ReadingNode, GuardedNode, Protocol):
+    """Reads for a consumer, and keeps its fetch until there is something to read."""
+
     @property
     def read_threads(self) -> Executor: ...
     @property
+    def parked_partitions(self) -> ParkedPartitions: ...
+
+
+class FetchSessionsNode(Protocol):
+    """What a consumer's fetch asks for: its session, and how much of it is served."""
+
+    @property
+    def clock(self) -> Clock: ...
+    @property
     def fetch_sessions(self) -> FetchSessions: ...
     @property
-    def parked_partitions(self) -> ParkedPartitions: ...
-    @property
     def fetch_max_bytes(self) -> int: ...
+
+
+class ConsumerFetchNode(ParkingNode, FetchSessionsNode, Protocol):
+    """A consumer's Fetch."""
 
 
 class FetchNode(ConsumerFetchNode, FollowedNode, QuorumMember, Protocol):
@@ -200,8 +255,8 @@ class FetchNode(ConsumerFetchNode, FollowedNode, QuorumMember, Protocol):
 # --- all of them ------------------------------------------------------------------------------------------------------
 
 
-class ServingNode(ProduceNode, FetchNode, ListenersNode, ControllerNode, Protocol):
-    """What the dispatcher decides by, and the roles of those that it calls itself."""
+class AdmissionNode(Protocol):
+    """Whether a request is served now, and on this listener."""
 
     @property
     def is_open(self) -> bool: ...
@@ -210,4 +265,8 @@ class ServingNode(ProduceNode, FetchNode, ListenersNode, ControllerNode, Protoco
     @property
     def faults(self) -> Faults | None: ...
     @property
-    def groups(self) -> GroupDriver: ...
+    def quorum_ports(self) -> frozenset[int] | None: ...
+
+
+class ServingNode(AdmissionNode, CoordinatorsNode, ControllerNode, ProduceNode, FetchNode, ListenersNode, Protocol):
+    """What the dispatcher decides by, and the roles of those that it calls itself."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from barnabas.broker.api.permissions import READ, require_group
 from barnabas.broker.network.context import Answered, RequestContext
 
 if TYPE_CHECKING:
@@ -16,4 +17,5 @@ if TYPE_CHECKING:
 
 
 def handle(node: GroupsNode, request: SyncGroupRequest, context: RequestContext) -> Answered[SyncGroupResponseBody]:
+    require_group(node, context, READ, request.group_id)
     return node.groups.ask(request.group_id, request, context)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from barnabas.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
-    from barnabas.broker.partition.partition import HostedPartition
+    from barnabas.broker.partition.opened import OpenPartition
 
 
 class Verification(NamedTuple):
@@ -25,14 +25,14 @@ class Verification(NamedTuple):
         return self.producer_id, self.producer_epoch
 
 
-def begin(partition: "HostedPartition", producer: tuple[int, int], *, epoch_rises: bool) -> Verification:
+def begin(partition: "OpenPartition", producer: tuple[int, int], *, epoch_rises: bool) -> Verification:
     endings = partition.producers.endings(producer[0], epoch_rises=epoch_rises)
-    return Verification(*producer, epoch_rises, endings, partition.leader_epoch)
+    return Verification(*producer, epoch_rises, endings, partition.partition.leader_epoch)
 
 
-def overtaken(partition: "HostedPartition", noted: Verification) -> KafkaError | None:
+def overtaken(partition: "OpenPartition", noted: Verification) -> KafkaError | None:
     """Why the answer does not hold any more; None when it does."""
-    if partition.leader_epoch != noted.leader_epoch:
+    if partition.partition.leader_epoch != noted.leader_epoch:
         return KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the leader changed while the coordinator was asked")
     producers = partition.producers
     if producers.has_newer_epoch(*noted.producer):

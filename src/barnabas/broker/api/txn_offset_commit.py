@@ -12,6 +12,17 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from barnabas.broker.api.permissions import (
+    READ,
+    TOPIC,
+    TOPIC_REFUSED,
+    WRITE,
+    may,
+    require_group,
+    require_transactional_id,
+)
 from barnabas.broker.api.transaction_verification import begin, overtaken
 from barnabas.broker.network.context import RequestContext
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -25,6 +36,21 @@ _ENLISTS_SINCE = 5
 
 
 async def handle(
+    node: TxnOffsetsNode, request: TxnOffsetCommitRequest, context: RequestContext
+) -> TxnOffsetCommitResponseBody:
+    require_transactional_id(node, context, WRITE, request.transactional_id)
+    require_group(node, context, READ, request.group_id)
+    topics = [topic for topic in request.topics if may(node, context, READ, TOPIC, topic.name)]
+    if len(topics) == len(request.topics):
+        return await _committed(node, request, context)
+    refused = _refused(
+        replace(request, topics=[topic for topic in request.topics if topic not in topics]), TOPIC_REFUSED
+    )
+    answer = await _committed(node, replace(request, topics=topics), context) if topics else refused
+    return refused if answer is refused else {"topics": [*refused["topics"], *answer["topics"]]}
+
+
+async def _committed(
     node: TxnOffsetsNode, request: TxnOffsetCommitRequest, context: RequestContext
 ) -> TxnOffsetCommitResponseBody:
     if not request.group_id:
@@ -48,13 +74,14 @@ async def _enlist(
     hosted = node.partitions.get(OFFSETS_TOPIC, partition.partition)
     if hosted is None:
         return int(ErrorCode.NOT_COORDINATOR)
-    if hosted.producers.has_open_transaction(*producer):
+    opened = hosted.open()
+    if opened.producers.has_open_transaction(*producer):
         return 0
     verify_only = context.api_version < _ENLISTS_SINCE
-    noted = begin(hosted, producer, epoch_rises=not verify_only)
+    noted = begin(opened, producer, epoch_rises=not verify_only)
     done = await node.transactions.enlist(request.transactional_id, producer, [partition], verify_only=verify_only)
     code = int(done[partition])
-    if not code and (error := overtaken(hosted, noted)):
+    if not code and (error := overtaken(opened, noted)):
         moved = error.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
         code = int(ErrorCode.NOT_COORDINATOR if moved else error.code)
     if code == ErrorCode.PRODUCER_FENCED:

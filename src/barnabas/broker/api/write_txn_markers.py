@@ -14,6 +14,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+from barnabas.broker.api.permissions import ALTER, CLUSTER_ACTION, require_on_cluster
 from barnabas.broker.network.context import RequestContext
 from barnabas.broker.network.loop_budget import LoopBudget
 from barnabas.core.partition.producers import Marker
@@ -22,7 +23,7 @@ from barnabas.model.ids import TopicPartition
 
 if TYPE_CHECKING:
     from barnabas.broker.api.roles import TransactionsNode
-    from barnabas.broker.partition.partition import HostedPartition
+    from barnabas.broker.partition.opened import OpenPartition
     from barnabas.wire.messages import (
         WritableTxnMarker,
         WritableTxnMarkerPartitionResultBody,
@@ -39,6 +40,7 @@ _COMMIT_TIMEOUT_SECONDS = 5.0  # a partition that cannot commit for so long must
 async def handle(
     node: TransactionsNode, request: WriteTxnMarkersRequest, context: RequestContext
 ) -> WriteTxnMarkersResponseBody:
+    require_on_cluster(node, context, ALTER, CLUSTER_ACTION)
     waiting = _Waiting()
     budget = LoopBudget()
     markers = [await _one(node, item, waiting, budget) for item in request.markers]
@@ -53,7 +55,7 @@ class _Waiting:
         self._out = 0
         self._done = asyncio.Event()
 
-    def add(self, item: WritableTxnMarkerPartitionResultBody, leader: HostedPartition, offset: int) -> None:
+    def add(self, item: WritableTxnMarkerPartitionResultBody, leader: OpenPartition, offset: int) -> None:
         self._out += 1
         leader.when_committed(offset, partial(self._settled, item))
 

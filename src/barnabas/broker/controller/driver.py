@@ -14,7 +14,7 @@ everything that any controller before it may have answered.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from barnabas.broker.controller.link import ControllerLink
 from barnabas.broker.controller.sessions import BrokerSessions
@@ -29,6 +29,7 @@ from barnabas.core.cluster.records import Record
 from barnabas.core.raft.effects import RoleChange
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.settings import Settings
+from barnabas.wire.codec import Decoded
 
 log = logging.getLogger(__name__)
 
@@ -140,7 +141,7 @@ class ControllerDriver:
             self._changes.committed(records, before)
         return answer
 
-    async def _write_long(self, machine: Controller, records: list[Any]) -> "list[asyncio.Future[int]]":
+    async def _write_long(self, machine: Controller, records: list[Record]) -> "list[asyncio.Future[int]]":
         """A decision about a whole node may be longer than a batch; any beginning of it is a valid state of the
         cluster. Others are served between the steps, and nothing else is decided meanwhile."""
         parts = [records[at : at + RECORDS_PER_BATCH_MAX] for at in range(0, len(records), RECORDS_PER_BATCH_MAX)]
@@ -162,11 +163,11 @@ class ControllerDriver:
             self._may_decide.set()
         return written
 
-    def _write(self, machine: Controller, records: list[Any]) -> "asyncio.Future[int]":
+    def _write(self, machine: Controller, records: list[Record]) -> "asyncio.Future[int]":
         _, machine.image = self._applied(machine, records)
         return self._quorum.propose(records, machine.image, self.epoch)
 
-    def _applied(self, machine: Controller, records: list[Any]) -> tuple[int, MetadataImage]:
+    def _applied(self, machine: Controller, records: list[Record]) -> tuple[int, MetadataImage]:
         """Where these records will begin in the log, and the image behind them."""
         base_offset = self._quorum.next_offset
         return base_offset, machine.image.apply(records, offset=base_offset + len(records) - 1, epoch=self.epoch)
@@ -175,7 +176,9 @@ class ControllerDriver:
         if not self.is_active:
             raise KafkaError(ErrorCode.NOT_CONTROLLER, "another node is the active controller")
 
-    async def ask(self, api_key: int, version: int, body: Mapping[str, object], timeout_ms: int | None = None) -> Any:
+    async def ask(
+        self, api_key: int, version: int, body: Mapping[str, object], timeout_ms: int | None = None
+    ) -> Decoded:
         """A request to the active controller, wherever it is; the answer decoded."""
         return await self.link.ask(api_key, version, body, timeout_ms)
 

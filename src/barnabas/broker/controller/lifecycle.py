@@ -9,7 +9,7 @@ beats at once where the controller is now.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.controller.driver import ControllerDriver
 from barnabas.broker.controller.last_stop import LastStop
@@ -24,7 +24,10 @@ from barnabas.core.cluster.records import Endpoint
 from barnabas.link.errors import LinkDown
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.wire.apis import BROKER_HEARTBEAT, BROKER_REGISTRATION
-from barnabas.wire.codec import request_of, response_of
+from barnabas.wire.codec import Decoded, request_of, response_of
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import BrokerHeartbeatResponse
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +55,9 @@ _LAST_LEADER_GONE = "a majority of the voters must be up, and the last known lea
 
 
 class LifecycleHooks(NamedTuple):
-    answer_here: Callable[[Any, RequestContext], Awaitable[Any]]  # a request to this node's own controller
+    answer_here: Callable[
+        [Decoded, RequestContext], Awaitable[Mapping[str, object]]
+    ]  # a request to this node's own controller
     is_better_fenced: Callable[[], bool]  # this broker cannot write while another one can
     failed: Callable[[BaseException], None]
 
@@ -129,7 +134,7 @@ class Lifecycle:
         self.unfenced.set()
         return self._broker_epoch
 
-    async def _until_answered(self, ask: Callable[[], Awaitable[Any]], what: str) -> Any:
+    async def _until_answered(self, ask: Callable[[], Awaitable[Decoded]], what: str) -> Decoded:
         loop = asyncio.get_running_loop()
         next_line = loop.time() + _LOG_EVERY_SECONDS
         while True:
@@ -184,7 +189,7 @@ class Lifecycle:
             self._wake.clear()
             seconds = self._cluster.settings.int("broker.heartbeat.interval.ms") / 1000
             try:
-                answer = await self._send(BROKER_HEARTBEAT, self._beat())
+                answer: BrokerHeartbeatResponse = await self._send(BROKER_HEARTBEAT, self._beat())
                 if answer.error_code != ErrorCode.NOT_CONTROLLER:
                     self._last_answer = asyncio.get_running_loop().time()
                 seconds = self._next_beat(answer, seconds)
@@ -193,7 +198,7 @@ class Lifecycle:
                 await asyncio.sleep(_PAUSE_SECONDS)
             await _first(self._wake, seconds)
 
-    def _beat(self) -> dict[str, Any]:
+    def _beat(self) -> dict[str, object]:
         return {
             "broker_id": self._broker.broker_id,
             "broker_epoch": self._broker_epoch,
@@ -207,7 +212,7 @@ class Lifecycle:
         """Its logs are not in order yet, or it cannot write while somebody else can."""
         return self._wants_fence or self._hooks.is_better_fenced()
 
-    def _next_beat(self, answer: Any, seconds: float) -> float:
+    def _next_beat(self, answer: "BrokerHeartbeatResponse", seconds: float) -> float:
         """Follow the answer of a heartbeat; gives the seconds until the next one."""
         code = ErrorCode(answer.error_code)
         if code is ErrorCode.NONE:
@@ -232,7 +237,7 @@ class Lifecycle:
         if not done.cancelled() and (error := done.exception()) is not None:
             self._hooks.failed(error)
 
-    async def _send(self, api_key: int, body: Mapping[str, object]) -> Any:
+    async def _send(self, api_key: int, body: Mapping[str, object]) -> Decoded:
         """To the active controller; on its own node without a connection."""
         version = _VERSIONS[api_key]
         if self._controller.is_active:

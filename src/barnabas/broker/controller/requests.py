@@ -1,19 +1,25 @@
 """What a broker asks of the active controller for itself: internal topics, topics made on demand, producer ids."""
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from barnabas.broker.roles import ConfiguredBroker
 from barnabas.core.cluster.internal_topics import internal_topic
 from barnabas.core.cluster.items import NewTopic
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.wire.apis import ALLOCATE_PRODUCER_IDS, CREATE_TOPICS
+from barnabas.wire.codec import Decoded
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import AllocateProducerIdsResponse, CreateTopicsResponse
 
 _TIMEOUT_MS = 30_000
 
 
 class AskController(Protocol):
-    async def __call__(self, api_key: int, version: int, body: dict[str, Any], timeout_ms: int | None = None) -> Any:
+    async def __call__(
+        self, api_key: int, version: int, body: Mapping[str, object], timeout_ms: int | None = None
+    ) -> Decoded:
         """A request to the active controller, wherever it is; the answer decoded."""
 
 
@@ -33,7 +39,7 @@ class ControllerRequests:
         """Those topics that the controller refused, with their codes. One that is there already is what was wanted.
         `refusal` is raised in place of giving codes."""
         body = {"topics": [_topic_body(topic) for topic in wanted], "timeout_ms": _TIMEOUT_MS, "validate_only": False}
-        answer = await self._ask(CREATE_TOPICS, 7, body)
+        answer: CreateTopicsResponse = await self._ask(CREATE_TOPICS, 7, body)
         fine = (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
         failed = {t.name: ErrorCode(t.error_code) for t in answer.topics if t.error_code not in fine}
         if failed and refusal is not None:
@@ -42,13 +48,13 @@ class ControllerRequests:
 
     async def producer_id_block(self) -> range:
         body = {"broker_id": self._broker.node_id, "broker_epoch": self._broker.broker_epoch}
-        answer = await self._ask(ALLOCATE_PRODUCER_IDS, 0, body)
+        answer: AllocateProducerIdsResponse = await self._ask(ALLOCATE_PRODUCER_IDS, 0, body)
         if answer.error_code:
             raise KafkaError(ErrorCode(answer.error_code), "no producer ids from the controller")
         return range(answer.producer_id_start, answer.producer_id_start + answer.producer_id_len)
 
 
-def _topic_body(topic: NewTopic) -> dict[str, Any]:
+def _topic_body(topic: NewTopic) -> dict[str, object]:
     return {
         "name": topic.name,
         "num_partitions": topic.num_partitions,

@@ -12,7 +12,7 @@ do not are probed once: a refused connection means that the process is gone, per
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.broker.metrics.event_log import events
 from barnabas.core.cluster.controller import Controller
@@ -129,13 +129,13 @@ class BrokerSessions:
     def _balance_seconds(self) -> float:
         return self._controller.machine.settings.int("leader.imbalance.check.interval.seconds")
 
-    async def _submit(self, decide: Callable[..., tuple[list[Record], Any]], *args: int) -> None:
+    async def _submit(self, decide: Callable[..., tuple[list[Record], object]], *args: int) -> None:
         try:
             await self._controller.submit(decide, *args)
         except KafkaError as error:
             log.info("%s was not written: %s", decide.__name__, error.message)
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[object, None, None]) -> None:
         task = asyncio.ensure_future(work)
         self._tasks[task] = None
         task.add_done_callback(lambda done: self._tasks.pop(done, None))

@@ -121,8 +121,9 @@ class Coordinators(ABC, Generic[M, E]):
         if self.failures.waits(index, self._clock.steady_ms()):
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"{partition.id} failed and is loaded again soon")
         try:
-            hosted = CoordinatorShard(partition, self._make(partition))
-            if partition.log.size_bytes > _LOAD_AT_ONCE_BYTES:
+            opened = partition.open()
+            hosted = CoordinatorShard(opened, self._make(partition))
+            if opened.log.size_bytes > _LOAD_AT_ONCE_BYTES:
                 self._loading[index] = asyncio.ensure_future(self._load(index, hosted))
                 raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
             for _ in self._replay(hosted):
@@ -217,7 +218,7 @@ class Coordinators(ABC, Generic[M, E]):
 
     def _replay(self, hosted: CoordinatorShard[M]) -> Iterable[None]:
         """Feed the machine its log, a piece at a time, also what is written meanwhile (markers of transactions)."""
-        partition_log = hosted.partition.log
+        partition_log = hosted.opened.log
         records = size_bytes = 0
         offset = max(hosted.replayed_to, partition_log.log_start_offset)
         while offset < (end_offset := partition_log.log_end_offset):
@@ -241,14 +242,14 @@ class Coordinators(ABC, Generic[M, E]):
 
     def _ready(self, index: int, hosted: CoordinatorShard[M]) -> None:
         self._hosted[index] = hosted
-        hosted.appended_to = hosted.partition.log.log_end_offset
+        hosted.appended_to = hosted.opened.log.log_end_offset
         self.step(hosted, lambda now_ms: hosted.machine.loaded(now_ms))
 
     # --- requests and effects ---------------------------------------------------------------------------------------
 
     def check_writable(self, hosted: CoordinatorShard[M], api_key: int) -> None:
         """Too few replicas are in sync: the machine must not decide what cannot be written down."""
-        if hosted.partition.under_min_isr and not SERVED[api_key].only_reads:
+        if hosted.partition.leadership.under_min_isr and not SERVED[api_key].only_reads:
             raise KafkaError(ErrorCode.COORDINATOR_NOT_AVAILABLE, f"too few replicas of {hosted.partition.id} in sync")
 
     def ask(self, key: str, request: Request[B], context: RequestContext) -> B | asyncio.Future[B]:
@@ -305,7 +306,7 @@ class Coordinators(ABC, Generic[M, E]):
             else:
                 release(reply)
         if later:
-            hosted.partition.when_committed(hosted.appended_to, lambda code: self._committed(hosted, later, code))
+            hosted.opened.when_committed(hosted.appended_to, lambda code: self._committed(hosted, later, code))
         self._set_timer(hosted)
 
     def _committed(self, hosted: CoordinatorShard[M], replies: Sequence[Reply], code: ErrorCode) -> None:
@@ -321,7 +322,7 @@ class Coordinators(ABC, Generic[M, E]):
             return False
         try:
             for part in batches_of(effects.records, hosted.partition.config.max_message_bytes):
-                hosted.appended_to = hosted.partition.append_records(part, wall_ms(), effects.transaction)
+                hosted.appended_to = hosted.opened.appends.append_records(part, wall_ms(), effects.transaction)
         except KafkaError as error:
             if error.code is not ErrorCode.NOT_LEADER_OR_FOLLOWER:
                 log.error("%s could not be written: %s", hosted.partition.id, error.message)
@@ -344,7 +345,7 @@ class Coordinators(ABC, Generic[M, E]):
 
     def _due(self, hosted: CoordinatorShard[M]) -> None:
         hosted.timer, hosted.due_ms = None, None
-        if hosted.partition.under_min_isr:
+        if hosted.partition.leadership.under_min_isr:
             hosted.timer = asyncio.get_running_loop().call_later(AGAIN_MS / 1000, self._due, hosted)
             return
         self.step(hosted, lambda now_ms: hosted.machine.tick(now_ms))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from functools import partial
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.broker.coordinator.driver import AGAIN_MS, Coordinators
 from barnabas.broker.coordinator.environment import CoordinatorEnvironment
@@ -115,11 +115,11 @@ class GroupDriver(Coordinators["GroupShard", "Effects"]):
             future = asyncio.get_running_loop().run_in_executor(self._threads, job.compute)
             future.add_done_callback(partial(self._computed, hosted, job))
 
-    def _computed(self, hosted: CoordinatorShard[GroupShard], job: Job, done: asyncio.Future[Any]) -> None:
+    def _computed(self, hosted: CoordinatorShard[GroupShard], job: Job, done: asyncio.Future[object]) -> None:
         failed = not done.cancelled() and done.exception() is not None
         if done.cancelled() or self._hosted.get(hosted.partition.id.partition) is not hosted:
             return  # the node stops, or another coordinator speaks for the group now and has it computed again
-        if hosted.partition.under_min_isr and not failed:  # it could not be written down
+        if hosted.partition.leadership.under_min_isr and not failed:  # it could not be written down
             asyncio.get_running_loop().call_later(AGAIN_MS / 1000, self._computed, hosted, job, done)
             return
         self.step(hosted, lambda now_ms: hosted.machine.finish(job, done.result(), now_ms))

@@ -40,7 +40,7 @@ from barnabas.wire.apis import WRITE_TXN_MARKERS
 
 if TYPE_CHECKING:
     from barnabas.broker.coordinator.groups import GroupDriver
-    from barnabas.broker.partition.partition import HostedPartition
+    from barnabas.broker.partition.opened import OpenPartition
     from barnabas.broker.partition.table import PartitionTable
     from barnabas.core.txn.effects import SendMarkers
     from barnabas.wire.messages import WritableTxnMarkerBody, WriteTxnMarkersRequestBody, WriteTxnMarkersResponse
@@ -117,7 +117,7 @@ class MarkerSender:
     def _outcome(self, sending: _Sending, partition: TopicPartition, code: ErrorCode) -> None:
         sending.outcome(partition, code, topic_is_known=self._cluster.image.partition(*partition) is not None)
 
-    def write(self, partition: TopicPartition, marker: Marker) -> tuple[HostedPartition, int]:
+    def write(self, partition: TopicPartition, marker: Marker) -> tuple[OpenPartition, int]:
         """Append a marker where we lead; gives the partition and the offset at which the marker is safe."""
         leader = self._partitions.get(*partition)
         if leader is None:
@@ -125,10 +125,11 @@ class MarkerSender:
             raise KafkaError(
                 ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, str(partition)
             )
-        offset = leader.append_marker(marker, wall_ms())
+        opened = leader.open()
+        offset = opened.appends.append_marker(marker, wall_ms())
         if partition.topic == OFFSETS_TOPIC:
             self._groups.transaction_ended(partition.partition, marker.producer_id, marker.commit, offset)
-        return leader, offset
+        return opened, offset
 
     # --- to other nodes ---------------------------------------------------------------------------------------------
 

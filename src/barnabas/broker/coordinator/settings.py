@@ -11,7 +11,7 @@ from barnabas.model.settings import ResourceType, Settings
 from barnabas.model.settings.node.groups import CONSUMER_ASSIGNORS
 
 
-def _by_name(kind: type, settings: Settings) -> dict[str, Any]:
+def _by_name(kind: type, settings: Settings) -> dict[str, Any]:  # for `**`: settings are of several types
     """The fields that are settings under Kafka's name, dots turned to underscores."""
     names = {field.name: field.name.replace("_", ".") for field in fields(kind)}
     return {field: settings[name] for field, name in names.items() if name in settings}

@@ -6,11 +6,13 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
+from barnabas.broker.api.permissions import GROUP, may
 from barnabas.broker.coordinator.driver import request_info
 from barnabas.core.coordinator.contract import B
 from barnabas.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
+    from barnabas.broker.api.roles import GroupsNode
     from barnabas.broker.coordinator.groups import GroupDriver
     from barnabas.broker.network.context import Answered, RequestContext
     from barnabas.wire.messages import Request
@@ -45,6 +47,29 @@ def ask_each(
     return _joined(
         items, [(some, answer) for some, _, answer in asked if not isinstance(answer, asyncio.Future)], parts
     )
+
+
+def ask_permitted(
+    node: GroupsNode,
+    items: Sequence[Item],
+    parts: Parts[Item, B, Found],
+    context: RequestContext,
+    operation: int,
+    refusal: Callable[[Item], Found],
+) -> Answered[B]:
+    """The same about the groups to which whoever asks may do this; the others are refused, in their places."""
+    if node.access is None:
+        return ask_each(node.groups, items, parts, context)
+    allowed = [may(node, context, operation, GROUP, parts.group_of(item)) for item in items]
+
+    def whole(found: list[Found]) -> B:
+        answers = iter(found)
+        return parts.whole(
+            [next(answers) if fine else refusal(item) for item, fine in zip(items, allowed, strict=True)]
+        )
+
+    some = [item for item, fine in zip(items, allowed, strict=True) if fine]
+    return ask_each(node.groups, some, parts._replace(whole=whole), context)
 
 
 def _ask_shard(groups: GroupDriver, index: int, request: Request[B], context: RequestContext) -> B | asyncio.Future[B]:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
-from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.partition.opened import OpenPartition
 from barnabas.core.coordinator.contract import Effects, Machine, Reply
 from barnabas.model.errors import ErrorCode, KafkaError
 
@@ -25,8 +25,9 @@ class Waiting(Protocol):
 class CoordinatorShard(Generic[M]):
     """One machine with its partition and its timer."""
 
-    def __init__(self, partition: HostedPartition, machine: M) -> None:
-        self.partition = partition
+    def __init__(self, opened: OpenPartition, machine: M) -> None:
+        self.partition = opened.partition
+        self.opened = opened
         self.machine = machine
         self.waiting: dict[Waiting, None] = {}  # in the order they came, so that they are let go in that order
         self.timer: asyncio.TimerHandle | None = None

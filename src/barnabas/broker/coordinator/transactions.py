@@ -231,7 +231,7 @@ class TxnDriver(Coordinators["TxnShard", "TxnEffects"]):
         super().drive(hosted, effects)
         for sent in effects.markers:
             if self._is_current(hosted):
-                hosted.partition.when_committed(hosted.appended_to, partial(self._send, hosted, sent))
+                hosted.opened.when_committed(hosted.appended_to, partial(self._send, hosted, sent))
 
     def _is_current(self, hosted: CoordinatorShard[TxnShard]) -> bool:
         return self._hosted.get(hosted.partition.id.partition) is hosted

@@ -10,7 +10,11 @@ from barnabas.model.errors import ErrorCode
 from barnabas.wire.fetch import FetchedPartition, FetchedTopic, fetch_response_pieces
 
 _BY_ID_SINCE = 13
-_NO_SUCH_PARTITION = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
+_NOT_LOOKED_AT = (
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.UNKNOWN_TOPIC_ID,
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+)
 
 
 def pack(
@@ -22,7 +26,7 @@ def pack(
     incremental: bool,
     served: Callable[[Wanted], None],
 ) -> Reply:
-    """`incremental`: leave out what is no news. `served` hears of each partition that gave data."""
+    """`incremental`: leave out what has not changed. `served` is called with each partition that gave data."""
     by_id = version >= _BY_ID_SINCE
     topics: list[FetchedTopic] = []
     slices: list[Piece] = []
@@ -30,9 +34,9 @@ def pack(
     fetched: list[FetchedPartition] = []
     for read in reads:
         wanted = read.wanted
-        news = wanted.told(read.high_watermark, read.log_start_offset)
+        changed = wanted.remember(read.high_watermark, read.log_start_offset)
         if incremental and not (
-            news
+            changed
             or read.slice is not None
             or read.error_code
             or read.diverging_epoch is not None
@@ -54,7 +58,7 @@ def pack(
                 read.last_stable_offset,
                 read.log_start_offset,
                 read.slice.length if read.slice is not None else 0,
-                [] if read.error_code in _NO_SUCH_PARTITION else read.aborted,
+                [] if read.error_code in _NOT_LOOKED_AT else read.aborted,
                 read.preferred_replica,
                 read.diverging_epoch,
             )

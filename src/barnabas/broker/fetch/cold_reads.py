@@ -26,8 +26,8 @@ async def make_ready(threads: Executor, reads: Iterable[PartitionRead]) -> None:
     for read in reads:
         if not read.is_cold and (read.slice is None or not not_ready(read.slice)):
             continue
-        assert read.partition is not None
-        log = read.partition.log
+        assert read.opened is not None
+        log, partition = read.opened.log, read.opened.partition
         try:
             await loop.run_in_executor(threads, read.read_cold)
             piece = read.slice
@@ -38,7 +38,7 @@ async def make_ready(threads: Executor, reads: Iterable[PartitionRead]) -> None:
             else:
                 read.slice = await loop.run_in_executor(threads, log.verify_slice, piece)
         except Damaged as damaged:
-            read.partition.found_damaged(damaged)
+            partition.found_damaged(damaged)
             read.slice, read.error_code = None, int(ErrorCode.CORRUPT_MESSAGE)
         except KafkaError as error:
             read.slice, read.error_code = None, int(error.code)

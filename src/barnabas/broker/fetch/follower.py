@@ -1,4 +1,4 @@
-"""Fetch from a follower: bytes up to the end of the log, and with its offset the news of how far it has got.
+"""Fetch from a follower: it is sent bytes up to the end of the log, and its fetch offset says what it holds.
 
 Only a replica of the partition is served, in the leader's own epoch, with the epoch of its broker (CVE-2018-1288: who
 poses as a follower could otherwise move the high watermark). When there is nothing to send, the fetch is parked until
@@ -101,8 +101,8 @@ class _FollowerFetch:
     # --- reading ------------------------------------------------------------------------------------------------------
 
     def read(self) -> int:
-        """Read what is ready; gives how many bytes. What finds no room stays ready, and so does what would hold the
-        loop too long: the follower is answered, and asks again."""
+        """Read what is ready; gives how many bytes. What exceeds the maximum stays ready, and so does what would hold
+        the loop for too long: the follower is answered, and fetches again."""
         session, room, found = self._session, self._max_bytes, 0
         left: dict[Slot, None] = {}
         ready, session.ready, session.unread = session.ready, {}, False
@@ -153,7 +153,7 @@ class _FollowerFetch:
         session, throttle = self._session, self._node.replication.leader_throttle
         for read in self._reads if throttle.rate else ():
             if read.size and read.partition is not None and throttle.holds_for(read.partition, session.replica_id):
-                throttle.taken(read.size, self._node.replication.loop_time())
+                throttle.count(read.size, self._node.replication.loop_time())
         return pack(
             self._version,
             self._correlation_id,
@@ -171,11 +171,11 @@ class _FollowerFetch:
         self._future.add_done_callback(self._leave)
         self._timer = self._loop.call_later(wait_ms / 1000, self.finish)
         self._session.parked = self
-        for read in self._reads:  # what it was not worth an answer to tell is told with the next
-            if read.wanted.unheard(read.high_watermark, read.log_start_offset) and isinstance(read.wanted, Slot):
+        for read in self._reads:  # a changed watermark alone is worth no answer: it is sent with the next
+            if read.wanted.has_changed(read.high_watermark, read.log_start_offset) and isinstance(read.wanted, Slot):
                 self._session.ready.setdefault(read.wanted)
         self._reads = []
-        if self._session.unread:  # what this fetch told has set a reply free, and that a record more
+        if self._session.unread:  # the offset of this fetch has released a reply, and that caused another append
             self.wake()
         return self._future
 
@@ -193,7 +193,7 @@ class _FollowerFetch:
         try:
             self.read()
             reply = self.answer()
-        except Exception as error:  # whoever waits for the answer is told, whatever it is
+        except Exception as error:  # whatever it is, the request that waits must get it
             future.set_exception(error)
             return
         if isinstance(reply, asyncio.Future):

@@ -1,4 +1,4 @@
-"""One partition of a follower's fetch: may it have it, how far has it got, and the bytes that follow."""
+"""One partition of a follower's fetch: checks that it is a replica, records its offset, and reads what follows."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 from barnabas.broker.api.leadership import check_leader_epoch
 from barnabas.broker.fetch.follower_sessions import FollowerSession, Slot
 from barnabas.broker.fetch.reader import PartitionRead, diverging_epoch, find_leader, read_slice
+from barnabas.broker.partition.opened import OpenPartition
 from barnabas.broker.partition.partition import HostedPartition
 from barnabas.broker.roles import HostedPartitions
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -39,36 +40,39 @@ def read_slot(
                 _note(partition, session, slot)
             read.high_watermark = read.log_start_offset = 0
             return False
-        if node.replication.open_soon(partition, partition.look_at_followers):
+        if node.replication.open_soon(partition, partition.leadership.recheck_followers):
             read.partition = None
             return False
         throttle = node.replication.leader_throttle
         if throttle.holds_for(partition, session.replica_id) and throttle.wait_seconds(node.replication.loop_time()):
             room, min_one_batch = 0, False  # left out of this answer, and read with the next fetch (KIP-73)
-        return _read(partition, session, slot, read, room, named, min_one_batch)
+        read.opened = partition.open()
+        return _read(read.opened, session, slot, read, room, named, min_one_batch)
     except KafkaError as error:
         read.error_code = int(error.code)
         if read.partition is None:
             slot.attach(None)
-        elif error.code is ErrorCode.OFFSET_OUT_OF_RANGE:
-            _set_offsets(read, read.partition)
+        elif error.code is ErrorCode.OFFSET_OUT_OF_RANGE and read.opened is not None:
+            _set_offsets(read, read.opened)
     except OSError:
         read.error_code = ErrorCode.KAFKA_STORAGE_ERROR
     return False
 
 
 def _note(partition: HostedPartition, session: FollowerSession, slot: Slot) -> None:
-    """How far the follower has got. A partition that was never written to has no folder, and is not given one for it:
-    after a start of the whole cluster that would be thousands, one after the other."""
+    """Record the follower's offset. A partition that was never written to has no folder, and gets none for it: after a
+    start of the whole cluster that would be thousands."""
     replica = (session.replica_id, session.broker_epoch)
-    if not partition.follower_fetched(*replica, slot.fetch_offset, slot.follower_log_start, session.last_fetch_ms):
+    if not partition.leadership.follower_fetched(
+        *replica, slot.fetch_offset, slot.follower_log_start, session.last_fetch_ms
+    ):
         raise KafkaError(
             ErrorCode.NOT_LEADER_OR_FOLLOWER, "stale broker epoch in Fetch: the broker has restarted since"
         )
 
 
 def _read(
-    partition: HostedPartition,
+    opened: OpenPartition,
     session: FollowerSession,
     slot: Slot,
     read: PartitionRead,
@@ -76,28 +80,28 @@ def _read(
     named: bool,
     min_one_batch: bool,
 ) -> bool:
-    log, offset = partition.log, slot.fetch_offset
+    log, offset = opened.log, slot.fetch_offset
     read.diverging_epoch = diverging_epoch(log, slot.last_fetched_epoch, offset)
     end = log.log_end_offset
     if read.diverging_epoch is None:
         if not log.log_start_offset <= offset <= end:
             raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, f"offset {offset} is not in this log")
         if named:
-            _note(partition, session, slot)
+            _note(opened.partition, session, slot)
         if offset < end:
             if room <= 0 and not min_one_batch:
-                _set_offsets(read, partition)
+                _set_offsets(read, opened)
                 return True
             limit = min(slot.max_bytes, max(room, 0))
-            asked = (read, partition, offset, limit, end, False, min_one_batch)
+            asked = (read, opened, offset, limit, end, False, min_one_batch)
             try:
                 read_slice(*asked, wait=False)
             except ColdRead:
                 read.later(partial(read_slice, *asked, wait=True))
-    _set_offsets(read, partition)
+    _set_offsets(read, opened)
     return offset < end and read.slice is None and not read.is_cold and read.diverging_epoch is None
 
 
-def _set_offsets(read: PartitionRead, partition: HostedPartition) -> None:
-    read.high_watermark = read.last_stable_offset = partition.high_watermark
-    read.log_start_offset = partition.log.log_start_offset
+def _set_offsets(read: PartitionRead, opened: OpenPartition) -> None:
+    read.high_watermark = read.last_stable_offset = opened.high_watermark
+    read.log_start_offset = opened.log.log_start_offset

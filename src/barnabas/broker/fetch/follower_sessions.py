@@ -1,17 +1,17 @@
-"""The followers of the partitions this node leads, one fetch session each (KIP-227), and what each has to be told.
+"""The fetch sessions of followers (KIP-227), one for each broker that follows partitions led here.
 
-A follower names its partitions once. From then on a partition is looked at only when there is a reason to: the
-follower names it (it has got further, or begins anew), bytes were appended, the high watermark moved, or this node
-ceased to lead it. So ten thousand partitions that nobody writes to cost nothing, however often their followers ask.
+A follower names its partitions once. From then on a partition is read only when something changed: the follower names
+it (its log has grown, or starts anew), bytes were appended, the high watermark moved, or this node no longer leads it.
+So ten thousand idle partitions cost nothing, however often their followers fetch.
 
 | a slot is        | until                                                                                          |
 |------------------|------------------------------------------------------------------------------------------------|
-| ready            | it was looked at for an answer, and told all there is                                          |
-| awaiting         | the follower names it again: it was sent bytes, an error or a place to cut its log to          |
-| neither          | something happens; bytes wake a parked fetch, a moved watermark only rides along               |
+| ready            | it was read for an answer, and nothing is left to send                                         |
+| awaiting         | the follower names it again: it was sent bytes, an error or a diverging epoch                  |
+| neither          | something changes; bytes wake a parked fetch, a high watermark is sent with the next answer    |
 
-A second fetch may arrive while the first is parked: the follower has something to say and does not want to wait. The
-first is answered then and there, with what it has.
+A second fetch may arrive while the first is parked, because the follower has to name a partition. The first is answered
+at once then.
 """
 
 import random
@@ -56,19 +56,19 @@ class Slot(Wanted):
         super().update(asked)
         self.follower_log_start: int = asked.log_start_offset
         self.awaiting = False
-        self.named = True  # not yet looked at since
+        self.named = True  # not yet read since
         self.session.ready[self] = None
 
     def attach(self, partition: HostedPartition | None) -> None:
         if self.partition is partition:
             return
         if self.partition is not None:
-            self.partition.listeners.remove(self)
+            self.partition.leadership.slots.remove(self)
         self.partition = partition
         if partition is not None:
-            partition.listeners.append(self)
+            partition.leadership.slots.append(self)
 
-    # --- what the partition tells -------------------------------------------------------------------------------------
+    # --- called by the partition --------------------------------------------------------------------------------------
 
     def appended(self) -> None:
         if not self.awaiting:
@@ -83,7 +83,7 @@ class Slot(Wanted):
             self.session.ready[self] = None
 
     def changed(self) -> None:
-        self.named = True  # what the follower said counts once more: the leader may have had no place to note it
+        self.named = True  # its fetch offset counts once more: the leader may not have been able to record it
         self.appended()
 
 
@@ -98,11 +98,11 @@ class FollowerSession:
         self.last_fetch_ms = now_ms
         self.slots: dict[SlotKey, Slot] = {}
         self.ready: dict[Slot, None] = {}
-        self.unread = False  # bytes came since the slots were last looked at
+        self.unread = False  # bytes were appended since the slots were last read
         self.parked: Parked | None = None
 
     def name(self, request: "FetchRequest", by_id: bool) -> None:
-        """Take over what the follower says of its partitions."""
+        """Update the slots by what the follower names."""
         for topic in request.topics:
             name: str | bytes = topic.topic_id if by_id else topic.topic
             for asked in topic.partitions:
@@ -137,7 +137,7 @@ class FollowerSessions:
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
         self._by_replica: dict[int, FollowerSession] = {}
-        self.heard: dict[int, int] = {}  # replica id: when it last fetched, in steady milliseconds
+        self.last_fetches: dict[int, int] = {}  # replica id: when it last fetched, in steady milliseconds
 
     def __iter__(self) -> Iterator[FollowerSession]:
         return iter(self._by_replica.values())
@@ -152,7 +152,7 @@ class FollowerSessions:
         *,
         may_keep: bool = True,
     ) -> FollowerSession:
-        """The session this fetch belongs to, with what it names taken over. Raises KafkaError when it has none."""
+        """The session this fetch belongs to, updated by what it names. Raises KafkaError when it has none."""
         epoch: int = request.session_epoch
         known = self._by_replica.get(replica_id)
         if epoch in (_FINAL_EPOCH, _INITIAL_EPOCH):
@@ -176,7 +176,7 @@ class FollowerSessions:
         self._behind(session)
         session.last_fetch_ms = now_ms
         if may_keep:
-            self.heard[replica_id] = now_ms
+            self.last_fetches[replica_id] = now_ms
         session.name(request, by_id)
         if len(session.slots) > FOLLOWER_SESSION_PARTITIONS_MAX:
             self._by_replica.pop(replica_id, None)
@@ -187,14 +187,14 @@ class FollowerSessions:
     def _behind(self, session: FollowerSession) -> None:
         """Before this fetch counts: what it has not been sent since its last one, it has not had since then."""
         for slot in session.ready:
-            partition = slot.partition
-            if partition is not None and partition.replicas is not None:
-                follower = partition.replicas.followers.get(session.replica_id)
-                if follower is not None and partition.end_offset > follower.offset:
+            leadership = slot.partition.leadership if slot.partition is not None else None
+            if leadership is not None and leadership.state is not None:
+                follower = leadership.state.followers.get(session.replica_id)
+                if follower is not None and leadership.end_offset > follower.offset:
                     follower.behind(session.last_fetch_ms)
 
     def keep_only(self, brokers: Container[int]) -> None:
-        """Brokers that left the cluster are not waited for."""
+        """Drop the sessions of brokers that left the cluster."""
         self.drop([known for known in self._by_replica if known not in brokers])
 
     def drop(self, brokers: Iterable[int]) -> None:
@@ -202,7 +202,7 @@ class FollowerSessions:
         for replica_id in brokers:
             if (session := self._by_replica.pop(replica_id, None)) is not None:
                 session.close()
-            self.heard.pop(replica_id, None)
+            self.last_fetches.pop(replica_id, None)
 
     def close(self) -> None:
         for session in self._by_replica.values():

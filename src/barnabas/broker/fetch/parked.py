@@ -1,15 +1,14 @@
 """A fetch that found too little and waits for more: `fetch.min.bytes` and `fetch.max.wait.ms`.
 
-It hangs on each partition it reads and is told of new bytes there. When enough have come, when the time is over, or
-when a partition disappears, it is answered once, in the next turn of the loop: appends that arrive together share one
-answer.
+It is among the waiters of each partition it reads. When enough bytes are committed, when the time is over, or when a
+partition is deleted, it is answered once, in the next turn of the loop: appends that arrive together share one answer.
 """
 
 import asyncio
 from collections.abc import Callable, Iterable
 
 from barnabas.broker.network.connection import Reply
-from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.partition.opened import OpenPartition
 
 
 class ParkedPartitions:
@@ -31,7 +30,7 @@ class ParkedFetch:
 
     def __init__(
         self,
-        partitions: Iterable[HostedPartition],
+        partitions: Iterable[OpenPartition],
         missing_bytes: int,
         wait_ms: int,
         read_committed: bool,
@@ -45,11 +44,11 @@ class ParkedFetch:
         self._partitions = tuple(partitions)
         self._stable = {p: p.last_stable_offset for p in self._partitions} if read_committed else None
         for partition in self._partitions:
-            partition.waiters.append(self)
+            partition.waiters.fetches.append(self)
         self._timer = self._loop.call_later(wait_ms / 1000, self._complete)
         self.future.add_done_callback(self._leave)
 
-    def arrived(self, partition: HostedPartition, size: int) -> None:
+    def arrived(self, partition: OpenPartition, size: int) -> None:
         if self._stable is not None:
             if not partition.deleted and partition.last_stable_offset <= self._stable[partition]:
                 return  # part of a transaction that is still open: nothing this reader may see
@@ -65,7 +64,7 @@ class ParkedFetch:
         self._leave()
         try:
             reply = self._answer()
-        except Exception as error:  # whoever waits for the answer is told, whatever it is
+        except Exception as error:  # whatever it is, the request that waits must get it
             self.future.set_exception(error)
             return
         if isinstance(reply, asyncio.Future):
@@ -85,6 +84,6 @@ class ParkedFetch:
         """Off every partition; also when the client has gone."""
         self._timer.cancel()
         for partition in self._partitions:
-            if self in partition.waiters:
-                partition.waiters.remove(self)
+            if self in partition.waiters.fetches:
+                partition.waiters.fetches.remove(self)
         self._partitions = ()

@@ -26,7 +26,7 @@ class RackView(CurrentSettings, Protocol):
 def preferred_replica(node: RackView, partition: HostedPartition, rack: str, offset: int) -> int:
     """The broker to ask, -1 for this one."""
     selector = node.settings["replica.selector.class"]
-    state = partition.replicas
+    state = partition.leadership.state
     if state is None or not selector or not str(selector).endswith(_RACK_AWARE) or node.rack == rack:
         return -1
     best, furthest = -1, offset - 1

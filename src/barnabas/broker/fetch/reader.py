@@ -2,7 +2,7 @@
 
 Order and limits are KIP-74's: partitions in the order the client gave, together at most `max_bytes`, but the first
 batch found is always whole, so that a reader of a large batch cannot hang. A partition that cannot be read carries
-its error and does not spoil the others.
+its error and does not affect the others.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 from barnabas.broker.api.leadership import check_leader_epoch, hosted_partition, leader_partition
 from barnabas.broker.fetch.preferred_replica import RackView, preferred_replica
 from barnabas.broker.fetch.sessions import Wanted
+from barnabas.broker.partition.opened import OpenPartition
 from barnabas.broker.partition.partition import HostedPartition
 from barnabas.broker.roles import HostedPartitions
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -37,6 +38,7 @@ class PartitionRead:
         "high_watermark",
         "last_stable_offset",
         "log_start_offset",
+        "opened",
         "partition",
         "preferred_replica",
         "slice",
@@ -47,6 +49,7 @@ class PartitionRead:
         self.wanted = wanted
         self._again: Callable[[], None] | None = None  # how to read what was found to lie on the disk only
         self.partition: HostedPartition | None = None
+        self.opened: OpenPartition | None = None  # the same, once it was read
         self.error_code = 0
         self.high_watermark = -1
         self.last_stable_offset = -1
@@ -85,6 +88,7 @@ class Reader(NamedTuple):
     read_committed: bool
     from_followers: bool = False  # version 11 on: it may read where we do not lead (KIP-392)
     rack: str = ""
+    may_read: Callable[[str], bool] | None = None  # which topics; None: all of them
 
 
 def read_all(
@@ -133,37 +137,40 @@ def _read_one(
 ) -> int:
     """Gives how many aborted transactions the answer will name for this partition, at the most."""
     wanted = read.wanted
+    if reader.may_read is not None and not reader.may_read(_topic_name(node, wanted)):
+        raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     partition = read.partition = find_hosted(node, wanted) if reader.from_followers else find_leader(node, wanted)
     check_leader_epoch(partition, wanted.leader_epoch)
-    log, read_committed = partition.log, reader.read_committed
+    opened = read.opened = partition.opened or partition.open()
+    log, read_committed = opened.log, reader.read_committed
     offset = wanted.fetch_offset
     if wanted.last_fetched_epoch >= 0:
         read.diverging_epoch = diverging_epoch(log, wanted.last_fetched_epoch, offset)
         if read.diverging_epoch is not None:
-            _set_offsets(read, partition)
+            _set_offsets(read, opened)
             return 0
     if not partition.is_leader and not log.log_start_offset <= offset <= log.log_end_offset:
         raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, "this follower does not hold the offset; its leader may")
-    if reader.rack and partition.replicas is not None:
+    if reader.rack and partition.leadership.state is not None:
         read.preferred_replica = preferred_replica(node, partition, reader.rack, offset)
         if read.preferred_replica >= 0:
-            _set_offsets(read, partition)
+            _set_offsets(read, opened)
             return 0
     named = 0
-    bound = partition.last_stable_offset if read_committed else partition.high_watermark
+    bound = opened.last_stable_offset if read_committed else opened.high_watermark
     if (room > 0 or min_one_batch) and not bound < offset <= log.log_end_offset:
         limit = min(wanted.max_bytes, max(room, 0))
-        if read_committed and len(partition.aborted):
-            bound = partition.aborted.bound(offset, bound, max(aborted_room, 0))
-        asked = (read, partition, offset, limit, bound, read_committed, min_one_batch)
+        if read_committed and len(opened.aborted):
+            bound = opened.aborted.bound(offset, bound, max(aborted_room, 0))
+        asked = (read, opened, offset, limit, bound, read_committed, min_one_batch)
         try:
             read_slice(*asked, wait=False)
         except ColdRead:
             read.later(partial(read_slice, *asked, wait=True))
-            named = partition.aborted.ended_between(offset, bound) if read_committed else 0
+            named = opened.aborted.ended_between(offset, bound) if read_committed else 0
     if read_committed and read.aborted is None:
         read.aborted = []
-    _set_offsets(read, partition)
+    _set_offsets(read, opened)
     return len(read.aborted) if read.aborted else named
 
 
@@ -179,7 +186,7 @@ def diverging_epoch(log: Log, last_fetched_epoch: int, offset: int) -> tuple[int
 
 def read_slice(
     read: PartitionRead,
-    partition: HostedPartition,
+    opened: OpenPartition,
     offset: int,
     limit: int,
     bound: int,
@@ -188,18 +195,18 @@ def read_slice(
     *,
     wait: bool,
 ) -> None:
-    piece = partition.log.read(offset, limit, bound, min_one_batch=min_one_batch, wait=wait)
+    piece = opened.log.read(offset, limit, bound, min_one_batch=min_one_batch, wait=wait)
     if not piece.length:
         return
     read.slice = piece
-    if read_committed and len(partition.aborted):
-        read.aborted = partition.aborted.between(offset, offset_after(partition.log, piece, bound))
+    if read_committed and len(opened.aborted):
+        read.aborted = opened.aborted.between(offset, offset_after(opened.log, piece, bound))
 
 
-def _set_offsets(read: PartitionRead, partition: HostedPartition) -> None:
-    read.high_watermark = partition.high_watermark
-    read.last_stable_offset = partition.last_stable_offset
-    read.log_start_offset = partition.log.log_start_offset
+def _set_offsets(read: PartitionRead, opened: OpenPartition) -> None:
+    read.high_watermark = opened.high_watermark
+    read.last_stable_offset = opened.last_stable_offset
+    read.log_start_offset = opened.log.log_start_offset
 
 
 def find_leader(node: HostedPartitions, wanted: Wanted) -> HostedPartition:

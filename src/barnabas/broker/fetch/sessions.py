@@ -33,7 +33,7 @@ PartitionKey = tuple[str | bytes, int]  # a topic by name, or by id from version
 
 
 class Wanted:
-    """One partition a client reads, as it last said, and what it was last told."""
+    """One partition a client reads, as its last fetch named it, and what it was last sent."""
 
     __slots__ = (
         "fetch_offset",
@@ -61,14 +61,14 @@ class Wanted:
         self.last_fetched_epoch: int = asked.last_fetched_epoch
         self.max_bytes: int = asked.partition_max_bytes
 
-    def unheard(self, high_watermark: int, log_start_offset: int) -> bool:
+    def has_changed(self, high_watermark: int, log_start_offset: int) -> bool:
         return high_watermark != self.high_watermark or log_start_offset != self.log_start_offset
 
-    def told(self, high_watermark: int, log_start_offset: int) -> bool:
-        """Remember what the client hears now; is it news?"""
-        news = self.unheard(high_watermark, log_start_offset)
+    def remember(self, high_watermark: int, log_start_offset: int) -> bool:
+        """Keep what is sent to the client now; gives whether it has changed."""
+        changed = self.has_changed(high_watermark, log_start_offset)
         self.high_watermark, self.log_start_offset = high_watermark, log_start_offset
-        return news
+        return changed
 
 
 class Session:
@@ -112,7 +112,7 @@ class FetchSessions:
         epoch: int = request.session_epoch
         if epoch in (_FINAL_EPOCH, _INITIAL_EPOCH):
             self._drop(request.session_id)
-            wanted = list(_named(request))
+            wanted = list(named(request))
             if len(wanted) > 1:
                 # Twice the same partition is one, as in Kafka's map of them: it would be read and sent twice.
                 wanted = list({_key(item, by_id): item for item in wanted}.values())
@@ -195,7 +195,7 @@ def _key(item: Wanted, by_id: bool) -> PartitionKey:
     return (item.topic_id if by_id else item.topic, item.index)
 
 
-def _named(request: "FetchRequest") -> Iterator[Wanted]:
+def named(request: "FetchRequest") -> Iterator[Wanted]:
     for topic in request.topics:
         for asked in topic.partitions:
             yield Wanted(topic.topic, topic.topic_id, asked)

@@ -12,7 +12,7 @@ import json
 import logging
 from collections.abc import Callable
 from concurrent.futures import Executor
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from barnabas.broker.clock import wall_ms
 from barnabas.model.limits import HEALTH_PROBLEMS_MAX, HEALTH_REASON_MAX_CHARS
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 STATUS_FILE = "status.json"
 _WRITE_SECONDS = 2.0
-Figures = Callable[[], dict[str, Any]]
+Figures = Callable[[], dict[str, object]]
 
 
 class Problem(NamedTuple):
@@ -39,7 +39,7 @@ class Health:
         self._problems: dict[tuple[str, str], Problem] = {}
         self.omitted = 0  # problems that found no room in the table
         self.figures: dict[str, Figures] = {}
-        self._facts: dict[str, Any] = {}
+        self._facts: dict[str, object] = {}
         self._write: Callable[[bytes], None] | None = None
         self._threads: Executor | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -72,7 +72,7 @@ class Health:
 
     # --- the file ---------------------------------------------------------------------------------------------------
 
-    def publish(self, facts: dict[str, Any], threads: Executor, write: Callable[[bytes], None]) -> None:
+    def publish(self, facts: dict[str, object], threads: Executor, write: Callable[[bytes], None]) -> None:
         """From now on the file is kept: `write` replaces it and runs in a thread."""
         self._facts, self._threads, self._write = facts, threads, write
         self._write_now()
@@ -97,7 +97,7 @@ class Health:
         if self._changed:
             self.changed()
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> dict[str, object]:
         return (
             self._facts
             | {

@@ -23,13 +23,16 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, field
 
 from barnabas.broker.network.context import RequestContext
 from barnabas.model.limits import LOOP_BUDGET_MS, LOOP_HOLD_SITES_MAX
 from barnabas.wire.apis import SERVED
+
+if TYPE_CHECKING:
+    from barnabas.model.json_values import JsonObject
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +79,7 @@ class LoopHolds(Struct):
         log.warning("the loop was held for %d ms by %s%s%s", hold.milliseconds, hold.where, served, more)
         self._log_after, self._unlogged = now + _LOG_EVERY_SECONDS, 0
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> "JsonObject":
         return {
             "budget_ms": LOOP_BUDGET_MS,
             "holds": self.count,

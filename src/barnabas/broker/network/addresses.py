@@ -9,6 +9,7 @@ registered.
 from typing import Protocol
 
 from barnabas.broker.network.context import RequestContext
+from barnabas.broker.network.session import plain_host
 from barnabas.broker.roles import ConfiguredView
 from barnabas.core.cluster.records import Endpoint
 
@@ -39,11 +40,6 @@ def advertised(node: ListeningNode, broker_id: int, context: RequestContext) -> 
     if endpoint is None:
         return "", -1
     return reached_host if endpoint.host in _EVERY_ADDRESS else endpoint.host, endpoint.port
-
-
-def plain_host(host: str) -> str:
-    """An IPv4 address as seen by an IPv6 socket is told as what it is."""
-    return host.removeprefix("::ffff:") if "." in host else host
 
 
 def _listener_name(node: ListeningNode, port: int) -> str | None:

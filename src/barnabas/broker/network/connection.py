@@ -10,6 +10,9 @@ that is a coroutine (an admin request, a join) holds up the requests behind it, 
 may be a future again, which does not.
 
 Reading stops while the client does not read its answers, while too many answers wait, and while a coroutine runs.
+
+On a listener with SASL (security.py) a login comes before the first request that the dispatcher sees; after it such a
+connection is like any other.
 """
 
 import asyncio
@@ -18,17 +21,19 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING
 
-from barnabas.broker.network.session import OWN, Session
-from barnabas.broker.network.writer import Piece, SocketWriter, TransportWriter
+from barnabas.broker.network.session import OWN, Session, plain_host
+from barnabas.broker.network.writer import Piece, TlsWriter, Writer, writer_for
 from barnabas.model import limits
 from barnabas.wire.errors import ProtocolError
 from barnabas.wire.frames import LENGTH_BYTES, frame_end
 
 if TYPE_CHECKING:
     from barnabas.broker.network.listener import Listener
+    from barnabas.broker.network.login.conversation import Login
 
 log = logging.getLogger(__name__)
 
+_TLS_CLOSE_SECONDS = 1.0
 _QUEUED_MAX_BYTES = limits.CONNECTION_QUEUED_MAX_BYTES
 Reply = bytes | Sequence[Piece] | None
 """The bytes of a whole answer, or its pieces; None for a request that has no answer (acks=0)."""
@@ -69,6 +74,8 @@ class Connection(asyncio.BufferedProtocol):
         self.client_host = ""
         self.local_address: tuple[str, int] = ("", 0)
         self.session = OWN  # until the connection is made
+        self._writer: Writer
+        self._ends_when_sent = False
 
     # --- the loop calls these -----------------------------------------------------------------------------------
 
@@ -76,17 +83,31 @@ class Connection(asyncio.BufferedProtocol):
         assert isinstance(transport, asyncio.Transport) or hasattr(transport, "pause_reading")
         self._transport: asyncio.Transport = transport  # type: ignore[assignment]
         peer, local = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
-        self.client_host = peer[0] if peer else ""
+        self.client_host = plain_host(peer[0]) if peer else ""
         self.local_address = host, port = (local[0], local[1]) if local else ("", 0)
         name = self._listener.names.get(port, "")
         self.session = Session(self.client_host, host, port, name, connection=self)
-        plain = transport.get_extra_info("socket") is not None and transport.get_extra_info("sslcontext") is None
-        self._writer = (
-            SocketWriter(self._transport, self._resume_if_room) if plain else TransportWriter(self._transport)
-        )
+        self._writer = writer_for(self._transport, self._resume_if_room)
         if reason := self._listener.admit(self):
             self._listener.troubles.warning(reason, f"connection from {self.client_host} refused: {reason}")
             self.close()
+        elif (security := self._listener.security.get(port)) is not None:
+            self._dispatch = security.refuse  # until it is known who is at the other end
+            security.begin(self, self._transport)
+
+    def ask_login(self, login: "Login") -> None:
+        """Before everything else."""
+        self.session.login = login
+        self.login_expired()
+
+    def login_ended(self) -> None:
+        self._dispatch = self._listener.dispatcher.handle
+        self._request_max_bytes = self._listener.request_max_bytes
+
+    def login_expired(self) -> None:
+        assert self.session.login is not None
+        self._dispatch = self.session.login.dispatch
+        self._request_max_bytes = self.session.login.message_max_bytes
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.closed = True
@@ -101,6 +122,8 @@ class Connection(asyncio.BufferedProtocol):
         if self._task is not None:
             self._task.cancel()
         self._listener.forget(self)
+        if self.session.login is not None:
+            self.session.login.close()
         then, self._on_close = self._on_close, []
         for callback in then:
             callback()
@@ -142,13 +165,18 @@ class Connection(asyncio.BufferedProtocol):
         self._send()
 
     def resume_writing(self) -> None:
+        try:
+            self._writer.resume()
+        except OSError:
+            self.abort()
+            return
         self._resume_if_room()
 
     # --- frames ---------------------------------------------------------------------------------------------------
 
     def _handle_frames(self, view: memoryview, position: int, end: int) -> int:
         """Handle the whole frames in view[position:end]; gives the position after the last one handled."""
-        while position < end and self._task is None:
+        while position < end and self._task is None and not self._ends_when_sent:
             behind = frame_end(view, position, end, self._request_max_bytes)
             if not behind or behind > end:
                 break
@@ -158,7 +186,7 @@ class Connection(asyncio.BufferedProtocol):
             elif result is not None:
                 self._take(result)
             position = behind
-            if self.closed:
+            if self.closed or self._ends_when_sent:
                 return end
         return position
 
@@ -308,7 +336,9 @@ class Connection(asyncio.BufferedProtocol):
         except OSError:
             self.abort()
             return
-        if self._writer.queued_bytes > _QUEUED_MAX_BYTES:
+        if self._ends_when_sent and not self._slots:
+            self.close()
+        elif self._writer.queued_bytes > _QUEUED_MAX_BYTES:
             log.info("%s does not read its answers: reading its requests stops", self.client_host)
             self._pause()
 
@@ -323,6 +353,7 @@ class Connection(asyncio.BufferedProtocol):
         if (
             not self._reading
             and not self.closed
+            and not self._ends_when_sent
             and self._task is None
             and not self._starved
             and len(self._slots) <= limits.CONNECTION_WAITING_REPLIES_MAX
@@ -349,9 +380,18 @@ class Connection(asyncio.BufferedProtocol):
         self._send()
         self.close()
 
+    def close_when_sent(self) -> None:
+        """After the answer that is on its way; what else was sent is not read."""
+        self._ends_when_sent = True
+        self._pause()
+
     def close(self) -> None:
         self.closed = True
         self._transport.close()
+        if isinstance(
+            self._writer, TlsWriter
+        ):  # which waits for the other side to say goodbye, half a minute if it has to
+            asyncio.get_running_loop().call_later(_TLS_CLOSE_SECONDS, self._transport.abort)
 
     def abort(self) -> None:
         self.closed = True

@@ -5,6 +5,9 @@ Produce and Fetch are handled on the raw frame (records are never copied out of 
 or an awaitable of one. A request that this node does not serve, or that does not decode, closes the connection: its
 sender would not understand an answer either. ApiVersions is the one exception (KIP-511).
 
+Who may ask is checked where a request is handled, not where it is handed on: by the API's row, or item by item in the
+handler (api/permissions.py). A request in an Envelope is checked for the client that it came from.
+
 What only the active controller can answer is handed on to it as it came (broker/controller/link.py). While
 the node starts, the nodes of the cluster are served and everybody else waits.
 """
@@ -23,6 +26,7 @@ from msgspec import Struct
 from barnabas.broker.api import fetch, produce
 from barnabas.broker.api.api_versions import unsupported_version_body
 from barnabas.broker.api.failures import failure_body
+from barnabas.broker.api.permissions import require_on_cluster
 from barnabas.broker.controller.link import FORWARD_TIMEOUT_MS
 from barnabas.broker.network import large_requests
 from barnabas.broker.network.connection import Connection, Reply
@@ -30,6 +34,7 @@ from barnabas.broker.network.context import B, RequestContext
 from barnabas.broker.network.large_requests import Body
 from barnabas.broker.network.session import Session
 from barnabas.broker.quorum.answering import is_quorum_fetch
+from barnabas.model.access import AclOperation
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import LARGE_REQUEST_BYTES
 from barnabas.model.settings import ResourceType
@@ -56,6 +61,7 @@ if TYPE_CHECKING:
 _PRODUCE_MIN, _PRODUCE_MAX = SERVED[PRODUCE].min_version, SERVED[PRODUCE].max_version
 _BY_ID_SINCE = 13  # Fetch names topics by id
 
+_CLUSTER_OPERATIONS = {api.key: api.access for api in SERVED.values() if isinstance(api.access, AclOperation)}
 _CONFIGS = frozenset({apis.ALTER_CONFIGS, apis.INCREMENTAL_ALTER_CONFIGS})
 
 
@@ -125,6 +131,8 @@ class Dispatcher:
         if self._is_forwarded(api_key, request):
             return self._forwarded(bytes(frame), request, context)
         try:
+            if self._node.access is not None:
+                self._check_access(context)
             body = self.handler(api_key)(self._node, request, context)
         except KafkaError as error:
             body = failure_body(api_key, version, request, error)
@@ -158,6 +166,11 @@ class Dispatcher:
     def _is_forwarded(self, api_key: int, request: Request[object]) -> bool:
         return SERVED[api_key].forwarded and not self._node.controller.is_active and not _is_local(api_key, request)
 
+    def _check_access(self, context: RequestContext) -> None:
+        operation = _CLUSTER_OPERATIONS.get(context.api_key)
+        if operation is not None:
+            require_on_cluster(self._node, context, operation)
+
     def handler(self, api_key: int) -> Handler:
         handler = self._handlers.get(api_key)
         if handler is None:
@@ -168,7 +181,7 @@ class Dispatcher:
             self._handlers[api_key] = handler
         return handler
 
-    def _coordinators_of(self, api_key: int) -> Coordinators[Any, Any] | None:
+    def _coordinators_of(self, api_key: int) -> Coordinators[Any, Any] | None:  # the API key says of which kind
         match SERVED[api_key].coordinator:
             case apis.GROUP:
                 return self._node.groups
@@ -209,13 +222,24 @@ class Dispatcher:
             raise ProtocolError(f"an envelope with api key {api_key}, version {version}")
         context = RequestContext(api_key, version, correlation_id, client_id, session)
         request = decode_request(api_key, version, frame, position)
-        return (await self._answered(request, context))[4:]
+        body = await self._controller_body(request, context)
+        return _framed(await large_requests.encode(self._node.read_threads, body, context), context)[4:]
+
+    async def answer_as_controller(self, request: Request[B], context: RequestContext) -> B:
+        """The same for a request of this node itself, which is not encoded, nor is its answer."""
+        return cast("B", _unencoded(await self._controller_body(request, context), context))
+
+    async def _controller_body(self, request: Request[object], context: RequestContext) -> Body:
+        try:
+            return await large_requests.handle(request, context, partial(self._called, context))
+        except KafkaError as error:
+            if error.code is ErrorCode.NOT_CONTROLLER:
+                raise
+            return failure_body(context.api_key, context.api_version, request, error)
 
     async def answer_here(self, request: Request[B], context: RequestContext) -> B:
-        """The answer of this node to itself; only for APIs whose handlers leave the encoding to dispatch."""
-        found = await self._body_of(request, context)
-        assert not isinstance(found, bytes), f"{SERVED[context.api_key].name} encodes its answers itself"
-        return cast("B", found)  # the handler of this API gives it
+        """The answer of this node to itself, whoever is the active controller."""
+        return cast("B", _unencoded(await self._body_of(request, context), context))
 
     async def _body_of(self, request: Request[object], context: RequestContext) -> Body:
         try:
@@ -224,17 +248,10 @@ class Dispatcher:
             return failure_body(context.api_key, context.api_version, request, error)
 
     async def _called(self, context: RequestContext, request: Struct) -> Body:
+        if self._node.access is not None:
+            self._check_access(context)
         body = self.handler(context.api_key)(self._node, request, context)
         return await body if isinstance(body, Awaitable) else body
-
-    async def _answered(self, request: Request[object], context: RequestContext) -> bytes:
-        try:
-            body = await large_requests.handle(request, context, partial(self._called, context))
-            return _framed(await large_requests.encode(self._node.read_threads, body, context), context)
-        except KafkaError as error:
-            if error.code is ErrorCode.NOT_CONTROLLER:
-                raise
-            return _encode(failure_body(context.api_key, context.api_version, request, error), context)
 
     # --- faults -----------------------------------------------------------------------------------------------------
 
@@ -266,6 +283,12 @@ def _encode(body: Body, context: RequestContext) -> bytes:
     key, version = context.api_key, context.api_version
     data = body if isinstance(body, bytes) else encode_response(key, version, body)
     return response_frame(key, version, context.correlation_id, data)
+
+
+def _unencoded(body: Body, context: RequestContext) -> object:
+    """Only for APIs whose handlers leave the encoding to dispatch."""
+    assert not isinstance(body, bytes), f"{SERVED[context.api_key].name} encodes its answers itself"
+    return body
 
 
 def _framed(data: bytes, context: RequestContext) -> bytes:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Executor
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import msgspec
 from msgspec import Struct
@@ -24,7 +24,7 @@ from barnabas.broker.network.context import RequestContext
 from barnabas.broker.network.loop_budget import LoopBudget
 from barnabas.model.limits import LARGE_REQUEST_THREAD_BYTES
 from barnabas.wire import apis
-from barnabas.wire.codec import decode_request, encode_response
+from barnabas.wire.codec import Decoded, decode_request, encode_response
 
 Body = Mapping[str, object] | bytes
 """What a handler answers: a dict to encode, or bytes already encoded."""
@@ -70,7 +70,7 @@ PARTS: dict[int, Parts] = {
 }  # fmt: skip
 
 
-async def decode(threads: Executor, frame: bytes, position: int, context: RequestContext) -> Any:  # as decode_request
+async def decode(threads: Executor, frame: bytes, position: int, context: RequestContext) -> Decoded:
     if len(frame) < LARGE_REQUEST_THREAD_BYTES:
         return decode_request(context.api_key, context.api_version, frame, position)
     loop = asyncio.get_running_loop()

@@ -5,7 +5,7 @@ import errno
 import logging
 import socket
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from barnabas.broker.metrics.event_log import LimitedLog
@@ -17,6 +17,10 @@ from barnabas.model.settings import ConfigSource, Settings
 
 if TYPE_CHECKING:
     from barnabas.broker.network.dispatch import Dispatcher
+    from barnabas.broker.network.login.listener_login import Credentials
+    from barnabas.broker.network.security import PortSecurity
+    from barnabas.broker.network.tls_acceptor import TlsAcceptor
+    from barnabas.core.cluster.records import Endpoint
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +54,7 @@ class Listener:
         self.loop_time: Callable[[], float] = asyncio.get_running_loop().time
         self.troubles = LimitedLog(log, self.loop_time)  # what clients can cause as often as they like
         self.names: dict[int, str] = {}  # of the listeners, by port
+        self.security: dict[int, PortSecurity] = {}  # of those that ask for TLS or a login
         self.connections: dict[Connection, None] = {}  # in the order they came
         self._by_address: Counter[str] = Counter()
         self._connections_max = limits.CONNECTIONS_MAX
@@ -57,7 +62,8 @@ class Listener:
         self._per_address_max: int | None = None
         self._idle_seconds = idle_ms / 1000
         self._sockets: list[socket.socket] = []
-        self._servers: list[asyncio.Server] = []
+        self._servers: list[asyncio.Server | TlsAcceptor] = []
+        self._handshakes: Counter[str] = Counter()  # under way, by address
         self._sweep_timer: asyncio.TimerHandle | None = None
 
     def limit(self, connections_max: int, per_address_max: int | None) -> None:
@@ -80,13 +86,27 @@ class Listener:
         address = bound.getsockname()
         return address[0], address[1]
 
+    def secure(
+        self, settings: Settings, bound: "Sequence[Endpoint]", credentials: "Credentials", opened: asyncio.Event
+    ) -> None:
+        """Those that ask for TLS or a login; KafkaError(INVALID_CONFIG) for what cannot be kept."""
+        if any(endpoint.protocol != "PLAINTEXT" for endpoint in bound):
+            from barnabas.broker.network.security import secure_ports  # only a node that needs it imports it
+
+            self.security = secure_ports(settings, bound, self.dispatcher, credentials, opened)
+
     async def serve(self) -> None:
         """Serve the addresses that were bound."""
         loop = asyncio.get_running_loop()
         for bound in self._sockets:
-            self._servers.append(
-                await loop.create_server(lambda: Connection(self), sock=bound, backlog=_ACCEPT_BACKLOG)
-            )
+            security = self.security.get(bound.getsockname()[1])
+            if security is not None and security.tls is not None:
+                from barnabas.broker.network.tls_acceptor import TlsAcceptor  # not for a node without TLS
+
+                self._servers.append(TlsAcceptor(self, bound, security.tls, security.name))
+            else:
+                server = await loop.create_server(lambda: Connection(self), sock=bound, backlog=_ACCEPT_BACKLOG)
+                self._servers.append(server)
         self._sweep_timer = loop.call_later(self._sweep_every, self._sweep)
 
     def admit(self, connection: Connection) -> str | None:
@@ -99,6 +119,20 @@ class Listener:
         if self._by_address[connection.client_host] > most:
             return f"this address has {most} connections already (max.connections.per.ip)"
         return None
+
+    def admit_handshake(self, host: str) -> str | None:
+        """Count in a connection whose TLS handshake begins; a reason when it may not even do that."""
+        if len(self.connections) + self._handshakes.total() >= self._connections_max:
+            return f"the node has {self._connections_max} connections already ({self._connections_why})"
+        if self._by_address[host] + self._handshakes[host] >= (most := self._most_from(host)):
+            return f"this address has {most} connections already (max.connections.per.ip)"
+        self._handshakes[host] += 1
+        return None
+
+    def handshake_ended(self, host: str) -> None:
+        self._handshakes[host] -= 1
+        if not self._handshakes[host]:
+            del self._handshakes[host]
 
     def _most_from(self, host: str) -> int:
         """What the operator set holds for all; the built-in one spares this machine, whose clients share an address."""
@@ -130,6 +164,8 @@ class Listener:
                 log.info("connection from %s closed: idle for %.0f s", connection.client_host, quiet)
                 connection.close()
         self._relieve(queued)
+        for security in self.security.values():
+            security.renew_certificates()
         self._sweep_timer = asyncio.get_running_loop().call_later(self._sweep_every, self._sweep)
 
     def _relieve(self, queued: int) -> None:
@@ -164,7 +200,8 @@ class Listener:
         for connection in list(self.connections):
             connection.close()
         for server in self._servers:
-            await server.wait_closed()
+            if isinstance(server, asyncio.AbstractServer):
+                await server.wait_closed()
 
 
 def connection_limits(settings: Settings) -> tuple[int, int | None]:

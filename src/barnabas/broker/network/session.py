@@ -1,8 +1,8 @@
 """Who is at the other end of a connection: principal, listener, address, and what the client says it is.
 
 A connection has one session, which every request on it refers to. A request that another node handed on in an Envelope
-has a session of its own, with the principal and the address that the Envelope names. Without authentication every
-principal is User:ANONYMOUS, as in Kafka.
+has a session of its own, with the principal and the address that the Envelope names. The principal is that of the
+login, or of the client's TLS certificate on a listener without SASL; without either it is User:ANONYMOUS, as in Kafka.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from barnabas.wire.codec import decode_struct, encode_struct
 from barnabas.wire.errors import ProtocolError
 
 if TYPE_CHECKING:
+    from barnabas.broker.access import AccessMemo
     from barnabas.broker.network.connection import Connection
+    from barnabas.broker.network.login.conversation import Login
     from barnabas.wire.messages import DefaultPrincipalData, DefaultPrincipalDataBody
 
 _PRINCIPAL = "default_principal_data"  # Kafka's schema for a principal in an Envelope
@@ -46,6 +48,8 @@ class Session(Struct):
     software_name: str = ""  # of the client, from ApiVersions 3 on
     software_version: str = ""
     connection: Connection | None = None  # None: asked inside this process, or handed on by another node
+    login: Login | None = None  # of a connection on a listener with SASL
+    access_memo: AccessMemo | None = None  # what it was found to be allowed (broker/access.py)
 
 
 OWN = Session("")
@@ -72,6 +76,11 @@ def principal_from(data: bytes | None) -> Principal:
     except ProtocolError as error:
         raise KafkaError(ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE, str(error)) from error
     return Principal(found.type, found.name, found.token_authenticated)
+
+
+def plain_host(host: str) -> str:
+    """An IPv4 address as seen by an IPv6 socket is told as what it is: rules name it so."""
+    return host.removeprefix("::ffff:") if "." in host else host
 
 
 def packed_address(host: str) -> bytes:

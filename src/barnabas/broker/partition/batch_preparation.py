@@ -1,8 +1,8 @@
-"""Batches whose records have to be looked at, or compressed anew, beside other work of the loop.
+"""Validates and recompresses the records of large batches beside other work of the loop.
 
-What is Python (walking through records) is done in steps of a millisecond with everybody else served in between: a
-thread would fight the loop for the interpreter and hold it up for longer. What is a codec's runs in a thread, where it
-does not hold the interpreter. Few batches are open at a time, since a small one may open to a hundred megabytes.
+Python code (decoding records) runs in steps of a millisecond with other connections served in between: a thread would
+compete with the loop for the interpreter and delay it for longer. A codec runs in a thread, where it does not hold the
+interpreter. Few batches are open at a time, since a small one may open to a hundred megabytes.
 
 The caller gives bytes of its own: the receive buffer is used again before this is done. The order of appends is that of
 the requests of a connection, which handles nothing else meanwhile (a coroutine, see connection.py).

@@ -1,14 +1,14 @@
-"""What is written down about all replicas of a node, in Kafka's checkpoint files: how far each log is on disk, where it
-begins, how far it is compacted, its high watermark.
+"""Kafka's checkpoint files of a node: each log's recovery point, start offset, first offset not compacted, and high
+watermark.
 
-Collected in the thread of the loop, written in another. Every one of them may be old or missing: then more is read at
-the next start, a follower asks its leader for more, and nothing else.
+Collected in the thread of the loop, written in another. Any of them may be old or missing: then more is read at
+the next start, and a follower fetches more. No record depends on them.
 """
 
 from collections.abc import Callable, Iterable
 from threading import Lock
 
-from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.partition.opened import OpenPartition
 from barnabas.model.ids import TopicPartition
 from barnabas.storage.directory import CLEANER_OFFSETS, HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS, DataDirectory
 
@@ -23,8 +23,8 @@ class PartitionCheckpoints:
         self.high_watermarks = data.read_checkpoint(HIGH_WATERMARKS)
         self._watermarks_changed = False
 
-    def known_to_hold(self) -> set[TopicPartition]:
-        """Replicas that held something."""
+    def with_records(self) -> set[TopicPartition]:
+        """Replicas that had records."""
         return {partition for partition, offset in self.recovery_points.items() if offset > 0}
 
     def forget(self, partition: TopicPartition) -> None:
@@ -34,12 +34,12 @@ class PartitionCheckpoints:
             self._watermarks_changed = True
 
     def keep_only(self, partitions: set[TopicPartition]) -> None:
-        """A node that was killed may have written down what it no longer has."""
+        """A node that was killed may have checkpoints of replicas that it no longer has."""
         tables = (self.recovery_points, self.log_starts, self.cleaned_to, self.high_watermarks)
         for partition in {known for table in tables for known in table} - partitions:
             self.forget(partition)
 
-    def collect(self, partitions: Iterable[HostedPartition]) -> Callable[[], None]:
+    def collect(self, partitions: Iterable[OpenPartition]) -> Callable[[], None]:
         for partition in partitions:
             self.recovery_points[partition.id] = partition.log.recovery_point
             self.log_starts[partition.id] = partition.log.log_start_offset
@@ -53,11 +53,11 @@ class PartitionCheckpoints:
 
         return write
 
-    def collect_watermarks(self, partitions: Iterable[HostedPartition]) -> Callable[[], None] | None:
-        """Only of replicas that have others beside them: alone, the end of the log says it."""
+    def collect_watermarks(self, partitions: Iterable[OpenPartition]) -> Callable[[], None] | None:
+        """Only of partitions with several replicas: of a single one it is the end of the log."""
         changed, self._watermarks_changed = self._watermarks_changed, False
         for partition in partitions:
-            if len(partition.image.replicas) > 1:
+            if len(partition.partition.image.replicas) > 1:
                 offset = partition.high_watermark
                 if self.high_watermarks.get(partition.id) != offset:
                     self.high_watermarks[partition.id] = offset
@@ -72,7 +72,7 @@ class PartitionCheckpoints:
 
         return write
 
-    def collect_cleaned(self, partition: HostedPartition) -> Callable[[], None]:
+    def collect_cleaned(self, partition: OpenPartition) -> Callable[[], None]:
         self.cleaned_to[partition.id] = partition.log.first_dirty_offset
         offsets = dict(self.cleaned_to)
 

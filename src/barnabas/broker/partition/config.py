@@ -1,7 +1,7 @@
-"""What a topic's settings mean for one batch on its way in.
+"""What a topic's settings mean for a produced batch.
 
 An ordinary topic (CreateTime, `compression.type=producer`, not compacted) takes a batch as it is: the timestamps of its
-header are compared with the clock and with each other, and no record is looked at. Everything else goes through
+header are compared with the clock and with each other, and no record is decoded. Everything else goes through
 `prepared` (wire/record_validation.py), which may give another batch. Small ones are done at once; what may take longer
 raises TakesLong, and broker/partition/batch_preparation.py does it beside other work.
 """
@@ -23,7 +23,7 @@ _RECODED_AT_ONCE_MAX_BYTES = 16 * 1024  # compressed at once: a few milliseconds
 
 
 class TakesLong(Exception):
-    """The records of this batch have to be looked at, and there may be many of them."""
+    """The records of this batch have to be validated, and there may be many of them."""
 
     def __init__(self, header: BatchHeader) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class PartitionConfig:
     min_insync_replicas: int
     flushes: bool = field(init=False)  # does anybody want to count records between fsyncs?
     flush_every_write: bool = field(init=False)
-    is_special: bool = field(init=False)  # its batches are not all taken as they come
+    is_special: bool = field(init=False)  # its batches are not all stored as they come
     trusted_ahead_ms: int = field(init=False)  # a header whose newest timestamp is later than that is not believed
     rules: Rules = field(init=False)
 
@@ -68,22 +68,22 @@ class PartitionConfig:
         )
 
     def prepared(self, batch: memoryview, header: BatchHeader, now_ms: int, records_max: int) -> Stored:
-        """The batch as it is to be stored; `records_max` records are looked at here and now, for more TakesLong."""
-        if self._takes_as_it_is(header, now_ms):
+        """The batch as it is to be stored; up to `records_max` records are validated at once, more raise TakesLong."""
+        if self._stores_unchanged(header, now_ms):
             return Stored(header, None)
         recodes = self.codec not in (None, header.codec)
         at_once_max = _RECODED_AT_ONCE_MAX_BYTES if recodes else _OPENED_AT_ONCE_MAX_BYTES
-        looks = self.keys_required or not self.log_append_time
-        if looks and header.record_count > records_max:
+        validates = self.keys_required or not self.log_append_time
+        if validates and header.record_count > records_max:
             raise TakesLong(header)
-        if len(batch) > at_once_max and (recodes or (looks and header.codec is not Codec.NONE)):
+        if len(batch) > at_once_max and (recodes or (validates and header.codec is not Codec.NONE)):
             raise TakesLong(header)
         try:
             return run(prepare(batch, header, self.rules, now_ms, open_max=at_once_max))
         except OpensToMore:
             raise TakesLong(header) from None
 
-    def _takes_as_it_is(self, header: BatchHeader, now_ms: int) -> bool:
+    def _stores_unchanged(self, header: BatchHeader, now_ms: int) -> bool:
         return (
             not (self.log_append_time or self.keys_required or self.timestamp_before_max_ms < _NO_LIMIT_MS)
             and self.codec in (None, header.codec)
@@ -91,7 +91,7 @@ class PartitionConfig:
         )
 
 
-def partition_config(get: Callable[[str], Any]) -> PartitionConfig:
+def partition_config(get: Callable[[str], Any]) -> PartitionConfig:  # what a setting is, its definition says
     """From a topic's effective settings by Kafka's names."""
     compression = get("compression.type")
     codec = None

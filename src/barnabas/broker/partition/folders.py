@@ -1,9 +1,9 @@
 """The folders of this node's replicas: which exist, whose they are, and how they are opened, removed or moved aside.
-Those that no replica of this node has are settled at the start (upkeep/stray_folders.py).
+Those that no replica of this node has are cleared at the start (upkeep/stray_folders.py).
 
 A folder says by its topic id (`partition.metadata`) which topic it belongs to. One of another topic of the same name is
 removed. One that has lost the file is adopted by the topic of its name and gets the file again, unless it cannot be of
-that topic; then nobody can say whose it is, and it is moved aside under another name (Kafka's `-stray`), not removed:
+that topic. Then its owner is unknown, and it is renamed (Kafka's `-stray`), not removed:
 
 - its topic was not in this node's own copy of the metadata log when the process began, so this node never had a folder
   of it: the topic was deleted and made again while the node was down;
@@ -13,7 +13,6 @@ that topic; then nobody can say whose it is, and it is moved aside under another
 import logging
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
-from pathlib import Path
 
 from barnabas.broker.metrics.repair_log import RepairLog
 from barnabas.broker.partition.checkpoints import PartitionCheckpoints
@@ -34,26 +33,38 @@ log = logging.getLogger(__name__)
 class PartitionFolders:
     """`knew_topic(topic_id)`: was this topic in the node's own metadata when the process began?"""
 
+    checkpoints: PartitionCheckpoints
+
     def __init__(self, data: DataDirectory, threads: Executor, knew_topic: Callable[[bytes], bool]) -> None:
         self._data = data
         self._threads = threads
         self._knew_topic = knew_topic
-        self.checkpoints = PartitionCheckpoints(data)
-        self.existing = set(data.partition_directories())
+        self.existing: set[TopicPartition] = set()
         self.to_remove: dict[TopicPartition, None] = {}  # of deleted partitions
         self.repairs = RepairLog()
 
+    def load(self) -> None:
+        """What is on disk, before anything else is asked of it. In any thread: it takes 0.1 s with 10,000 folders."""
+        self._data.remove_doomed()
+        self.checkpoints = PartitionCheckpoints(self._data)
+        self.existing.update(self._data.partition_directories())
+
+    @property
+    def sync_filesystem(self) -> Callable[[], None] | None:
+        """One flush for all that the logs hold; None where the system has no such call."""
+        return self._data.sync_all if self._data.can_sync_all() else None
+
     def has(self, partition: TopicPartition) -> bool:
-        """One that waits to be removed is that of a deleted topic; `open` puts it out of the way."""
+        """One that waits to be removed belongs to a deleted topic; `open` renames it."""
         return partition in self.existing and partition not in self.to_remove
 
     # --- opening ----------------------------------------------------------------------------------------------------
 
     def open(self, partition: HostedPartition) -> tuple[Log, int]:
         """The log, and the high watermark that was last written down."""
-        directory, known = self._data.partition_path(partition.id), self.checkpoints
+        directory, known = self._data.partition_folder(partition.id), self.checkpoints
         try:
-            named = self._settle_owner(partition, directory) if partition.id in self.existing else None
+            named = self._check_owner(partition, directory) if partition.id in self.existing else None
             opened = self._open_log(partition, directory)
             if named is None and opened.epochs.latest > partition.leader_epoch:
                 opened.close(sync=False)
@@ -73,8 +84,8 @@ class PartitionFolders:
         self.repairs.opened(partition.id, opened.report)
         return opened, known.high_watermarks.get(partition.id, 0)
 
-    def _settle_owner(self, partition: HostedPartition, directory: Path) -> bytes | None:
-        """Put the folder out of the way when it is of another topic. Gives the topic id that is on disk after that."""
+    def _check_owner(self, partition: HostedPartition, directory: str) -> bytes | None:
+        """Rename or remove the folder when it is of another topic. Gives the topic id that is on disk after that."""
         named = read_partition_metadata(directory, disk=self._data.disk)
         if (named or partition.topic_id) != partition.topic_id or partition.id in self.to_remove:
             self._remove_older(partition.id)
@@ -83,7 +94,7 @@ class PartitionFolders:
             self._move_aside(partition.id, "the topic of its name was made while this node was down")
         return named
 
-    def _open_log(self, partition: HostedPartition, directory: Path) -> Log:
+    def _open_log(self, partition: HostedPartition, directory: str) -> Log:
         known = self.checkpoints
         return Log.open(
             directory,
@@ -94,7 +105,7 @@ class PartitionFolders:
             disk=self._data.disk,
         )
 
-    # --- out of the way ---------------------------------------------------------------------------------------------
+    # --- removing and renaming ----------------------------------------------------------------------------------------
 
     def _move_aside(self, partition: TopicPartition, why: str) -> None:
         """In any thread. Raises OSError: then it stays where it is, and must not be used."""
@@ -124,10 +135,10 @@ class PartitionFolders:
 
     def _remove(self, partition: TopicPartition) -> None:
         """In any thread."""
-        self._threads.submit(self.remove_trees, [self.doom(partition)])
+        self._threads.submit(self.remove_trees, [self.rename_for_removal(partition)])
 
-    def doom(self, partition: TopicPartition) -> str | None:
-        """Out of the way at once; its files go later, for there may be many gigabytes of them."""
+    def rename_for_removal(self, partition: TopicPartition) -> str | None:
+        """At once, so that the name is free; the files are removed later, as there may be many gigabytes of them."""
         self.to_remove.pop(partition, None)
         self.existing.discard(partition)
         try:
@@ -136,8 +147,8 @@ class PartitionFolders:
             log.error("cannot remove the folder of %s: %s", partition, error.strerror or error)
             return None
 
-    def remove_trees(self, doomed: Iterable[str | None]) -> None:
-        for path in doomed:
+    def remove_trees(self, paths: Iterable[str | None]) -> None:
+        for path in paths:
             try:
                 if path is not None:
                     self._data.disk.remove_tree(path)

@@ -1,6 +1,6 @@
-"""What a replica may ask of the node that hosts it, and the host of a node that is alone in its cluster."""
+"""What a replica uses of the node that hosts it, and the host of a node without other brokers."""
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from barnabas.broker.clock import Clock
 from barnabas.broker.partition.state import read_producers
@@ -8,51 +8,52 @@ from barnabas.core.partition.producers import ProducerTotal
 from barnabas.storage.segment import Segment
 
 if TYPE_CHECKING:
+    from barnabas.broker.partition.opened import OpenPartition
     from barnabas.broker.partition.partition import HostedPartition
 
 
 class ReplicaHost(Protocol):
     node_id: int
-    heard: dict[int, int]  # when each broker last fetched anything, in steady milliseconds
+    last_fetches: dict[int, int]  # when each broker last fetched anything, in steady milliseconds
     max_lag_ms: int  # replica.lag.time.max.ms
     producer_total: ProducerTotal
 
     @property
     def stopped_in_order(self) -> bool:
-        """The node's logs should hold all they held; after a power loss the cluster knows better."""
+        """The last stop was no power loss: a log that ends before its checkpointed high watermark has lost records."""
 
     def steady_ms(self) -> int: ...
 
     def eligible(self, broker_id: int, broker_epoch: int) -> bool:
-        """May this broker be in sync, as the image has it?"""
+        """May this broker be in sync, by the image?"""
 
-    def isr_due(self, partition: Any) -> None:
-        """Somebody may have to join or leave the in-sync replicas."""
+    def check_isr(self, partition: "HostedPartition") -> None:
+        """A replica may have to join or leave the in-sync replicas."""
 
-    def damaged(self, partition: Any, damage: str) -> None:
-        """This replica no longer holds what was written to it."""
+    def damaged(self, partition: "HostedPartition", damage: str) -> None:
+        """Records of this replica are lost or damaged."""
 
     def failed(self, error: Exception) -> None:
-        """The disk cannot be written to any more."""
+        """The disk has failed for good."""
 
     def not_written(self, error: OSError) -> None:
-        """This time; perhaps there is no room."""
+        """A write failed; perhaps the disk is full."""
 
     def segment_created(self, segment: Segment) -> None:
-        """Its log is there, its index files need not be yet."""
+        """A segment has its log file; its index files are made later."""
 
-    def rebuild(self, partition: Any) -> None:
+    def rebuild(self, partition: "OpenPartition") -> None:
         """The end of its log was cut: read what the rest says of its producers, and call `partition.rebuilt`."""
 
 
 class Alone:
-    """Nobody else is there."""
+    """The host in a cluster of one."""
 
     max_lag_ms = 30_000
     stopped_in_order = True
 
     def __init__(self, node_id: int = 1) -> None:
-        self.heard: dict[int, int] = {}
+        self.last_fetches: dict[int, int] = {}
         self.node_id = node_id
         self.producer_total = ProducerTotal()
         self.steady_ms = Clock().steady_ms
@@ -60,7 +61,7 @@ class Alone:
     def eligible(self, broker_id: int, broker_epoch: int) -> bool:
         return False
 
-    def isr_due(self, partition: "HostedPartition") -> None:
+    def check_isr(self, partition: "HostedPartition") -> None:
         pass
 
     def damaged(self, partition: "HostedPartition", damage: str) -> None:
@@ -75,5 +76,5 @@ class Alone:
     def segment_created(self, segment: Segment) -> None:
         pass
 
-    def rebuild(self, partition: "HostedPartition") -> None:
+    def rebuild(self, partition: "OpenPartition") -> None:
         partition.rebuilt(read_producers(partition.log))

@@ -1,8 +1,8 @@
 """Opens partitions one after the other, a few milliseconds of the loop at a time.
 
-A node that starts among others has thousands to open before its replicas are in sync. Opened inside of the fetches that
-need them, each fetch would be about the few that can be opened in one step, and ten thousand partitions thousands of
-fetches.
+A node that joins a running cluster has thousands to open before its replicas are in sync. If the fetches that need them
+opened them, each fetch would have the few that can be opened in one step, and ten thousand partitions would take
+thousands of fetches.
 """
 
 import asyncio

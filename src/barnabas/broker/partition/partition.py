@@ -1,232 +1,245 @@
-"""A partition hosted by this node, as those see it who write to it and read from it.
+"""A replica that the metadata assigns to this node: what is known of it without its log, and `open()`, which gives the
+rest.
 
-The appends of a leader pass through `append`: check the batch, ask whether it is new, stamp it, write it, tell those
-who wait: followers of new bytes, readers and producers of the high watermark (partition/roles.py). The log is opened
-when it is first needed (`UnopenedPartition`), so a partition that nobody uses costs an object and nothing else.
+A partition that nobody uses costs this object and nothing else: its folder is opened when somebody needs what is in it
+(opened.py). No attribute here touches the disk.
 
-The last stable offset is where the first transaction begins that is still open (or whose marker is not yet safe); a
-read_committed reader sees nothing from there on. What was aborted below it is in `aborted`.
+| the image says       | this replica                                                                                |
+|----------------------|---------------------------------------------------------------------------------------------|
+| we lead, a new epoch | begins the epoch at the end of its log, accepts appends, counts its followers (`leadership`) |
+| we lead, as before   | updates its replicas and in-sync replicas                                                   |
+| another leads        | refuses everybody who waits; a fetcher fills it (follower_log.py)                           |
+
+Decides at opening whether the log still holds what it held: one that ends before what it knew to be committed has lost
+records and must not lead.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable
 
-from barnabas.broker.partition.replica import Waiter
-from barnabas.broker.partition.roles import ENOUGH, RoledReplica
-from barnabas.core.partition.producers import Marker
+from barnabas.broker.partition.config import PartitionConfig
+from barnabas.broker.partition.host import ReplicaHost
+from barnabas.broker.partition.leadership import Leadership
+from barnabas.broker.partition.opened import OpenPartition
+from barnabas.broker.partition.state import PartitionState
+from barnabas.core.cluster.image import PartitionImage
 from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.model.ids import TopicPartition
+from barnabas.storage.damage import Damaged
 from barnabas.storage.disk import StorageFatal
-from barnabas.wire import batch as batches
-from barnabas.wire.batch import LENGTH_OVERHEAD_BYTES, TRANSACTIONAL_BIT
-from barnabas.wire.markers import build_marker
-from barnabas.wire.record_validation import Stored
-from barnabas.wire.records import Record, build_batch
-from barnabas.wire.validate import validate_for_produce
+from barnabas.storage.log import Log
+from barnabas.wire.errors import ProtocolError
 
-__all__ = ["Appended", "HostedPartition", "UnopenedPartition", "Waiter"]
-
-_AT_FIRST_USE = frozenset({"log", "producers", "aborted", "state", "high_watermark"})
-LOOKED_AT_ONCE_MAX = 2_000  # records; about a millisecond
-_stamp = batches.stamp
-_new = tuple.__new__  # a named tuple's own constructor is a call more
-_BEGINS_AT_ZERO_SINCE = 12  # of Produce: each transaction of KIP-890 has its own epoch, so its sequences begin anew
+# Of an opening that failed: it is tried again after so many times what it took. One that reads all of a damaged log
+# takes 0.6 s for 40 MB of small batches, on the loop, and clients ask for the partition ten times a second.
+_REFUSED_TIMES = 100
+_REFUSED_MAX_MS = 60_000
 
 
-class Appended(NamedTuple):
-    base_offset: int
-    next_offset: int  # the high watermark at which this append is safe
-    log_append_time_ms: int
+class HostedPartition:
+    __slots__ = (
+        "_host",
+        "_open_log",
+        "_refusal",
+        "_refused_until_ms",
+        "config",
+        "deleted",
+        "id",
+        "image",
+        "is_leader",
+        "leader_epoch",
+        "leadership",
+        "lost",
+        "opened",
+        "request_flush",
+        "topic_id",
+        "untouched",
+    )
 
-
-class HostedPartition(RoledReplica):
-    __slots__ = ()
-
-    def append(
+    def __init__(
         self,
-        view: memoryview,
-        start: int,
-        end: int,
-        now_ms: int,
-        version: int,
-        transactional: bool = False,
+        partition: TopicPartition,
+        topic_id: bytes,
+        image: PartitionImage,
+        config: PartitionConfig,
+        open_log: Callable[["HostedPartition"], tuple[Log, int]],
+        request_flush: Callable[[OpenPartition], None],
+        host: ReplicaHost,
         *,
-        looked_at: Stored | None = None,
-        look_max: int = LOOKED_AT_ONCE_MAX,
-    ) -> Appended:
-        """Append the one batch in view[start:end], in place; raises KafkaError when it may not be, and leaves it as it
-        came then. Raises TakesLong when more than `look_max` records have to be looked at: `looked_at` is the result.
-
-        `transactional`: the request names a transactional id. A batch of a transaction without one is refused
-        (CVE-2018-17196), whatever its producer id says.
-        """
-        config = self.config
-        header = validate_for_produce(view, start, end, max_message_bytes=config.max_message_bytes, version=version)
-        _, length, _, _, _, attributes, last_delta, oldest, newest, producer_id, _, _, _ = header
-        end = start + length + LENGTH_OVERHEAD_BYTES
-        if attributes & TRANSACTIONAL_BIT and not transactional:
-            raise KafkaError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "a transaction without its id")
-        stored = header
-        if config.is_special or newest - now_ms > config.trusted_ahead_ms or newest < oldest:
-            if looked_at is None:
-                looked_at = config.prepared(view[start:end], header, now_ms, look_max)
-            stored = looked_at.header
-        log = self.log
-        if producer_id >= 0:
-            at_zero = transactional and version >= _BEGINS_AT_ZERO_SINCE
-            if duplicate := self.producers.check(header, now_ms, begins_at_zero=at_zero):
-                return Appended(duplicate.base_offset, duplicate.last_offset + 1, duplicate.timestamp)
-        base_offset = log.log_end_offset
-        last_offset = base_offset + last_delta
-        epoch = self.leader_epoch
-        try:
-            if stored is header:
-                _stamp(view, start, base_offset, length, epoch)
-                log.append(view[start:end], base_offset, last_offset, newest, epoch)
-            else:
-                assert looked_at is not None
-                changed = stored._replace(base_offset=base_offset, leader_epoch=epoch)
-                data = batches.with_header(view[start:end], changed, looked_at.records)
-                log.append(data, base_offset, last_offset, stored.max_timestamp, epoch)
-                end = start + len(data)
-        except (KafkaError, OSError, StorageFatal) as error:
-            batches.write_header(view, start, header)  # as it came: whoever asked may try once more
-            if isinstance(error, KafkaError):
-                raise
-            raise self._not_written(error) from error
-        if producer_id >= 0:
-            self.producers.appended(stored, base_offset, now_ms)
-        next_offset = last_offset + 1
-        if self.replicas is None and not config.flushes and not self.waiters and not self._acks:
-            self.high_watermark = next_offset  # the usual way of a node that is alone
-        else:
-            self._written(next_offset, end - start)
-        return _new(Appended, (base_offset, next_offset, stored.max_timestamp if config.log_append_time else -1))
-
-    def append_records(
-        self,
-        records: Sequence[tuple[bytes, bytes | None]],
-        now_ms: int,
-        transaction: tuple[int, int] | None = None,
-    ) -> int:
-        """Append records of a coordinator as one batch; gives the offset after them.
-
-        `transaction` is the producer id and epoch of the transaction they belong to.
-        """
-        base_offset = self.log.log_end_offset
-        self.must_lead()
-        producer_id, producer_epoch = transaction or (-1, -1)
-        data = build_batch(
-            [Record(base_offset + i, now_ms, key, value, ()) for i, (key, value) in enumerate(records)],
-            leader_epoch=self.leader_epoch,
-            producer_id=producer_id,
-            producer_epoch=producer_epoch,
-            transactional=transaction is not None,
-        )
-        header = batches.read_header(data)
-        next_offset = base_offset + len(records)
-        self._write(memoryview(data), header, base_offset, next_offset - 1)
-        if transaction is not None:
-            self.producers.opened(producer_id, producer_epoch, base_offset, now_ms, now_ms)
-        self._written(next_offset, len(data))
-        return next_offset
-
-    def append_marker(self, marker: Marker, now_ms: int) -> int:
-        """End a transaction in this partition; gives the offset after the marker."""
-        self.must_lead()
-        self.producers.check_marker(marker)
-        offset = self.log.log_end_offset
-        data = build_marker(
-            offset=offset,
-            timestamp_ms=now_ms,
-            leader_epoch=self.leader_epoch,
-            producer_id=marker.producer_id,
-            producer_epoch=marker.producer_epoch,
-            coordinator_epoch=marker.coordinator_epoch,
-            commit=marker.commit,
-        )
-        self._write(memoryview(data), batches.read_header(data), offset, offset)
-        try:
-            self.state.transaction_ended(self.log, marker, offset, now_ms)
-        except OSError as error:
-            # Readers would take for committed what the index does not name: without its entry there is no marker.
-            self.log.truncate_to(offset)
-            raise self.storage_error(error) from error
-        self._written(offset + 1, len(data))
-        return offset + 1
+        untouched: bool = False,
+    ) -> None:
+        """`open_log` gives the log and the high watermark last written down. `untouched`: it has no folder yet."""
+        self.id = partition
+        self.topic_id = topic_id
+        self.config = config
+        self.deleted = False
+        self.opened: OpenPartition | None = None
+        self.lost = False  # it no longer holds what it was in sync for: it must not lead before it is filled again
+        self.untouched = untouched
+        self.request_flush = request_flush
+        self._open_log = open_log
+        self._refusal = ""  # why it could not be opened the last time
+        self._refused_until_ms = 0
+        self._host = host
+        self.image = image
+        self.leader_epoch = image.leader_epoch
+        self.is_leader = image.leader == host.node_id
+        self.leadership = Leadership(self, host)
+        self.leadership.check_min_isr()
 
     @property
-    def last_stable_offset(self) -> int:
-        unstable = self.producers.first_unstable(self.high_watermark)
-        if unstable is None or unstable > self.high_watermark:
-            return self.high_watermark
-        # Retention and DeleteRecords may have passed the first record of an open transaction.
-        return max(unstable, self.log.log_start_offset)
+    def is_open(self) -> bool:
+        return self.opened is not None
 
-    def _write(self, data: memoryview, header: batches.BatchHeader, base_offset: int, last_offset: int) -> None:
+    @property
+    def may_lead(self) -> bool:
+        """It holds the records that it was in sync for, and knows its producers."""
+        opened = self.opened
+        return not self.lost and (opened is None or opened.rebuild is None)
+
+    # --- opening ------------------------------------------------------------------------------------------------------
+
+    def open(self) -> OpenPartition:
+        """The open partition; the first call opens the folder. Raises KafkaError when that cannot be opened or has
+        lost committed records."""
+        return self.opened or self._try_open()
+
+    def _try_open(self) -> OpenPartition:
+        if self.deleted:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{self.id} is being deleted")
+        began_ms = self._host.steady_ms()
+        if began_ms < self._refused_until_ms:
+            raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, self._refusal)
         try:
-            self.log.append(data, base_offset, last_offset, header.max_timestamp, self.leader_epoch)
-        except (OSError, StorageFatal) as error:
-            raise self._not_written(error) from error
+            return self._open()
+        except KafkaError as error:
+            now_ms = self._host.steady_ms()
+            self._refusal = error.message
+            self._refused_until_ms = now_ms + min((now_ms - began_ms) * _REFUSED_TIMES, _REFUSED_MAX_MS)
+            raise
 
-    def _not_written(self, error: OSError | StorageFatal) -> KafkaError:
-        """What whoever asked for the append is told."""
-        if isinstance(error, OSError):
-            return self.storage_error(error)
-        self.storage_failed(error)
-        return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
-
-    def _written(self, next_offset: int, size: int) -> None:
-        """Everything about an append is known now, whose transaction it belongs to as well: readers may be told."""
-        config = self.config
-        state = self.replicas
-        if state is None and not config.flushes:
-            self._advance(next_offset, size)
-            return
-        if state is not None:
-            self._unseen_bytes += size
-            for listener in self.listeners:
-                listener.appended()
-        if config.flushes and config.flush_messages <= self.log.unflushed_records:
-            self._flush_requested(self)
-            if config.flush_every_write:
-                return  # the high watermark follows the fsync
-        if state is not None:
-            if len(state.maximal_isr) == 1:
-                self.advance_high_watermark()  # else it waits for the followers
-        else:
-            self._advance(next_offset, size)
-
-    def flushed(self, offset: int) -> None:
-        """An fsync has made everything below `offset` durable."""
-        log = self.log
-        if offset > log.recovery_point:
-            log.recovery_point = offset
-        if self.when_flushed is not None and not self.deleted:
-            then, self.when_flushed = self.when_flushed, None
-            then()
-        if self.deleted or not self.is_leader or not self.may_lead:
-            return
-        if self.replicas is not None:
-            self.advance_high_watermark()
-        elif offset > self.high_watermark:
-            self._advance(offset, ENOUGH)
-
-
-class UnopenedPartition(HostedPartition):
-    """As every partition begins: the first use of the log, the producers or the high watermark opens the log. From then
-    on it is an ordinary HostedPartition, for a class with `__getattr__` makes every use of an attribute slower."""
-
-    __slots__ = ()
-
-    def __getattr__(self, name: str) -> object:
-        if name not in _AT_FIRST_USE:
-            raise AttributeError(name)
-        self.open()
-        return object.__getattribute__(self, name)
-
-    def open(self) -> None:
+    def _open(self) -> OpenPartition:
+        log, high_watermark = self._open_log(self)
+        replicated, damaged = len(self.image.replicas) > 1, False
         try:
-            super().open()
-        finally:
-            if self.is_open:
-                self.__class__ = HostedPartition  # type: ignore[assignment]
+            state = PartitionState.load(log, log.report.transaction_indexes)
+        except OSError as error:
+            raise self.storage_error(error) from error
+        except (Damaged, ProtocolError) as error:  # its producers are unknown, so it cannot be used
+            if self.is_leader or not replicated:
+                self._host.damaged(self, str(error))
+                raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
+            log.truncate_fully_and_start_at(0)  # the leader fills it again
+            state, damaged = PartitionState.load(log), True
+        opened = OpenPartition(self, log, state, high_watermark, self._host)
+        short = high_watermark > log.log_end_offset and self._host.stopped_in_order
+        self.lost = replicated and (short or damaged)
+        self.untouched = False
+        self.opened = opened
+        if self.lost:
+            self._host.damaged(self, f"it ends at {log.log_end_offset}, committed was {high_watermark}")
+            if self.is_leader:
+                raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.id} has lost committed records")
+        elif self.is_leader:
+            self._begin_epoch(opened)
+        return opened
+
+    # --- roles --------------------------------------------------------------------------------------------------------
+
+    def apply_image(self, image: PartitionImage) -> None:
+        """Become what the cluster's image says of this partition now."""
+        assert image.leader_epoch >= self.leader_epoch, f"{self.id}: leader epoch {image.leader_epoch} is an old one"
+        led, self.image = self.is_leader, image
+        self._refused_until_ms = 0  # a follower is filled anew where a leader is refused
+        self.is_leader = image.leader == self._host.node_id
+        newer = image.leader_epoch != self.leader_epoch
+        self.leader_epoch = image.leader_epoch
+        opened, leadership = self.opened, self.leadership
+        if led and (newer or not self.is_leader):
+            leadership.state = None
+            if opened is not None:
+                opened.log.epochs.truncate_from_end(opened.log.log_end_offset)  # an epoch that we wrote nothing in
+            self._refuse_waiting(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        if self.is_leader and self.may_lead:
+            if opened is not None and (newer or not led):
+                self._lead(opened)
+            elif opened is not None or leadership.state is not None:
+                leadership.update_replicas()
+        leadership.check_min_isr()
+
+    def _lead(self, opened: OpenPartition) -> None:
+        self._begin_epoch(opened)
+        if self.config.flush_every_write and opened.log.unflushed_records:
+            self.request_flush(opened)  # what a follower has not flushed yet counts for nothing
+
+    def _begin_epoch(self, opened: OpenPartition) -> None:
+        """We lead: from the end of our log on, batches carry our epoch (KIP-101)."""
+        opened.log.epochs.assign(self.leader_epoch, opened.log.log_end_offset)
+        self.leadership.update_replicas()
+
+    def producers_rebuilt(self) -> None:
+        if self.is_leader and not self.lost and self.opened is not None:  # it was elected meanwhile
+            self._lead(self.opened)
+            self.leadership.check_min_isr()
+
+    def accept_loss(self) -> None:
+        """No other replica can lead: this one leads with what it still has."""
+        self.lost = False
+        if self.is_leader and self.opened is not None and self.may_lead:
+            self._begin_epoch(self.opened)
+            self.leadership.check_min_isr()
+
+    def must_lead(self) -> None:
+        """Raises KafkaError where this node may not append: callers keep the partition for longer than a request."""
+        if self.deleted:
+            raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{self.id} is being deleted")
+        if not self.is_leader or (self.opened is not None and self.opened.rebuild is not None):
+            raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"this node does not lead {self.id}")
+        if self.leadership.under_min_isr:
+            raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS, f"too few replicas of {self.id} are in sync")
+
+    def _refuse_waiting(self, code: ErrorCode) -> None:
+        """Everybody who waits for this leader has to find the next one."""
+        opened, leadership = self.opened, self.leadership
+        acks = opened.waiters.remove_acks() if opened is not None else []
+        deletions = leadership.remove_deletions()
+        if opened is not None:
+            opened.waiters.wake_fetches(opened)
+        leadership.recheck_followers()
+        for acknowledge in (*acks, *deletions):
+            acknowledge(code)
+
+    def configure(self, config: PartitionConfig) -> None:
+        """Changed settings, from the next batch on."""
+        changed, self.config = config != self.config, config
+        if changed:
+            if self.opened is not None:
+                self.opened.log.config = config.log
+            self.leadership.isr_changed()
+
+    # --- failures -----------------------------------------------------------------------------------------------------
+
+    def storage_error(self, error: OSError) -> KafkaError:
+        self._host.not_written(error)
+        return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{self.id}: {error.strerror or error}")
+
+    def storage_failed(self, fatal: StorageFatal) -> None:
+        """The disk has failed for good. Where other replicas have the records, the node stops so that they lead."""
+        if len(self.image.replicas) > 1:
+            self._host.failed(fatal)
+
+    def found_damaged(self, damaged: Damaged) -> None:
+        """Bytes of this replica are not what was written; they are not served. Another one may have them whole."""
+        self.damaged(str(damaged.damage))
+
+    def damaged(self, damage: str) -> None:
+        if len(self.image.replicas) > 1 and not self.deleted:
+            self._host.damaged(self, damage)
+
+    # --- the end ------------------------------------------------------------------------------------------------------
+
+    def delete(self) -> None:
+        """The topic is gone, or this replica of it: refuse everybody who waits, and close the files."""
+        self.deleted, self.is_leader, self.leadership.state = True, False, None
+        self._refuse_waiting(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if self.opened is not None:
+            self.opened.log.let_go()  # its folder is removed by the table (table.py)

@@ -1,15 +1,15 @@
-"""Reads the producers of a partition from its log again, after the end of the log was cut (partition/following.py).
+"""Reads the producers of a partition from its log again, after the end of the log was cut (partition/follower_log.py).
 
 The producers are those of the newest snapshot and the batches behind it, which is a segment's worth in the worst case:
 0.6 s for 40 MiB of small batches. So it happens in a thread, which only reads: a partition that is deleted, emptied or
 cut once more meanwhile starts anew, and the result of the thread is dropped. Until the result is there, nothing is
-appended to the partition and it does not lead; whoever asks for its leader is told to ask again.
+appended to the partition and it does not lead; clients get NOT_LEADER_OR_FOLLOWER and try again.
 
 | the log           | what is done                                                                              |
 |-------------------|-------------------------------------------------------------------------------------------|
-| can be read       | the producers take the place of the old ones; the partition leads if it was chosen        |
+| can be read       | the producers replace the old ones; the partition leads if it was elected                 |
 | is damaged        | reported to the controller as any other damage: the leader fills this replica again       |
-| cannot be read    | tried again, later each time; said once, and in the node's health                         |
+| cannot be read    | tried again, later each time; logged once, and in the node's health                       |
 """
 
 import asyncio
@@ -19,6 +19,7 @@ from concurrent.futures import Executor
 from functools import partial
 
 from barnabas.broker.metrics.health import Health
+from barnabas.broker.partition.opened import OpenPartition
 from barnabas.broker.partition.partition import HostedPartition
 from barnabas.broker.partition.state import read_producers
 from barnabas.broker.upkeep.failures import describe, way_out
@@ -34,7 +35,7 @@ _LONGEST_SECONDS = 60.0
 
 
 class ProducerRebuilds:
-    """`leads(partition)`: it may lead now, as the controller has chosen."""
+    """`leads(partition)`: it was elected meanwhile, and may lead now."""
 
     def __init__(self, threads: Executor, health: Health, leads: Callable[[HostedPartition], None]) -> None:
         self._threads = threads
@@ -42,15 +43,13 @@ class ProducerRebuilds:
         self._leads = leads
         self._stopped = False
 
-    def start(self, partition: HostedPartition, wait: float = _FIRST_SECONDS) -> None:
+    def start(self, partition: OpenPartition, wait: float = _FIRST_SECONDS) -> None:
         """`wait`: before it is tried again, if it fails."""
         if not self._stopped:
             work = asyncio.get_running_loop().run_in_executor(self._threads, read_producers, partition.log)
             work.add_done_callback(partial(self._done, partition, partition.rebuild, wait))
 
-    def _done(
-        self, partition: HostedPartition, rebuild: object, wait: float, work: "asyncio.Future[Producers]"
-    ) -> None:
+    def _done(self, partition: OpenPartition, rebuild: object, wait: float, work: "asyncio.Future[Producers]") -> None:
         if work.cancelled() or self._is_over(partition, rebuild):
             return
         error = work.exception()
@@ -58,13 +57,13 @@ class ProducerRebuilds:
         if error is None:
             health.recovered(TASK, subject)
             partition.rebuilt(work.result())
-            if partition.is_leader:
-                self._leads(partition)
+            if partition.partition.is_leader:
+                self._leads(partition.partition)
         elif isinstance(error, Damaged | ProtocolError):
             damage = error.damage if isinstance(error, Damaged) else Damage(partition.log.folder, 0, str(error))
             partition.log.note_damage(damage)
             health.failed(TASK, subject, str(damage), way_out(error))
-            partition.damaged(str(damage))
+            partition.partition.damaged(str(damage))
             self._again(partition, rebuild, _LONGEST_SECONDS)
         else:
             # Whatever it is, it is about this partition, which is held back until it is over.
@@ -74,14 +73,14 @@ class ProducerRebuilds:
                 log.error("%s of %s: %s. %s", TASK, subject, describe(shown), way_out(shown), exc_info=unexpected)
             self._again(partition, rebuild, wait)
 
-    def _again(self, partition: HostedPartition, rebuild: object, wait: float) -> None:
+    def _again(self, partition: OpenPartition, rebuild: object, wait: float) -> None:
         def retry() -> None:
             if not self._is_over(partition, rebuild):
                 self.start(partition, min(wait * 2, _LONGEST_SECONDS))
 
         asyncio.get_running_loop().call_later(wait, retry)
 
-    def _is_over(self, partition: HostedPartition, rebuild: object) -> bool:
+    def _is_over(self, partition: OpenPartition, rebuild: object) -> bool:
         """Deleted, cut again or emptied meanwhile, or the node stops."""
         over = self._stopped or partition.deleted or partition.rebuild is not rebuild
         if over and (partition.deleted or partition.rebuild is None):

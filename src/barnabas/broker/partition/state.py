@@ -1,7 +1,7 @@
-"""What a partition knows beside its log, and rebuilds from it: its producers, its open and its aborted transactions.
+"""The state that a partition rebuilds from its log: its producers, its open and its aborted transactions.
 
-Read from the newest snapshot and the batches behind it, at opening and whenever the end of the log was cut. Nothing
-here is known that the log does not tell.
+Read from the newest snapshot and the batches behind it, at opening and whenever the end of the log was cut. All of
+it is in the log.
 """
 
 import time
@@ -37,7 +37,7 @@ class PartitionState:
         return state
 
     def replay(self, log: Log, header: BatchHeader, batch: memoryview) -> None:
-        """One batch of the log, whoever wrote it."""
+        """Apply one batch of the log."""
         if not header.is_control:
             self.producers.replay(header, wall_ms())
         elif (found := read_marker(batch)) is not None:
@@ -59,7 +59,7 @@ class PartitionState:
 
 
 def read_producers(log: Log) -> Producers:
-    """What the log as it is now says of its producers. In any thread while nothing is appended: only reads.
+    """The producers of the log as it is now. In any thread while nothing is appended: only reads.
 
     Raises OSError, Damaged or ProtocolError where the log cannot be read.
     """
@@ -76,5 +76,5 @@ def read_producers(log: Log) -> Producers:
         if number % _YIELD_EVERY_BATCHES == 0:
             time.sleep(0)  # the loop has the interpreter now, not after the 5 ms of sys.getswitchinterval()
         if log.log_end_offset != end_offset or log.closed:
-            break  # cut once more, or gone: nobody will ask for this
+            break  # truncated again, or closed: the result is not used
     return producers

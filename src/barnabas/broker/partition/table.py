@@ -1,8 +1,8 @@
-"""The replicas this node hosts, kept in step with the cluster's metadata.
+"""The replicas this node hosts, as the cluster's metadata assigns them.
 
-A replica is an object as soon as the metadata says that this node has one; its folder is opened on first use. After an
-unclean stop the folders that exist are opened before the node serves anybody, so that recovery does not happen under a
-client's request. `get` gives what this node leads, `hosted` any replica it has.
+A replica is an object as soon as the metadata says that this node has one; its folder is opened by `open()`. After an
+unclean stop the folders that exist are opened before the node serves clients, so that no request waits for recovery.
+`get` gives what this node leads, `hosted` any replica it has.
 """
 
 import asyncio
@@ -15,13 +15,13 @@ from typing import Protocol
 from barnabas.broker.partition.config import PartitionConfig, SharedConfigs
 from barnabas.broker.partition.folders import PartitionFolders
 from barnabas.broker.partition.host import ReplicaHost
-from barnabas.broker.partition.partition import HostedPartition, UnopenedPartition
-from barnabas.broker.upkeep.partition_turns import AT_ONCE, ROOM, FollowingTurns, LeavingTurns
+from barnabas.broker.partition.image_turns import CHECKS_A_TURN, PARTITIONS_A_TURN, ApplyTurns, DeletionTurns
+from barnabas.broker.partition.opened import OpenPartition
+from barnabas.broker.partition.partition import HostedPartition
 from barnabas.core.cluster.image import MetadataImage, TopicImage
 from barnabas.model.errors import KafkaError
 from barnabas.model.ids import METADATA_TOPIC, TopicPartition
 from barnabas.model.settings import Settings
-from barnabas.storage.directory import DataDirectory
 
 log = logging.getLogger(__name__)
 
@@ -33,63 +33,61 @@ _FOLDERS_AT_ONCE = 32  # renamed before others get their turn; one takes 0.05 to
 OnLeadership = Callable[[HostedPartition, bool], None]
 
 
-class Around(ReplicaHost, Protocol):
-    """What the replicas need, and whoever fills the followers among them."""
+class TableHost(ReplicaHost, Protocol):
+    """What the replicas need of the node, and the table itself."""
 
-    def moved(self, partition: HostedPartition) -> None:
-        """This replica is here, with a leader and an epoch that are new to it; or it is deleted."""
+    def assignment_changed(self, partition: HostedPartition) -> None:
+        """This replica is new, has another leader or leader epoch, or is deleted."""
 
 
 class PartitionTable:
     def __init__(
         self,
-        data: DataDirectory,
+        folders: PartitionFolders,
         settings: Callable[[], Settings],
-        request_flush: Callable[[HostedPartition], None],
+        request_flush: Callable[[OpenPartition], None],
         threads: Executor,
         make_threads: Callable[[int, str], Executor],
-        around: Around,
-        knew_topic: Callable[[bytes], bool],
+        host: TableHost,
     ) -> None:
-        self._node_id = around.node_id
-        self._data = data
+        self._node_id = host.node_id
         self._settings = settings
         self._request_flush = request_flush
         self._threads = threads
         self._make_threads = make_threads
-        self._replica_host = around
+        self._host = host
         self._led: dict[str, dict[int, HostedPartition]] = {}
         self._hosted: dict[str, dict[int, HostedPartition]] = {}
         self._configs: dict[str, PartitionConfig] = {}
         self._on_leadership: dict[str, OnLeadership] = {}  # by topic
-        self._folders = PartitionFolders(data, threads, knew_topic)
+        self._folders = folders
         self.checkpoints = self._folders.checkpoints
         self.unusable: dict[TopicPartition, KafkaError] = {}  # could not be recovered, and why
-        self._following = FollowingTurns(self._follow)
-        self._leaving = LeavingTurns(self._let_go, self._remove_folders)
-        # A folder that held something when it was last written down is gone: this node's logs are not what they were.
-        self.lost = self.checkpoints.known_to_hold() - self._folders.existing
+        self._applying = ApplyTurns(self._apply)
+        self._deleting = DeletionTurns(self._delete, self._remove_folders)
+        # Replicas that had records at the last checkpoint and have no folder now.
+        self.lost = self.checkpoints.with_records() - self._folders.existing
 
     def get(self, topic: str, index: int) -> HostedPartition | None:
         """The partition, if this node leads it."""
-        if topic in self._following.waiting:
-            self._following.now(topic, index)
+        if topic in self._applying.waiting:
+            self._applying.now(topic, index)
         led = self._led.get(topic)
         return led.get(index) if led is not None else None
 
     def hosted(self, topic: str, index: int) -> HostedPartition | None:
         """This node's replica of the partition."""
-        if topic in self._following.waiting:
-            self._following.now(topic, index)
+        if topic in self._applying.waiting:
+            self._applying.now(topic, index)
         hosted = self._hosted.get(topic)
         return hosted.get(index) if hosted is not None else None
 
-    async def settled(self) -> None:
-        """All that the image says has been taken over: from then on `__iter__` gives every partition."""
-        await self._following.done()
+    async def image_applied(self) -> None:
+        """Wait until the image is applied: from then on `__iter__` gives every partition."""
+        await self._applying.done()
 
     def __iter__(self) -> Iterator[HostedPartition]:
-        """Those that are hosted by now: new ones of a large change come in turns."""
+        """All replicas that have been created so far; those of a large change are created in turns."""
         for hosted in self._hosted.values():
             yield from hosted.values()
 
@@ -97,8 +95,8 @@ class PartitionTable:
         for led in self._led.values():
             yield from led.values()
 
-    def open_ones(self) -> Iterator[HostedPartition]:
-        return (partition for partition in self if partition.is_open)
+    def open_ones(self) -> Iterator[OpenPartition]:
+        return (opened for partition in self if (opened := partition.opened) is not None)
 
     def has_data(self, partition: HostedPartition) -> bool:
         """Does it have a folder, open or not?"""
@@ -116,16 +114,16 @@ class PartitionTable:
 
     # --- metadata ---------------------------------------------------------------------------------------------------
 
-    def follow(self, old: MetadataImage, new: MetadataImage, *, settings_changed: bool) -> None:
-        """Host what is new, let go what is gone, take over changed settings, leaders and epochs; thousands in turns."""
+    def apply(self, old: MetadataImage, new: MetadataImage, *, settings_changed: bool) -> None:
+        """Create and delete replicas, apply changed settings, leaders and epochs; thousands in turns."""
         if old.topics is new.topics and not settings_changed:
             return
-        room = AT_ONCE  # how many more partitions are let go at once
+        budget = PARTITIONS_A_TURN  # partitions that may still be deleted in this turn
         for name, topic in old.topics.items():
             known = new.topics.get(name)
             if known is None or known.id != topic.id:
-                room = self._remove_topic(name, room)
-        room = ROOM
+                budget = self._remove_topic(name, budget)
+        budget = CHECKS_A_TURN
         configs = SharedConfigs(self._settings())
         for name, topic in new.topics.items():
             before = old.topics.get(name)
@@ -133,25 +131,27 @@ class PartitionTable:
                 same = before is not None and before.configs is topic.configs and not settings_changed
                 if not same or name not in self._configs:
                     self._configs[name] = configs.of(topic.configs)
-                room = self._update(topic, room)
+                    before = None
+                budget = self._update(topic, budget, before if before is not None and before.id == topic.id else None)
 
-    def _update(self, topic: TopicImage, room: int) -> int:
-        self._leaving.rest(topic.name)  # a deleted topic of that name
+    def _update(self, topic: TopicImage, budget: int, before: TopicImage | None) -> int:
+        """`before`: as the topic was, if nothing but its partitions has changed."""
+        self._deleting.finish(topic.name)  # a deleted topic of that name
         self._hosted.setdefault(topic.name, {})
         if topic.name not in self._on_leadership:
-            return self._following.begin(topic, room)
+            return self._applying.begin(topic, budget, before)
         for index in range(len(topic.partitions)):
-            self._follow(topic, index)
-        return room
+            self._apply(topic, index)
+        return budget
 
-    def _follow(self, topic: TopicImage, index: int) -> bool:
+    def _apply(self, topic: TopicImage, index: int) -> bool:
         """This node's replica becomes what the image says of it; False when it was that."""
         image, config = topic.partitions[index], self._configs[topic.name]
         partition = self._hosted[topic.name].get(index)
         if partition is None:
             if self._node_id not in image.replicas:
                 return False
-            self._host(topic, index)
+            self._add(topic, index)
         elif partition.image is image and partition.config is config:
             return False
         elif self._node_id not in image.replicas:
@@ -160,87 +160,89 @@ class PartitionTable:
             led = self._leads(partition)
             leader, epoch = partition.image.leader, partition.leader_epoch
             partition.configure(config)
-            partition.follow(image)
+            partition.apply_image(image)
             if (leader, epoch) != (image.leader, image.leader_epoch):
-                self._place(partition, led=led)
+                self._set_leadership(partition, led=led)
         return True
 
     def _leads(self, partition: HostedPartition) -> bool:
         return self._led.get(partition.id.topic, {}).get(partition.id.partition) is partition
 
-    def _host(self, topic: TopicImage, index: int) -> None:
+    def _add(self, topic: TopicImage, index: int) -> None:
         identity = TopicPartition(topic.name, index)
-        partition = self._hosted[topic.name][index] = UnopenedPartition(
+        partition = self._hosted[topic.name][index] = HostedPartition(
             identity,
             topic.id,
             topic.partitions[index],
             self._configs[topic.name],
             self._folders.open,
             self._request_flush,
-            self._replica_host,
+            self._host,
             untouched=not self._folders.has(identity),
         )
-        self._place(partition, led=False)
+        self._set_leadership(partition, led=False)
 
-    def _place(self, partition: HostedPartition, *, led: bool) -> None:
-        """Among those we lead or not, and whoever has to know is told."""
+    def _set_leadership(self, partition: HostedPartition, *, led: bool) -> None:
+        """Add it to those this node leads, or remove it from them, and inform replication and coordinators."""
         topic, index = partition.id
         if partition.is_leader and partition.may_lead:
             self._led.setdefault(topic, {})[index] = partition
         elif led:
             self._led[topic].pop(index, None)
-        self._replica_host.moved(partition)
+        self._host.assignment_changed(partition)
         then = self._on_leadership.get(topic)
         leads = partition.is_leader and partition.may_lead
         if then is not None and (led or leads):
             then(partition, leads)
 
-    def replace(self, partition: HostedPartition) -> None:
-        """It has been found to have lost records, or has to do without them, or knows its producers again."""
-        self._place(partition, led=self._leads(partition))
+    def recheck_leadership(self, partition: HostedPartition) -> None:
+        """It has lost records, is to lead without them, or has read its producers again: may it lead?"""
+        self._set_leadership(partition, led=self._leads(partition))
 
     def _remove(self, topic: str, index: int) -> None:
         """The topic is gone, or its replica has been moved elsewhere."""
         partition = self._hosted[topic].pop(index)
         led = self._leads(partition)
-        self._forget(partition.id)
+        self._forget_folder(partition.id)
         partition.delete()
-        self._place(partition, led=led)
+        self._set_leadership(partition, led=led)
 
-    def _remove_topic(self, name: str, room: int) -> int:
-        self._following.waiting.pop(name, None)
+    def _remove_topic(self, name: str, budget: int) -> int:
+        self._applying.waiting.pop(name, None)
         self._configs.pop(name, None)
         hosted = self._hosted.get(name, {})
         count = len(hosted)
-        if count <= room or name in self._on_leadership:
+        if count <= budget or name in self._on_leadership:
             for index in list(hosted):
                 self._remove(name, index)
-            room = max(room - count, 0)
+            budget = max(budget - count, 0)
         else:
-            self._leaving.later(name, list(hosted.values()))
+            self._deleting.add(name, list(hosted.values()))
         self._hosted.pop(name, None)
         self._led.pop(name, None)
-        return room
+        return budget
 
-    def _forget(self, partition: TopicPartition) -> None:
+    def _forget_folder(self, partition: TopicPartition) -> None:
         if not self._folders.to_remove and partition in self._folders.existing:
             asyncio.get_running_loop().call_soon(self._remove_folders)
         self._folders.forget(partition)
         self.unusable.pop(partition, None)
 
-    def _let_go(self, partition: HostedPartition) -> None:
-        """One of a deleted topic, which is no longer found."""
-        self._forget(partition.id)
+    def _delete(self, partition: HostedPartition) -> None:
+        """One of a deleted topic."""
+        self._forget_folder(partition.id)
         partition.delete()
-        self._replica_host.moved(partition)
+        self._host.assignment_changed(partition)
 
     def _remove_folders(self, _: object = None) -> None:
         """A few at a time, their files in a thread: a topic may have had thousands. A folder that a crash leaves in
         place is moved aside at the next start, as one that the metadata does not know (upkeep/stray_folders.py)."""
-        some = 0 if self._leaving else _FOLDERS_AT_ONCE  # their logs are let go first
-        doomed = [self._folders.doom(partition) for partition in list(islice(self._folders.to_remove, some))]
-        if doomed:
-            work = asyncio.get_running_loop().run_in_executor(self._threads, self._folders.remove_trees, doomed)
+        some = 0 if self._deleting else _FOLDERS_AT_ONCE  # their logs are closed first
+        renamed = [
+            self._folders.rename_for_removal(partition) for partition in list(islice(self._folders.to_remove, some))
+        ]
+        if renamed:
+            work = asyncio.get_running_loop().run_in_executor(self._threads, self._folders.remove_trees, renamed)
             work.add_done_callback(self._remove_folders)
 
     # --- disk -------------------------------------------------------------------------------------------------------
@@ -251,11 +253,11 @@ class PartitionTable:
         One that cannot be opened (damage, a full disk) is refused to its clients and does not stop the others.
         """
         waiting = [partition for partition in self if partition.id in self._folders.existing]
-        began_ms = self._replica_host.steady_ms()
+        began_ms = self._host.steady_ms()
         with self._make_threads(_RECOVERY_THREADS, "recover") as threads:
             count = sum(threads.map(self.try_open, waiting))
         if count:
-            self._folders.repairs.recovered(count, (self._replica_host.steady_ms() - began_ms) / 1000)
+            self._folders.repairs.recovered(count, (self._host.steady_ms() - began_ms) / 1000)
         return count
 
     def try_open(self, partition: HostedPartition) -> bool:
@@ -281,7 +283,7 @@ class PartitionTable:
     @property
     def sync_filesystem(self) -> Callable[[], None] | None:
         """One flush for all that the logs hold; None where the system has no such call."""
-        return self._data.sync_all if self._data.can_sync_all() else None
+        return self._folders.sync_filesystem
 
     def collect_checkpoint(self) -> Callable[[], None]:
         """How far each log is known to be on disk, and where each begins; call the result to write it down."""
@@ -291,23 +293,23 @@ class PartitionTable:
         """The high watermarks; None when they are as they were last written down."""
         return self.checkpoints.collect_watermarks(self.open_ones())
 
-    def collect_cleaned(self, partition: HostedPartition) -> Callable[[], None]:
+    def collect_cleaned(self, partition: OpenPartition) -> Callable[[], None]:
         """How far this one is compacted; call the result to write it down."""
         return self.checkpoints.collect_cleaned(partition)
 
     def close(self) -> None:
-        """All that the logs hold is on disk when this returns; whoever calls it may say that the stop was clean."""
-        self._following.waiting.clear()
-        for deleted in self._leaving.take():
+        """All that the logs hold is on disk when this returns: the stop is clean."""
+        self._applying.waiting.clear()
+        for deleted in self._deleting.remove_all():
             deleted.delete()
             self._folders.forget(deleted.id)
         for partition in list(self._folders.to_remove):  # the next start removes what has that name
-            self._folders.doom(partition)
+            self._folders.rename_for_removal(partition)
         opened = list(self.open_ones())
         with self._make_threads(_CLOSING_THREADS, "flush") as threads:
             sync_filesystem = self.sync_filesystem
             if len(opened) < _SYNC_TOGETHER_FROM or sync_filesystem is None:
-                list(threads.map(HostedPartition.close, opened))
+                list(threads.map(_close, opened))
             else:
                 list(threads.map(_close_unflushed, opened))
                 sync_filesystem()
@@ -317,10 +319,14 @@ class PartitionTable:
             write()
 
 
-def _close_unflushed(partition: HostedPartition) -> None:
-    partition.close(sync=False)
+def _close(partition: OpenPartition) -> None:
+    partition.log.close(sync=True)
 
 
-def _unlink_removed(partition: HostedPartition) -> None:
+def _close_unflushed(partition: OpenPartition) -> None:
+    partition.log.close(sync=False)
+
+
+def _unlink_removed(partition: OpenPartition) -> None:
     if partition.log.doomed:
         partition.log.unlink_removed()

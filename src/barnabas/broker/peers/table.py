@@ -8,36 +8,56 @@ opened when it is first needed, opened anew when it closed or when the broker re
 """
 
 import asyncio
+import os
+import ssl
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
 
+from barnabas.broker.peers.security import PLAINTEXT, PeerSecurity
 from barnabas.broker.roles import ClusterView
 from barnabas.link.asyncio_driver import ANSWER_TIMEOUT_MS, AsyncLink
-from barnabas.link.errors import LinkDown, Silent, Unreachable
+from barnabas.link.errors import LinkDown, LoginFailed, Silent, Unreachable
+from barnabas.model.settings import Listener
+from barnabas.wire.codec import Decoded
 
 CONNECT_TIMEOUT_SECONDS = 2.0
 Address = tuple[str, int]
-Connect = Callable[[Callable[[], asyncio.BaseProtocol], str, int], Awaitable[asyncio.BaseTransport]]
+Connect = Callable[
+    [Callable[[], asyncio.BaseProtocol], str, int, ssl.SSLContext | None], Awaitable[asyncio.BaseTransport]
+]
+_NONCE_BYTES = 18
 
 
 class PeerConnector:
-    """Opens connections to other nodes; `open_connection` is the platform's."""
+    """Opens connections to other nodes: `open_connection` is the platform's, `security` what their listener wants."""
 
-    def __init__(self, node_id: int, open_connection: Connect) -> None:
+    def __init__(self, node_id: int, open_connection: Connect, security: PeerSecurity = PLAINTEXT) -> None:
         self._client_id = f"node-{node_id}"
         self._open = open_connection
+        self._security = security
 
     async def connect(self, host: str, port: int, on_lost: Callable[[bool], None] | None = None) -> AsyncLink:
         """A connection to this address, or LinkDown: Unreachable when it was refused, Silent when nothing was heard."""
         connection = AsyncLink(self._client_id, on_lost)
+        where = f"{host}:{port}"
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
-                await self._open(lambda: connection, host, port)
+                await self._open(lambda: connection, host, port, self._security.context())
+                if self._security.credentials is not None:
+                    await connection.log_in(self._security.credentials, os.urandom(_NONCE_BYTES).hex())
         except TimeoutError:
             connection.close()
-            raise Silent("the connection is not accepted", f"{host}:{port}") from None
+            raise Silent("the connection is not accepted", where) from None
+        except ssl.SSLError as error:
+            connection.close()
+            raise LinkDown(f"TLS failed: {error.reason or error}", where) from error
+        except LoginFailed as error:
+            connection.close()
+            raise LinkDown(str(error), where) from error
         except OSError as error:
-            raise Unreachable(error.strerror or str(error), f"{host}:{port}") from error
+            raise Unreachable(error.strerror or str(error), where) from error
+        except BaseException:
+            connection.close()  # given up in the middle of a login
+            raise
         return connection
 
 
@@ -66,10 +86,10 @@ class _Peer:
 
 
 class Peers:
-    def __init__(self, cluster: ClusterView, connector: PeerConnector, inter_broker_listener: str) -> None:
+    def __init__(self, cluster: ClusterView, connector: PeerConnector, inter_broker: Listener | None) -> None:
         self._cluster = cluster
         self._connector = connector
-        self._inter_broker_listener = inter_broker_listener
+        self._inter_broker_listener = "" if inter_broker is None else inter_broker.name
         self._peers: dict[tuple[int, str], _Peer] = {}
         self._on_lost: list[Callable[[int], None]] = []
 
@@ -84,7 +104,7 @@ class Peers:
         version: int,
         body: Mapping[str, object],
         timeout_ms: int = ANSWER_TIMEOUT_MS,
-    ) -> Any:
+    ) -> Decoded:
         connection = await self.connection(broker_id)
         return await connection.ask(api_key, version, body, timeout_ms)
 

@@ -5,7 +5,7 @@ an epoch is not near the end of the numbers, and nobody else stands for election
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from barnabas.broker.api.failures import failure_body
 from barnabas.broker.network.context import RequestContext
@@ -24,6 +24,7 @@ from barnabas.core.raft.wire_form import METADATA_TOPIC_ID, request_from
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import QUORUM_EPOCH_MAX
 from barnabas.wire.apis import FETCH
+from barnabas.wire.codec import Decoded
 from barnabas.wire.headers import encode_response_frame
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class QuorumMember(Protocol):
     def quorum(self) -> "QuorumDriver": ...
 
 
-async def answer(node: QuorumMember, request: Any, context: RequestContext) -> dict[str, Any]:
+async def answer(node: QuorumMember, request: Decoded, context: RequestContext) -> Mapping[str, object]:
     return response_body(await _answered(node, request_from(context.api_key, request)))
 
 

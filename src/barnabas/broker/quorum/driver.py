@@ -14,19 +14,20 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import Any
+from typing import cast
 
 from barnabas.broker.clock import wall_ms
 from barnabas.broker.quorum.environment import QuorumCallbacks, QuorumIO
 from barnabas.broker.quorum.leader_log import LeaderLog
 from barnabas.broker.quorum.links import Links
+from barnabas.broker.quorum.loading import LoadedQuorum
 from barnabas.broker.quorum.metadata_log import MetadataLog
 from barnabas.broker.quorum.replay import Replay
 from barnabas.broker.quorum.serving import Serving
 from barnabas.broker.quorum.snapshotting import Snapshotting
-from barnabas.broker.quorum.state_file import read_state, write_state
+from barnabas.broker.quorum.state_file import write_state
 from barnabas.core.cluster.image import MetadataImage
-from barnabas.core.raft import Endpoint, PersistentState, RaftConfig, RaftNode, VoterSet
+from barnabas.core.raft import Endpoint, PersistentState, RaftConfig, RaftNode
 from barnabas.core.raft.effects import (
     AppendBatch,
     AppendFetched,
@@ -57,7 +58,7 @@ class QuorumDriver:
         self,
         config: RaftConfig,
         metadata: MetadataLog,
-        initial_voters: VoterSet | None,
+        loaded: LoadedQuorum,
         io: QuorumIO,
         callbacks: QuorumCallbacks,
         steady_ms: Callable[[], int],
@@ -69,10 +70,7 @@ class QuorumDriver:
         self._steady_ms = steady_ms
         self._thread = io.log_thread
         self._disk, self._disk_space = io.disk, io.disk_space
-        self.image, view = metadata.load(initial_voters)  # what is committed
-        # An empty disk of a voter that others know by its id alone: it may have been a fuller one (newcomers.py).
-        new = view.end_offset == 0 and initial_voters is not None and len(initial_voters) > 1
-        state = read_state(self._disk, metadata.folder, new=new)
+        self.image, view, state = loaded  # the image: what is committed
         self.raft = RaftNode(config, state, view, random, steady_ms())
         self._links = Links(io.connector, self.step, config.request_timeout_ms + config.fetch_max_wait_ms)
         self._serving = Serving(metadata)
@@ -121,7 +119,7 @@ class QuorumDriver:
         self.step(RequestReceived(message, token))
         return token
 
-    def propose(self, records: Sequence[Any], image: MetadataImage, epoch: int) -> "asyncio.Future[int]":
+    def propose(self, records: Sequence[object], image: MetadataImage, epoch: int) -> "asyncio.Future[int]":
         """Records for the log and the image they lead to (its offset is set here); done when they are committed."""
         token: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         end_offset = self.raft.log.end_offset
@@ -298,7 +296,7 @@ class QuorumDriver:
                 self.image = self._snapshots.fetched_image()
 
     def _answer_proposer(self, done: Done) -> None:
-        token: Any = done.token
+        token = cast("asyncio.Future[int | None]", done.token)  # `propose` made it
         if token.done():
             return
         if done.error is None:
@@ -386,6 +384,7 @@ class QuorumDriver:
             reached.cancel()
 
 
-def _answer(token: Any, message: Response | None) -> None:
-    if not token.done():  # whoever asked may be gone
-        token.set_result(message)
+def _answer(token: object, message: Response | None) -> None:
+    asked = cast("asyncio.Future[Response | None]", token)  # the quorum gives back what the driver gave it
+    if not asked.done():  # whoever asked may be gone
+        asked.set_result(message)

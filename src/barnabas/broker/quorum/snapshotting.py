@@ -6,12 +6,13 @@ One that the leader offers is written piece by piece, checked as a whole, and re
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.broker.clock import wall_ms
 from barnabas.broker.quorum import metadata_log
 from barnabas.broker.quorum.environment import QuorumIO
 from barnabas.broker.quorum.metadata_log import MetadataLog
+from barnabas.broker.quorum.snapshot_files import Snapshot
 from barnabas.core.cluster.image import MetadataImage
 from barnabas.core.raft import OffsetAndEpoch, VoterSet
 from barnabas.core.raft.effects import SnapshotPart
@@ -81,7 +82,7 @@ class Snapshotting:
             work = loop.run_in_executor(self._io.read_threads, self._log.snapshots.finish, part.snapshot_id)
             work.add_done_callback(lambda done: self._downloaded(done, part.snapshot_id))
 
-    def _downloaded(self, done: "asyncio.Future[Any]", snapshot_id: OffsetAndEpoch) -> None:
+    def _downloaded(self, done: "asyncio.Future[Snapshot | None]", snapshot_id: OffsetAndEpoch) -> None:
         if self._driver.closed or done.cancelled():
             return
         if error := done.exception():

@@ -6,7 +6,6 @@ leaves the node.
 """
 
 import json
-from typing import Any
 
 from barnabas.core.raft import PersistentState, ReplicaKey
 from barnabas.model.ids import parse_uuid, uuid_text
@@ -47,7 +46,7 @@ def read_state(disk: Disk, folder: str, *, new: bool = False) -> PersistentState
 def write_state(disk: Disk, folder: str, state: PersistentState) -> None:
     """On disk when this returns."""
     voted = state.voted_for
-    body: dict[str, Any] = {
+    body: dict[str, object] = {
         "leaderId": _NOBODY if state.leader_id is None else state.leader_id,
         "leaderEpoch": state.epoch,
         "votedId": _NOBODY if voted is None else voted.id,
@@ -61,6 +60,6 @@ def write_state(disk: Disk, folder: str, state: PersistentState) -> None:
     disk.write_whole(f"{folder}/{FILE}", json.dumps(body, separators=(",", ":")).encode())
 
 
-def _crc(body: dict[str, Any]) -> int:
+def _crc(body: dict[str, object]) -> int:
     told = {name: value for name, value in body.items() if name != "crc32c"}
     return crc32c(json.dumps(told, sort_keys=True).encode())

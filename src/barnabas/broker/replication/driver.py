@@ -1,7 +1,9 @@
-"""Replication on this node: it fills the followers, serves the followers of others, and keeps the controller informed.
+"""Replication on this node: fetches for the replicas that follow, serves the followers on other brokers, and reports
+in-sync and lost replicas to the controller.
 
-The hosted partitions see the cluster through here (partition/host.py): who may be in sync, who was heard of, whom to
-tell. A fetcher for each broker that leads something this node follows; one session for each broker that follows it.
+It is the host of the replicas (partition/host.py): which brokers may be in sync, when each last fetched, and where
+damage is reported. It has a fetcher for each broker that leads something this node follows, and a fetch session for
+each broker that follows this one.
 """
 
 import asyncio
@@ -13,6 +15,8 @@ from barnabas.broker.fetch.follower_sessions import FollowerSessions
 from barnabas.broker.image_bus import ImageChange
 from barnabas.broker.metrics.health import Health
 from barnabas.broker.network.loop_budget import in_turns
+from barnabas.broker.partition.image_turns import CheckTurns
+from barnabas.broker.partition.opened import OpenPartition
 from barnabas.broker.partition.opening_turns import OpeningTurns
 from barnabas.broker.partition.partition import HostedPartition
 from barnabas.broker.partition.producer_rebuilds import ProducerRebuilds
@@ -24,7 +28,6 @@ from barnabas.broker.replication.lost_replicas import LostReplicas
 from barnabas.broker.replication.throttle import Throttle
 from barnabas.broker.roles import ConfiguredBroker
 from barnabas.broker.upkeep.index_files import IndexFiles
-from barnabas.broker.upkeep.partition_turns import LookTurns
 from barnabas.core.partition.producers import ProducerTotal
 
 log = logging.getLogger(__name__)
@@ -49,10 +52,12 @@ class Replication:
         self.producer_total = ProducerTotal()
         self.limits = FetchLimits.of(broker.settings)
         self.sessions = FollowerSessions(random)
-        self.heard = self.sessions.heard
+        self.last_fetches = self.sessions.last_fetches
         self.isr = IsrKeeper(broker, self, hooks)
-        self.lost = LostReplicas(broker, hooks, health, self.moved)
-        self._rebuilds = ProducerRebuilds(io.threads, health, lambda partition: hooks.partitions().replace(partition))
+        self.lost = LostReplicas(broker, hooks, health, self.assignment_changed)
+        self._rebuilds = ProducerRebuilds(
+            io.threads, health, lambda partition: hooks.partitions().recheck_leadership(partition)
+        )
         self.opening = OpeningTurns(lambda partition: hooks.partitions().try_open(partition), hooks.failed)
         self._index_files = IndexFiles(io.threads)
         self.segment_created = self._index_files.segment_created
@@ -62,24 +67,24 @@ class Replication:
         self._fetchers: dict[int, ReplicaFetcher] = {}
         self._source: dict[HostedPartition, int] = {}  # of those that are followed
         self._running = False
-        self._looks = LookTurns(self._look_at)
+        self._checks = CheckTurns(self._check_followers)
         self._writing: asyncio.Future[None] | None = None
         self._when_written: list[Callable[[], None]] = []
 
     async def start(self) -> None:
-        """The logs are in order: followers may be filled."""
+        """The logs are recovered: fetching may begin."""
         self._running = True
         self.isr.start()
-        await in_turns(list(self._hooks.partitions()), self._moved_unless_deleted)
+        await in_turns(list(self._hooks.partitions()), self._begin_unless_deleted)
 
-    def _moved_unless_deleted(self, partition: HostedPartition) -> None:
+    def _begin_unless_deleted(self, partition: HostedPartition) -> None:
         if not partition.deleted:
-            self.moved(partition)
+            self.assignment_changed(partition)
 
     def stop(self) -> None:
         self._running = False
         self.isr.stop()
-        self._looks.clear()
+        self._checks.clear()
         self.opening.stop()
         self.lost.stop()
         self._index_files.stop()
@@ -98,8 +103,8 @@ class Replication:
         broker = self._broker.image.brokers.get(broker_id)
         return broker is not None and broker.eligible and broker_epoch in (-1, broker.broker_epoch)
 
-    def isr_due(self, partition: HostedPartition) -> None:
-        self.isr.due(partition)
+    def check_isr(self, partition: HostedPartition) -> None:
+        self.isr.check(partition)
 
     def damaged(self, partition: HostedPartition, damage: str) -> None:
         self.lost.report(partition, damage)
@@ -110,13 +115,13 @@ class Replication:
     def not_written(self, error: OSError) -> None:
         self._io.disk_space.failed(error)
 
-    def rebuild(self, partition: HostedPartition) -> None:
+    def rebuild(self, partition: OpenPartition) -> None:
         self._rebuilds.start(partition)
 
     # --- the image ----------------------------------------------------------------------------------------------------
 
-    def moved(self, partition: HostedPartition) -> None:
-        """It has a leader or an epoch that is new to us, or is gone."""
+    def assignment_changed(self, partition: HostedPartition) -> None:
+        """It is new, has another leader or leader epoch, or is deleted."""
         source = self._source.pop(partition, None)
         if source is not None:
             fetcher = self._fetchers[source]
@@ -128,13 +133,13 @@ class Replication:
             fetcher = self._fetchers.get(leader) or self._begin(leader)
             fetcher.add(partition)
         elif self._running and partition.is_leader and len(partition.image.replicas) > 1:
-            self.open_soon(partition)  # its followers will ask for it
+            self.open_soon(partition)  # its followers will fetch it
         if source is not None and not self._fetchers[source]:
             self._fetchers.pop(source).close()
 
     def open_soon(self, partition: HostedPartition, then: Callable[[], None] | None = None) -> bool:
-        """False when there is nothing to wait for: it is open, has no folder, or was refused by recovery. One that was
-        refused is opened by whoever needs it, and hears why that does not go."""
+        """False when there is nothing to wait for: it is open, has no folder, or recovery could not open it. The latter
+        is opened by the request that needs it, which gets the error."""
         if partition.is_open or partition.untouched or not self._hooks.partitions().may_open(partition):
             return False
         self.opening.request(partition, then)
@@ -145,7 +150,7 @@ class Replication:
         return fetcher
 
     def image_changed(self, change: ImageChange) -> None:
-        """After the partitions have taken it over."""
+        """After the image was applied to the partitions."""
         old, new = change.old, change.new
         if old.configs is not new.configs:
             now = self.loop_time()
@@ -162,20 +167,20 @@ class Replication:
             self.sessions.drop(fenced)
             led = list(self._hooks.partitions().led())
             for partition in led if fenced else ():
-                if partition.replicas is not None:  # at once: who is back may fetch before it is looked at
-                    partition.replicas.fenced(fenced)
-            self._looks.begin(led)
+                if (state := partition.leadership.state) is not None:  # at once: who is back may fetch before its turn
+                    state.fenced(fenced)
+            self._checks.begin(led)
 
-    def _look_at(self, partition: HostedPartition) -> None:
-        """Brokers have come or gone: its followers may join, or must be asked for once more."""
-        state = partition.replicas
+    def _check_followers(self, partition: HostedPartition) -> None:
+        """Brokers were fenced or unfenced: followers may join the in-sync replicas, or have to leave."""
+        state = partition.leadership.state
         if partition.deleted or not partition.is_leader:
             return
         if state is not None and len(state.maximal_isr) < len(state.replicas):
-            partition.advance_high_watermark()
-            self.isr.due(partition)
+            partition.leadership.advance_high_watermark()
+            self.isr.check(partition)
         elif state is None and len(partition.image.isr) < len(partition.image.replicas):
-            partition.look_at_followers()
+            partition.leadership.recheck_followers()
 
     # --- disk ---------------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from concurrent.futures import Executor
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from barnabas.broker.controller.requests import AskController
+from barnabas.broker.partition.opened import OpenPartition
 from barnabas.broker.partition.partition import HostedPartition
 from barnabas.broker.peers.table import Peers
 from barnabas.broker.replication.fetch_settings import FetchLimits
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 class ReplicaIO(NamedTuple):
     threads: Executor
-    flush: Callable[[HostedPartition], None]
+    flush: Callable[[OpenPartition], None]
     disk_space: DiskSpace
     peers: Peers
 

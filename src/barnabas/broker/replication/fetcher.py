@@ -1,22 +1,22 @@
 """Fills the followers on this node whose leaders are on one other broker: fetch, append, fetch again.
 
 One connection and one incremental fetch session (KIP-227) for all of them. A partition is named in a request only when
-there is something to say about it: it is new here, it has got further, it was cut. Usually one fetch is under way, and
-parked over there while nothing happens; when this side has news meanwhile (a partition that changed its leader, a
-flush that is done), a second one is sent behind it, and the other side answers the first at once.
+its fetch state has changed: it is new here, its log has grown or was truncated. Usually one fetch is under way, and is
+parked at the leader while nothing is written; when partitions have to be named meanwhile (a new leader, a flush that
+is done), a second one is sent behind it, and the leader answers the first at once.
 
 | what comes for a partition               | what is done                                                              |
 |------------------------------------------|---------------------------------------------------------------------------|
-| records                                  | appended (partition/following.py), and named again                        |
-| a diverging epoch                        | the log is cut there, and named again                                     |
-| OFFSET_OUT_OF_RANGE                      | our log ends before the leader's begins: begin anew where it begins       |
-| any other error, or bytes that are wrong | left alone for a moment, longer each time                                 |
-| nothing but a watermark or a start       | taken over                                                                |
-| anything, while its producers are read   | passed over: it is named again when they are known                        |
+| records                                  | appended (partition/follower_log.py), and named again                     |
+| a diverging epoch                        | the log is truncated there, and named again                               |
+| OFFSET_OUT_OF_RANGE                      | our log ends before the leader's start offset: start anew there           |
+| any other error, or a wrong CRC          | fetched again later, with a backoff                                       |
+| only a high watermark or start offset    | ours follows it                                                           |
+| anything, while its producers are read   | ignored: it is named again when they are known                            |
 
-Before a partition is named, what it says must be true after a power loss where the topic asks for that
-(`flush.messages=1`): its flush is waited for. And a log that was cut is written down as cut first, or a later start
-would take for flushed what was written in place of what was cut off.
+The fetch offset tells the leader what this replica holds. Where the topic asks for it (`flush.messages=1`) that must be
+true after a power loss, so the flush is waited for before the partition is named. After a truncation the recovery point
+is written first: otherwise a later start would take for flushed what replaced the records that were cut off.
 """
 
 import asyncio
@@ -24,13 +24,11 @@ import logging
 from collections import deque
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 from barnabas.broker import clock
-from barnabas.broker.partition import following
 from barnabas.broker.partition.partition import HostedPartition
 from barnabas.broker.replication.environment import FetcherHost, ReplicaIO
-from barnabas.broker.replication.followed import NOT_YET, SESSION_ERRORS, Followed, Key
+from barnabas.broker.replication.followed import NOT_YET, SESSION_ERRORS, Answered, Followed, Key
 from barnabas.broker.roles import RegisteredBroker
 from barnabas.link.asyncio_driver import AsyncLink
 from barnabas.link.errors import LinkDown
@@ -55,11 +53,11 @@ class ReplicaFetcher:
         self._broker, self._io, self._host = broker, io, host
         self._loop = asyncio.get_running_loop()
         self._followed: dict[Key, Followed] = {}
-        self._news: dict[Key, None] = {}  # to be named
+        self._due: dict[Key, None] = {}  # to be named in the next fetch
         self._named: dict[Key, None] = {}  # in the session
         self._forgotten: dict[Key, None] = {}
         self._held: dict[Key, None] = {}
-        self._answers: deque[tuple[AsyncLink, int, Iterator[tuple[bytes, Any]]]] = deque()  # not yet taken
+        self._answers: deque[tuple[AsyncLink, int, Iterator[tuple[bytes, Answered]]]] = deque()  # not yet processed
         self._connection: AsyncLink | None = None
         self._connecting: asyncio.Task[None] | None = None
         self._backoff = 0.0
@@ -74,26 +72,26 @@ class ReplicaFetcher:
     def __len__(self) -> int:
         return len(self._followed)
 
-    # --- what to follow -----------------------------------------------------------------------------------------------
+    # --- followed partitions ------------------------------------------------------------------------------------------
 
     def add(self, partition: HostedPartition) -> None:
         key = (partition.topic_id, partition.id.partition)
         self._followed[key] = Followed(partition)
         self._held.pop(key, None)
         self._forgotten.pop(key, None)
-        self._tell(key)
+        self._fetch_soon(key)
 
     def remove(self, partition: HostedPartition) -> None:
         key = (partition.topic_id, partition.id.partition)
         if self._followed.pop(key, None) is not None:
-            self._news.pop(key, None)
+            self._due.pop(key, None)
             self._held.pop(key, None)
             if key in self._named:
                 self._forgotten[key] = None
             self._wake()
 
-    def _tell(self, key: Key) -> None:
-        self._news[key] = None
+    def _fetch_soon(self, key: Key) -> None:
+        self._due[key] = None
         self._wake()
 
     def _wake(self) -> None:
@@ -115,13 +113,13 @@ class ReplicaFetcher:
             self._connect()
             return
         fresh = self._session[0] == 0
-        while self._under_way == 0 or (not fresh and self._under_way < _PIPELINED and (self._news or self._forgotten)):
+        while self._under_way == 0 or (not fresh and self._under_way < _PIPELINED and (self._due or self._forgotten)):
             self._send(self._connection)
-            if fresh or not self._news:
+            if fresh or not self._due:
                 return
 
     def _pause(self) -> None:
-        """Nothing can be written. A follower that asks counts as one that keeps up, so it does not ask either."""
+        """The disk is full. A follower that fetches counts as one that keeps up, so it does not fetch either."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -134,8 +132,8 @@ class ReplicaFetcher:
         self._requests += 1
         topics: dict[bytes, list[Wanted]] = {}
         until = clock.source.monotonic() + _STEP_SECONDS
-        for key in list(self._news)[:_NAMED_AT_ONCE]:
-            del self._news[key]
+        for key in list(self._due)[:_NAMED_AT_ONCE]:
+            del self._due[key]
             followed = self._followed[key]
             wanted = self._wanted(key, followed)
             if wanted is not None:
@@ -166,27 +164,28 @@ class ReplicaFetcher:
         answer.add_done_callback(partial(self._answered, connection, self._requests))
 
     def _wanted(self, key: Key, followed: Followed) -> Wanted | None:
-        """What to say of a partition; None when it cannot be said yet."""
+        """The partition as the fetch names it; None when it cannot be named yet."""
         partition = followed.partition
         max_bytes = self._host.limits.partition_max_bytes
         if partition.untouched:
             return Wanted(key[1], followed.epoch, 0, -1, 0, max_bytes)
-        if self._host.open_soon(partition, partial(self._again, key, followed)):
+        if self._host.open_soon(partition, partial(self._fetch_again, key, followed)):
             return None
         try:
-            own = partition.log
+            opened = partition.open()
+            own = opened.log
             if own.damages:
-                following.reset(partition, 0)  # found to be spoilt: filled again from the first record on
+                opened.follower.start_anew(0)  # damaged: fetched again from the first record on
         except KafkaError as error:
             log.error("%s cannot be followed: %s", partition.id, error.message)
             self._hold(key, followed)
             return None
-        if partition.rebuild is not None:
-            partition.when_rebuilt = partial(self._again, key, followed)
+        if opened.rebuild is not None:
+            opened.follower.when_rebuilt = partial(self._fetch_again, key, followed)
             return None
         if partition.config.flush_every_write and own.unflushed_records:
-            partition.when_flushed = partial(self._again, key, followed)
-            self._io.flush(partition)
+            opened.follower.when_flushed = partial(self._fetch_again, key, followed)
+            self._io.flush(opened)
             return None
         return Wanted(key[1], followed.epoch, own.log_end_offset, own.epochs.latest, own.log_start_offset, max_bytes)
 
@@ -199,7 +198,7 @@ class ReplicaFetcher:
         try:
             response = decode_response(_FETCH, VERSION, answer.result())
         except (LinkDown, ProtocolError, asyncio.CancelledError) as error:
-            self._lost(connection, str(error))
+            self._connection_lost(connection, str(error))
             return
         self._backoff = 0.0
         if response.error_code:
@@ -210,10 +209,10 @@ class ReplicaFetcher:
         parts = ((topic.topic_id, part) for topic in response.responses for part in topic.partitions)
         self._answers.append((connection, number, parts))
         if len(self._answers) == 1:
-            self._take_some()
+            self._process_answers()
 
-    def _take_some(self) -> None:
-        """In turns: the first records of a thousand partitions make as many folders."""
+    def _process_answers(self) -> None:
+        """In several turns: the first records of a thousand partitions create as many folders."""
         until = clock.source.monotonic() + _STEP_SECONDS
         while self._answers:
             connection, number, parts = self._answers[0]
@@ -223,61 +222,62 @@ class ReplicaFetcher:
                 key = (topic_id, part.partition_index)
                 followed = self._followed.get(key)
                 if followed is not None and followed.named_in <= number:
-                    self._take(key, followed, part)
+                    self._process(key, followed, part)
                 if clock.source.monotonic() >= until:
-                    self._loop.call_soon(self._take_some)
+                    self._loop.call_soon(self._process_answers)
                     return
             self._answers.popleft()
         self._pump()
 
-    def _take(self, key: Key, followed: Followed, part: Any) -> None:
+    def _process(self, key: Key, followed: Followed, part: Answered) -> None:
         partition, code = followed.partition, part.error_code
-        if partition.rebuild is not None:
-            self._news[key] = None  # it is not named before they are known
+        if partition.opened is not None and partition.opened.rebuild is not None:
+            self._due[key] = None  # it is not named before they are known
             return
         try:
             if code == ErrorCode.OFFSET_OUT_OF_RANGE and part.log_start_offset >= 0:
-                following.reset(partition, part.log_start_offset)
-                self._cut(key, followed)
+                partition.open().follower.start_anew(part.log_start_offset)
+                self._truncated(key, followed)
                 return
             if code:
                 self._hold(key, followed, ErrorCode(code))
                 return
             if part.diverging_epoch.epoch >= 0:
-                offset = following.cut_point(partition, part.diverging_epoch.epoch, part.diverging_epoch.end_offset)
-                if following.truncate(partition, offset):
-                    self._cut(key, followed)
+                own, diverging = partition.open().follower, part.diverging_epoch
+                if own.truncate(own.truncation_point(diverging.epoch, diverging.end_offset)):
+                    self._truncated(key, followed)
                 else:
-                    self._tell(key)
+                    self._fetch_soon(key)
                 return
             if part.records:
-                following.append_fetched(partition, part.records)
-                self._pay(key, followed, len(part.records))
+                partition.open().follower.append(part.records)
+                self._fetch_more(key, followed, len(part.records))
             if partition.untouched:
                 return  # nothing here, nothing there
             followed.backoff = 0.0
-            partition.learn_watermark(part.high_watermark)
-            if following.advance_log_start(partition, part.log_start_offset):
-                self._news[key] = None
+            own = partition.open().follower
+            own.leader_committed(part.high_watermark)
+            if own.advance_log_start(part.log_start_offset):
+                self._due[key] = None
         except KafkaError as error:
             log.warning("%s from broker %d: %s", partition.id, self._source_id, error.message)
             self._hold(key, followed, error.code)
 
-    def _pay(self, key: Key, followed: Followed, size: int) -> None:
-        """Ask for more at once, or, if it is throttled, when what was taken beyond the rate is paid for."""
+    def _fetch_more(self, key: Key, followed: Followed, size: int) -> None:
+        """Fetch more at once or, if the replica is throttled, when the rate allows it."""
         throttle, now = self._host.throttle, self._loop.time()
         wait = 0.0
         if throttle.holds_for(followed.partition, self._broker.node_id):
-            throttle.taken(size, now)
+            throttle.count(size, now)
             wait = throttle.wait_seconds(now)
         if wait:
             followed.throttled = True
             self._hold_until(key, followed, now + wait)
         else:
-            self._news[key] = None
+            self._due[key] = None
 
     def throttle_changed(self) -> None:
-        """The rate, or what it holds for, may be another one: whoever waits because of it waits anew, or no longer."""
+        """The rate or the throttled replicas may have changed: those that wait for it wait by the new one."""
         throttle, now = self._host.throttle, self._loop.time()
         changed = False
         for key in self._held:
@@ -291,15 +291,15 @@ class ReplicaFetcher:
                 self._timer.cancel()
             self._release()
 
-    def _cut(self, key: Key, followed: Followed) -> None:
-        """Named again when it is written down that the log was cut."""
-        self._host.write_recovery_points(partial(self._again, key, followed))
+    def _truncated(self, key: Key, followed: Followed) -> None:
+        """Named again when the recovery point of the truncated log is written."""
+        self._host.write_recovery_points(partial(self._fetch_again, key, followed))
 
-    def _again(self, key: Key, followed: Followed) -> None:
+    def _fetch_again(self, key: Key, followed: Followed) -> None:
         if self._followed.get(key) is followed and not self.closed:
-            self._tell(key)
+            self._fetch_soon(key)
 
-    # --- trouble ------------------------------------------------------------------------------------------------------
+    # --- failures -----------------------------------------------------------------------------------------------------
 
     def _refused(self, code: ErrorCode) -> None:
         if code not in SESSION_ERRORS:
@@ -316,12 +316,11 @@ class ReplicaFetcher:
         for key, followed in self._followed.items():
             followed.named_in = NOT_YET
             if key not in self._held:
-                self._news[key] = None
+                self._due[key] = None
 
     def _hold(self, key: Key, followed: Followed, code: ErrorCode | None = None) -> None:
-        """Leave it alone for a moment: the image of one of us is behind, or the disk of the other fails."""
-        longest = self._host.limits.backoff_seconds
-        followed.backoff = min(max(followed.backoff * 2, _BACKOFF_SECONDS), longest)
+        """Back off: the image of one of the brokers is behind, or the disk of the leader fails."""
+        followed.backoff = self._doubled(followed.backoff)
         if code is not None:
             log.debug("%s: broker %d says %s", followed.partition.id, self._source_id, code.name)
         self._hold_until(key, followed, self._loop.time() + followed.backoff)
@@ -349,7 +348,7 @@ class ReplicaFetcher:
             if due <= now:
                 self._followed[key].throttled = False
                 del self._held[key]
-                self._news[key] = None
+                self._due[key] = None
             else:
                 next_due = due if next_due is None else min(next_due, due)
         if next_due is not None:
@@ -371,23 +370,22 @@ class ReplicaFetcher:
                     break
                 except LinkDown as error:
                     log.debug("broker %d cannot be reached: %s", self._source_id, error)
-                    self._back_off()
+                    self._backoff = self._doubled(self._backoff)
         finally:
             self._connecting = None
         self._under_way = 0
         self._begin_session()
         self._wake()
 
-    def _back_off(self) -> None:
-        longest = self._host.limits.backoff_seconds
-        self._backoff = min(max(self._backoff * 2, _BACKOFF_SECONDS), longest)
+    def _doubled(self, backoff: float) -> float:
+        return min(max(backoff * 2, _BACKOFF_SECONDS), self._host.limits.backoff_seconds)
 
-    def _lost(self, connection: AsyncLink, why: str) -> None:
+    def _connection_lost(self, connection: AsyncLink, why: str) -> None:
         log.info("the connection to broker %d, which this node follows, is gone: %s", self._source_id, why)
         connection.close()
         self._connection = None
         self._under_way = 0
-        self._back_off()
+        self._backoff = self._doubled(self._backoff)
         self._wake()
 
     def close(self) -> None:

@@ -1,7 +1,12 @@
 """A partition that this node follows, in one leader epoch, as its fetcher knows it."""
 
+from typing import TYPE_CHECKING, TypeAlias
+
 from barnabas.broker.partition.partition import HostedPartition
 from barnabas.model.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import FetchResponsePartitionData
 
 NOT_YET = 1 << 62
 SESSION_ERRORS = (
@@ -11,6 +16,7 @@ SESSION_ERRORS = (
 )
 
 Key = tuple[bytes, int]  # topic id, partition
+Answered: TypeAlias = "FetchResponsePartitionData"
 
 
 class Followed:

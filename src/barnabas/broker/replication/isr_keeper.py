@@ -1,14 +1,14 @@
-"""Proposes to the controller who is in sync (KIP-497), for the partitions led here, many of them a request.
+"""Proposes changes of the in-sync replicas to the controller (KIP-497), for the partitions led here, many a request.
 
 A partition is checked when one of its followers may join or has lost its log, when brokers come and go, and every
 half of `replica.lag.time.max.ms`. One AlterPartition is under way at a time; what becomes due meanwhile goes with the
-next. Whether a proposal is sent again, taken back or waited out is the machine's to say (core/partition/replicas.py).
+next. core/partition/replicas.py decides whether a proposal is sent again, withdrawn or waited for.
 """
 
 import asyncio
 import logging
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING
 
 from barnabas.broker.partition.host import ReplicaHost
 from barnabas.broker.partition.partition import HostedPartition
@@ -17,6 +17,10 @@ from barnabas.broker.roles import RegisteredBroker
 from barnabas.core.partition.replicas import IsrChange, LeaderState
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.wire.apis import ALTER_PARTITION
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import AlterPartitionResponse
+    from barnabas.wire.messages import AlterPartitionResponsePartitionData as Altered
 
 log = logging.getLogger(__name__)
 
@@ -48,10 +52,10 @@ class IsrKeeper:
 
     def check_all(self) -> None:
         for partition in self._hooks.partitions().led():
-            if partition.replicas is not None:
-                self.due(partition)
+            if partition.leadership.state is not None:
+                self.check(partition)
 
-    def due(self, partition: HostedPartition) -> None:
+    def check(self, partition: HostedPartition) -> None:
         self._due[partition] = None
         self._begin()
 
@@ -74,56 +78,65 @@ class IsrKeeper:
         asked: Asked = {}
         for partition in list(islice(self._due, _AT_ONCE)):
             del self._due[partition]
-            state = partition.replicas
+            state = partition.leadership.state
             if state is None:
                 continue
-            change = state.proposal(partition.end_offset, now_ms, host.max_lag_ms, host.heard)
+            change = state.proposal(partition.leadership.end_offset, now_ms, host.max_lag_ms, host.last_fetches)
             if change is not None:
                 asked[partition.topic_id, partition.id.partition] = (partition, state, change)
         return asked
 
     async def _ask(self, asked: Asked) -> bool:
         """False when something has to be asked again."""
+        answer: AlterPartitionResponse | None
         try:
-            answer = await self._hooks.ask_controller(ALTER_PARTITION, _VERSION, self._body(asked))
-            code = ErrorCode(answer.error_code)
+            said: AlterPartitionResponse = await self._hooks.ask_controller(
+                ALTER_PARTITION, _VERSION, self._body(asked)
+            )
+            answer, code = said, ErrorCode(said.error_code)
         except (KafkaError, OSError) as error:
-            log.info("who is in sync could not be reported: %s", error)
+            log.info("the in-sync replicas could not be reported: %s", error)
             answer, code = None, ErrorCode.REQUEST_TIMED_OUT
         complete = True
-        found: dict[tuple[bytes, int], Any] = {}
+        found: dict[tuple[bytes, int], Altered] = {}
         if answer is not None and code is ErrorCode.NONE:
             found = {
                 (topic.topic_id, item.partition_index): item for topic in answer.topics for item in topic.partitions
             }
         for key, (partition, state, _) in asked.items():
-            if partition.replicas is not state:
+            if partition.leadership.state is not state:
                 continue  # another epoch has begun
             item = found.get(key)
             complete &= self._apply_answer(partition, state, item, code)
         return complete
 
-    def _apply_answer(self, partition: HostedPartition, state: LeaderState, item: Any, code: ErrorCode) -> bool:
+    def _apply_answer(
+        self,
+        partition: HostedPartition,
+        state: LeaderState,
+        item: "Altered | None",
+        code: ErrorCode,
+    ) -> bool:
         if item is not None and item.error_code == ErrorCode.NONE:
             before = state.isr
             state.agreed(item.isr, item.leader_epoch, item.partition_epoch)
             if state.isr != before:
-                log.info("%s: in sync are %s (were %s)", partition.id, sorted(state.isr), sorted(before))
-            partition.isr_changed()
+                log.info("%s: in-sync replicas are %s (were %s)", partition.id, sorted(state.isr), sorted(before))
+            partition.leadership.isr_changed()
             return True
         if item is not None:
             code = ErrorCode(item.error_code)
         elif code is ErrorCode.NONE:
             code = ErrorCode.REQUEST_TIMED_OUT
-        log.info("%s: the controller refuses the change of who is in sync: %s", partition.id, code.name)
+        log.info("%s: the controller refuses the change of the in-sync replicas: %s", partition.id, code.name)
         if state.refused(code, self._host.steady_ms()):
             self._due[partition] = None
             return False
         return True
 
-    def _body(self, asked: Asked) -> dict[str, Any]:
+    def _body(self, asked: Asked) -> dict[str, object]:
         own_id, own_epoch = self._broker.node_id, self._broker.broker_epoch
-        topics: dict[bytes, list[dict[str, Any]]] = {}
+        topics: dict[bytes, list[dict[str, object]]] = {}
         for (topic_id, index), (_, _, change) in asked.items():
             isr = [
                 {"broker_id": broker, "broker_epoch": own_epoch if broker == own_id else epoch}

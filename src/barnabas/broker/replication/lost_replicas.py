@@ -1,17 +1,18 @@
-"""A replica that no longer holds what it stood for: its folder gone, its end cut off, bytes that fail their CRC.
+"""Replicas that lost records: the folder is missing, the log ends too early, a batch fails its CRC.
 
-It must not lead, and must not count as in sync: it is reported to the controller (AssignReplicasToDirs with the
-directory id that Kafka keeps for what is lost, KIP-858), which takes it out and lets another one lead. Then its leader
-fills it again. If no other replica could lead, what is left here is all there is, and is served as far as it is whole.
+Such a replica must not lead, and must not count as in sync: it is reported to the controller (AssignReplicasToDirs with
+the directory id that Kafka reserves for lost directories, KIP-858), which removes it from the in-sync replicas and
+elects another leader. Then it fetches everything again. If no other replica can lead, this one leads with the records
+that it still has.
 
-A controller that cannot be reached is tried again, more and more rarely; that is logged once and stands in the node's
-health. What goes wrong with one of the replicas keeps that one out of service, and no other.
+A controller that cannot be reached is tried again with a backoff; that is logged once and is in the node's health. A
+failure of one replica keeps that one out of service, and no other.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from barnabas.broker.metrics.health import Health
 from barnabas.broker.partition.partition import HostedPartition
@@ -23,6 +24,9 @@ from barnabas.model.ids import LOST_DIRECTORY
 from barnabas.storage.disk import StorageFatal
 from barnabas.wire.apis import ASSIGN_REPLICAS_TO_DIRS
 
+if TYPE_CHECKING:
+    from barnabas.wire.messages import AssignReplicasToDirsResponse
+
 log = logging.getLogger(__name__)
 
 TASK = "reporting lost replicas"
@@ -32,7 +36,7 @@ _ASKED_AGAIN_SECONDS = 5.0  # another replica may have come back meanwhile
 
 
 class LostReplicas:
-    """`follow_anew(partition)`: another replica leads it, and may fill this one."""
+    """`follow_anew(partition)`: another replica leads it, and this one fetches from it."""
 
     def __init__(
         self,
@@ -46,7 +50,9 @@ class LostReplicas:
         self._health = health
         self._follow_anew = follow_anew
         self._reported: dict[HostedPartition, None] = {}
-        self._kept: dict[HostedPartition, float] = {}  # nobody else could lead, and when the controller said so
+        self._kept: dict[
+            HostedPartition, float
+        ] = {}  # no other replica could lead, and when the controller answered so
         self._failing: set[str] = set()
         self._task: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
@@ -61,9 +67,9 @@ class LostReplicas:
         if partition in self._reported or partition.deleted or self._kept.get(partition, recently) > recently:
             return
         self._kept.pop(partition, None)
-        log.error("%s: this replica is not what it was: %s", partition.id, why)
+        log.error("%s: this replica has lost records: %s", partition.id, why)
         partition.lost = True
-        self._hooks.partitions().replace(partition)
+        self._hooks.partitions().recheck_leadership(partition)
         self._reported[partition] = None
         self._start()
 
@@ -73,7 +79,7 @@ class LostReplicas:
             self._task.add_done_callback(self._ended)
 
     async def report_missing(self) -> None:
-        """At start, before this node counts as being there: folders that held something are gone."""
+        """At start, before this node is unfenced: replicas that had records and have no folder now."""
         partitions = self._hooks.partitions()
         for partition in [found for found in partitions if found.id in partitions.lost]:
             self._begin(partition, "its folder is gone")
@@ -114,7 +120,7 @@ class LostReplicas:
 
     async def _ask(self, asked: list[HostedPartition]) -> dict[tuple[bytes, int], int]:
         """The controller's error code for each of them. Raises when it cannot be reached."""
-        topics: dict[bytes, list[dict[str, Any]]] = {}
+        topics: dict[bytes, list[dict[str, object]]] = {}
         for partition in asked:
             topics.setdefault(partition.topic_id, []).append({"partition_index": partition.id.partition})
         items = [{"topic_id": topic, "partitions": partitions} for topic, partitions in topics.items()]
@@ -123,7 +129,7 @@ class LostReplicas:
             "broker_epoch": self._broker.broker_epoch,
             "directories": [{"id": LOST_DIRECTORY, "topics": items}],
         }
-        answer = await self._hooks.ask_controller(ASSIGN_REPLICAS_TO_DIRS, 0, body)
+        answer: AssignReplicasToDirsResponse = await self._hooks.ask_controller(ASSIGN_REPLICAS_TO_DIRS, 0, body)
         if answer.error_code:
             raise KafkaError(ErrorCode(answer.error_code), "")
         return {
@@ -142,7 +148,7 @@ class LostReplicas:
         if subject not in self._failing:
             self._failing.add(subject)
             expected = isinstance(error, KafkaError | OSError)
-            text = "%s of %s failed, it is tried again, more and more rarely: %s. %s"
+            text = "%s of %s failed and is tried again with a backoff: %s. %s"
             log.warning(text, TASK, subject, describe(error), way, exc_info=None if expected else error)
 
     def _recovered(self, subject: str) -> None:
@@ -155,9 +161,9 @@ class LostReplicas:
         if partition.deleted:
             return
         if code == ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE:
-            log.error("%s: no other replica can lead, so this one is all there is", partition.id)
+            log.error("%s: no other replica can lead, so this one leads without what it lost", partition.id)
             partition.accept_loss()
-            self._hooks.partitions().replace(partition)
+            self._hooks.partitions().recheck_leadership(partition)
             self._kept[partition] = self._loop.time()
         else:
             self._follow_anew(partition)  # if it follows already: from the beginning

@@ -11,13 +11,12 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 
-from barnabas.broker.settings.properties import parse_properties
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import CONFIG_FILE_MAX_BYTES
+from barnabas.model.properties import parse_properties
 from barnabas.model.settings import NODE_SETTINGS, Settings, StaticValue
 from barnabas.model.settings.rules import check_rules
 
@@ -131,7 +130,7 @@ def _from_toml(path: Path, text: str) -> dict[str, StaticValue]:
     return found
 
 
-def _flatten(prefix: str, tree: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _flatten(prefix: str, tree: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     for key, value in tree.items():
         name = f"{prefix}.{key}" if prefix else key
         if isinstance(value, dict):

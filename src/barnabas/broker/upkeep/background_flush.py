@@ -8,6 +8,7 @@ the file system: each would need about four, and ten thousand of them a disk for
 import asyncio
 from collections.abc import Callable, Sequence
 
+from barnabas.broker.partition.opened import OpenPartition
 from barnabas.broker.partition.partition import HostedPartition
 from barnabas.broker.upkeep.flusher import Flusher
 from barnabas.broker.upkeep.rounds import PartitionTask
@@ -29,27 +30,28 @@ class BackgroundFlush(PartitionTask):
         self._flushed = flushed
         self._sync_filesystem = sync_filesystem
         self._dirty_since: dict[HostedPartition, float] = {}
-        self._due: list[HostedPartition] = []  # of this round
+        self._due: list[OpenPartition] = []  # of this round
 
     def wants(self, partition: HostedPartition) -> bool:
-        if partition.is_open and partition.log.unflushed_records:
+        if partition.opened is not None and partition.opened.log.unflushed_records:
             return True
         if self._dirty_since:
             self._dirty_since.pop(partition, None)
         return False
 
     async def run(self, partition: HostedPartition) -> None:
+        opened = partition.open()
         now = asyncio.get_running_loop().time()
         age = now - self._dirty_since.setdefault(partition, now)
         if (
             age * 1000 >= partition.config.log.flush_ms
-            or partition.log.size_bytes - partition.flushed_bytes >= _BYTES
+            or opened.log.size_bytes - opened.flushed_bytes >= _BYTES
             or age >= _SECONDS
         ):
             del self._dirty_since[partition]
-            if len(partition.producers):
-                partition.log.take_snapshot()  # after a crash, batches before it need not be replayed
-            self._due.append(partition)
+            if len(opened.producers):
+                opened.log.take_snapshot()  # after a crash, batches before it need not be replayed
+            self._due.append(opened)
 
     async def end_round(self) -> None:
         for partition in [known for known in self._dirty_since if known.deleted]:
@@ -57,7 +59,7 @@ class BackgroundFlush(PartitionTask):
         due, self._due = self._due, []
         await self.flush([partition for partition in due if not partition.deleted])
 
-    async def flush(self, partitions: Sequence[HostedPartition]) -> None:
+    async def flush(self, partitions: Sequence[OpenPartition]) -> None:
         """Returns before they are on disk, unless they are many."""
         for partition in partitions:
             partition.flushed_bytes = partition.log.size_bytes

@@ -7,7 +7,7 @@ answers on its standard output with what it wrote, or with the damage that stopp
 import asyncio
 import os
 import sys
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -56,7 +56,7 @@ def from_json(data: bytes, kind: type[T]) -> T:
     return msgspec.json.decode(data, type=kind, dec_hook=_disk)
 
 
-def _disk(kind: type, value: Any) -> Any:
+def _disk(kind: type, value: object) -> Disk:
     """The one thing that does not travel: the other side has a disk of its own."""
     assert kind is Disk
     return Disk()

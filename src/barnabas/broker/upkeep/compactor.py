@@ -43,11 +43,10 @@ class _FindDirtiest(PartitionTask):
     async def run(self, partition: HostedPartition) -> None:
         if partition in self._done or not self._failures.may_try(Compactor.name, str(partition.id)):
             return
-        if not partition.is_open:
-            partition.open()
-        if partition.rebuild is not None:
+        opened = partition.open()
+        if opened.rebuild is not None:
             return  # which batches are the last of their producers is not known
-        ratio = cleaner.due_ratio(partition.log, wall_ms(), last_stable_offset=partition.last_stable_offset)
+        ratio = cleaner.due_ratio(opened.log, wall_ms(), last_stable_offset=opened.last_stable_offset)
         if ratio is not None and (self.dirtiest is None or ratio > self._ratio):
             self.dirtiest, self._ratio = partition, ratio
 
@@ -79,9 +78,10 @@ class Compactor(PartitionTask):
 
     async def run(self, partition: HostedPartition) -> None:
         loop, threads = asyncio.get_running_loop(), self._threads
-        if partition.rebuild is not None:
+        opened = partition.open()
+        if opened.rebuild is not None:
             return
-        plan = cleaner.plan(partition.log, wall_ms(), last_stable_offset=partition.last_stable_offset)
+        plan = cleaner.plan(opened.log, wall_ms(), last_stable_offset=opened.last_stable_offset)
         if plan is None:
             return
         try:
@@ -91,13 +91,13 @@ class Compactor(PartitionTask):
                 result = await loop.run_in_executor(threads, plan.run)
         except Damaged as damaged:
             if not partition.deleted:
-                partition.log.note_damage(damaged.damage)
+                opened.log.note_damage(damaged.damage)
                 partition.found_damaged(damaged)
             raise
         if partition.deleted:
             return
-        partition.log.swap(result)
-        await loop.run_in_executor(threads, self._partitions.collect_cleaned(partition))
+        opened.log.swap(result)
+        await loop.run_in_executor(threads, self._partitions.collect_cleaned(opened))
         log.info(
             "%s compacted: %d of %d records, %d of %d bytes",
             partition.id,

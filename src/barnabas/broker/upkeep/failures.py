@@ -1,8 +1,8 @@
 """What background work could not do: of which partition, why, and when it is tried again.
 
 A failure is logged when it is new (another error of the same partition is new) and when it is over; between the two it
-is counted. Tries are spaced exponentially, up to an hour. What fails now is told to the node's health
-(broker/metrics/health.py), and so to `barnabas doctor`.
+is counted. Tries are spaced exponentially, up to an hour. What fails now is in the node's health
+(broker/metrics/health.py), which `barnabas doctor` shows.
 """
 
 import asyncio

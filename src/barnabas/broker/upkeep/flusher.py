@@ -31,8 +31,9 @@ class Flushable(Protocol):
     """A hosted partition, or the metadata log."""
 
     log: Log
-    deleted: bool
 
+    @property
+    def deleted(self) -> bool: ...
     def flushed(self, offset: int) -> None: ...
 
 
@@ -48,7 +49,7 @@ class Flusher:
         self._closed = False
 
     def request(self, partition: Flushable, then: Callable[[], None] | None = None) -> None:
-        """Make what the partition holds now durable; it hears of it through `flushed`, and `then` is called."""
+        """Make what the partition holds now durable; then its `flushed` and `then` are called."""
         if then is not None:
             self._then[partition] = then
         if partition in self._running:
@@ -90,7 +91,7 @@ class Flusher:
         if self._closed:
             return
         self._running.add(partition)
-        self._again.discard(partition)  # whoever asked until now is served by this one
+        self._again.discard(partition)  # this flush serves all requests until now
         partition.log.cut_to = NOT_CUT
         work = asyncio.get_running_loop().run_in_executor(self._pool, self._noted, [partition], partition.log.flush)
         work.add_done_callback(lambda done: self._finished(partition, done))
@@ -128,7 +129,7 @@ class Flusher:
             # What was cut off meanwhile, and perhaps written anew, is not what was flushed.
             partition.flushed(min(offset, partition.log.cut_to))
         finally:
-            again = partition in self._again  # perhaps asked for by whoever heard of this one just now
+            again = partition in self._again  # perhaps asked for by what `flushed` has called
             if again:
                 self._start(partition)
             else:
@@ -141,7 +142,7 @@ class Flusher:
         if not backoff:
             log.error("a log cannot be flushed yet: %s. It is tried again. Raise the limit (ulimit -n).", error)
         self._backoff[partition] = backoff = min(max(backoff * 2, _RETRY_FIRST_SECONDS), _RETRY_LAST_SECONDS)
-        self._running.add(partition)  # whoever asks meanwhile waits for it
+        self._running.add(partition)  # requests meanwhile wait for it
         asyncio.get_running_loop().call_later(backoff, self._start, partition)
 
     def close(self) -> None:

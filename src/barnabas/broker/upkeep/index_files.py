@@ -12,9 +12,7 @@ from concurrent.futures import Executor
 from barnabas.storage.segment import Segment
 
 _SOON_SECONDS = 0.2
-_AT_ONCE = (
-    20  # segments a turn, 100 a second: whoever writes to thousands of partitions for the first time needs the CPU
-)
+_AT_ONCE = 20  # segments a turn, 100 a second: the first writes to thousands of partitions need the CPU themselves
 
 
 class IndexFiles:

@@ -1,8 +1,8 @@
-"""Forgets the producer ids that a partition has not heard of for `producer.id.expiration.ms`.
+"""Removes the producer ids that have written nothing to a partition for `producer.id.expiration.ms`.
 
-Looked for every `producer.id.expiration.check.interval.ms`, on a timer of its own as in Kafka. In between the producers
+Checked every `producer.id.expiration.check.interval.ms`, on a timer of its own as in Kafka. In between the producers
 of the node are counted: when there are too many (model/limits), those that are idle for a few minutes go at once. Only
-open partitions are looked at; the others hold nothing in memory.
+open partitions are checked; the others hold nothing in memory.
 """
 
 import asyncio
@@ -11,19 +11,19 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from barnabas.broker.clock import Clock, wall_ms
-from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.partition.opened import OpenPartition
 from barnabas.core.partition.producers import ProducerTotal
 from barnabas.model.limits import PRODUCER_IDLE_BEFORE_DROP_MS
 
 log = logging.getLogger(__name__)
 
 _COUNT_SECONDS = 30.0
-_PRODUCERS_A_STEP = 20_000  # looked at before the loop serves others: 5 ms
+_PRODUCERS_A_STEP = 20_000  # checked before other work of the loop: 5 ms
 _PARTITIONS_A_STEP = 2_000
 
 
 class OpenPartitions(Protocol):
-    def open_ones(self) -> Iterator[HostedPartition]: ...
+    def open_ones(self) -> Iterator[OpenPartition]: ...
 
 
 class ProducerExpiry:
@@ -52,25 +52,25 @@ class ProducerExpiry:
             try:
                 if loop.time() >= last + interval:
                     last = loop.time()
-                    await self._look(self._setting("producer.id.expiration.ms"))
+                    await self._check(self._setting("producer.id.expiration.ms"))
                 else:
-                    await self._look(PRODUCER_IDLE_BEFORE_DROP_MS if self._total.is_full else None)
-            except Exception:  # whatever it is, the next look must come: without it the table only grows
-                log.exception("producer ids were not expired; the next look is in %s s", min(_COUNT_SECONDS, interval))
+                    await self._check(PRODUCER_IDLE_BEFORE_DROP_MS if self._total.is_full else None)
+            except Exception:  # whatever it is, the next check must come: without it the table only grows
+                log.exception("producer ids were not expired; the next check is in %s s", min(_COUNT_SECONDS, interval))
 
-    async def _look(self, idle_ms: int | None) -> None:
+    async def _check(self, idle_ms: int | None) -> None:
         """Count the producers of every partition; with `idle_ms` drop those that were idle for so long."""
         # A clock that was set says nothing about idleness: of wall time and the steady clock the earlier one holds.
         now_ms = min(wall_ms(), self._clock.steady_ms())
-        count = dropped = looked_at = 0
+        count = dropped = checked = 0
         for number, partition in enumerate(list(self._partitions.open_ones())):
             producers = partition.producers
-            looked_at += len(producers)
+            checked += len(producers)
             if idle_ms is not None:
                 dropped += producers.forget_idle(now_ms - idle_ms)
             count += len(producers)
-            if looked_at >= _PRODUCERS_A_STEP or number % _PARTITIONS_A_STEP == _PARTITIONS_A_STEP - 1:
-                looked_at = 0
+            if checked >= _PRODUCERS_A_STEP or number % _PARTITIONS_A_STEP == _PARTITIONS_A_STEP - 1:
+                checked = 0
                 await asyncio.sleep(0)
         self._total.count = count
         if dropped:

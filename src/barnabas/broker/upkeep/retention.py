@@ -1,4 +1,4 @@
-"""Lets old data go: expired segments, and the files of segments that were removed.
+"""Removes old data: expired segments, and the files of segments that were removed.
 
 Retention runs every `log.retention.check.interval.ms` over all partitions that have a folder, and opens those that are
 not open yet. Whether a segment has expired is read in a thread, and it is removed on the loop. The files of a removed
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 
 from barnabas.broker.clock import wall_ms
+from barnabas.broker.partition.opened import OpenPartition
 from barnabas.broker.partition.partition import HostedPartition
 from barnabas.broker.partition.table import PartitionTable
 from barnabas.broker.upkeep.rounds import PartitionTask
@@ -35,21 +36,20 @@ class Retention(PartitionTask):
         return self._partitions.may_open(partition)
 
     async def run(self, partition: HostedPartition) -> None:
-        if not partition.is_open:
-            partition.open()
+        opened = partition.open()
         while True:
-            expired = await self._expired(partition)
+            expired = await self._expired(opened)
             if partition.deleted:
                 return
-            removed = partition.log.apply_retention(wall_ms(), partition.high_watermark, _SEGMENTS_AT_ONCE, expired)
+            removed = opened.log.apply_retention(wall_ms(), opened.high_watermark, _SEGMENTS_AT_ONCE, expired)
             if removed:
                 self._removed += removed
-                partition.aborted.forget_before(partition.log.log_start_offset)
+                opened.aborted.forget_before(opened.log.log_start_offset)
             if removed < _SEGMENTS_AT_ONCE:
                 return
             await asyncio.sleep(0)
 
-    async def _expired(self, partition: HostedPartition) -> list[Segment]:
+    async def _expired(self, partition: OpenPartition) -> list[Segment]:
         now_ms = wall_ms()
         if not partition.log.may_have_expired(now_ms):
             return []
@@ -73,9 +73,9 @@ class FileDeletion(PartitionTask):
         self._threads = threads
 
     def wants(self, partition: HostedPartition) -> bool:
-        return partition.is_open and bool(partition.log.doomed)
+        return partition.opened is not None and bool(partition.opened.log.doomed)
 
     async def run(self, partition: HostedPartition) -> None:
-        now_ms = wall_ms()
-        if partition.log.purge_is_due(now_ms):
-            await asyncio.get_running_loop().run_in_executor(self._threads, partition.log.purge, now_ms)
+        now_ms, own = wall_ms(), partition.open().log
+        if own.purge_is_due(now_ms):
+            await asyncio.get_running_loop().run_in_executor(self._threads, own.purge, now_ms)

@@ -1,9 +1,9 @@
-"""Reads every log now and then, slowly, and checks its CRCs: bytes that nobody asks for go bad unnoticed.
+"""Reads every log now and then, slowly, and checks its CRCs: damage in records that are never read would go unnoticed.
 
 A round begins every `log.verify.interval.ms`, the first one soon after a stop that was not clean. One piece of one
-segment at a time, read in a thread, at a rate that leaves the disk to others. What is found to be damaged is looked at
+segment at a time, read in a thread, at a rate that leaves the disk to others. What is found to be damaged is read
 twice (the log may have been cut or cleaned meanwhile), then handed to the partition as if a reader had met it: with
-other replicas it is filled again from them, alone it is reported and refused to whoever asks for it.
+other replicas it is fetched again from the leader; a single replica is reported, and reads of it are refused.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ class Scrubber(PartitionTask):
         return partition.is_open
 
     async def run(self, partition: HostedPartition) -> None:
-        own = partition.log
+        own = partition.open().log
         unreadable: OSError | None = None
         for segment in list(own.segments):
             try:
@@ -68,7 +68,7 @@ class Scrubber(PartitionTask):
 
 
 def _is_current(partition: HostedPartition, own: Log, segment: Segment) -> bool:
-    return not partition.deleted and not own.closed and partition.log is own and segment in own.segments
+    return not partition.deleted and not own.closed and segment in own.segments
 
 
 def _check(own: Log, segment: Segment, position: int, end: int, lowest: int) -> tuple[int, int]:

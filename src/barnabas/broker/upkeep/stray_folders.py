@@ -2,7 +2,7 @@
 
 - The metadata knows the topic: the replica was moved to another node while this one was down. The folder is removed.
 - The metadata does not know the topic: it was deleted while the node was down, or the metadata log was lost or is that
-  of another copy. Nothing tells which, so the folder is renamed (`-stray`, as Kafka does) and left to the operator.
+  of another copy. Which is unknown, so the folder is renamed (`-stray`, as Kafka does) and left to the operator.
 - It is not a partition's folder, only named like one: it is not touched. `--data` may name a folder that holds others.
 """
 
@@ -25,7 +25,7 @@ _FOLDERS_AT_ONCE = 32  # before others get their turn; one takes 0.1 to 0.5 ms
 _NAMED = 5
 
 
-async def settle_stray_folders(
+async def clear_stray_folders(
     table: "PartitionTable", data: DataDirectory, image: MetadataImage, threads: Executor
 ) -> None:
     removed: list[TopicPartition] = []
@@ -48,17 +48,17 @@ async def settle_stray_folders(
             log.error("cannot move %s out of the way: %s", folder, error.strerror or error)
         if number % _FOLDERS_AT_ONCE == 0:
             await asyncio.sleep(0)
-    _tell(data, removed, moved_aside, foreign)
+    _log_found(data, removed, moved_aside, foreign)
 
 
-def _remove(data: DataDirectory, doomed: Path) -> None:
+def _remove(data: DataDirectory, renamed: Path) -> None:
     try:
-        data.disk.remove_tree(str(doomed))
+        data.disk.remove_tree(str(renamed))
     except OSError as error:
-        log.error("cannot remove %s: %s", doomed, error.strerror or error)
+        log.error("cannot remove %s: %s", renamed, error.strerror or error)
 
 
-def _tell(
+def _log_found(
     data: DataDirectory,
     removed: list[TopicPartition],
     moved_aside: list[TopicPartition],

@@ -93,7 +93,7 @@ class Upkeep:
         clients are served: a reader that saw a high watermark before the crash must not see an earlier one."""
         flushed = []
         for partition in self._partitions.open_ones():
-            if partition.log.unflushed_records and partition.config.flush_every_write:
+            if partition.log.unflushed_records and partition.partition.config.flush_every_write:
                 done = asyncio.Event()
                 self._flusher.request(partition, done.set)
                 flushed.append(done)

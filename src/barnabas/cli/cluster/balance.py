@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -169,7 +169,7 @@ def _show_plan(moves: Sequence[Move]) -> None:
     say(f"{human.plural(len(moves), 'partition')}, {human.size(total)} to move")
 
 
-def _described(moves: Sequence[Move]) -> list[dict[str, Any]]:
+def _described(moves: Sequence[Move]) -> list[dict[str, object]]:
     return [
         {
             "topic": move.partition.topic,

@@ -11,10 +11,11 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,6 +23,9 @@ from barnabas.cli.common import human
 from barnabas.cli.common.failure import FAILED, Failure
 from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, Yes, confirm
 from barnabas.cli.common.screen import emit_json, facts, note, paint, say
+
+if TYPE_CHECKING:
+    from confluent_kafka import KafkaError, Message
 
 _BEFORE_SECONDS = 3.0
 _AFTER_SECONDS = 3.0
@@ -146,12 +150,12 @@ class _Writer:
                 number += 1
             self._producer.poll(0.002)
 
-    def _delivered(self, error: Any, message: Any) -> None:
+    def _delivered(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:
             self.failed.append(str(error))
             return
         self.times.append(time.monotonic())
-        self.acked.append(int(message.value()))
+        self.acked.append(int(message.value() or b""))
 
     def wait_for_acks(self, seconds: float) -> None:
         self._wait(lambda: len(self.times) > self.rate * seconds / 2, _GIVE_UP_SECONDS, "nothing is acknowledged")
@@ -163,7 +167,7 @@ class _Writer:
 
         self._wait(steady, _GIVE_UP_SECONDS, "writing does not go on after the kill")
 
-    def _wait(self, done: Any, seconds: float, complaint: str) -> None:
+    def _wait(self, done: Callable[[], bool], seconds: float, complaint: str) -> None:
         deadline = time.monotonic() + seconds
         while not done():
             if time.monotonic() > deadline:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from barnabas.cli.cluster.view import view
 from barnabas.cli.cluster.voters import add_voter, promotable, quorum, remove_voter, too_few_voters
 from barnabas.cli.common.cluster import Cluster, refused
@@ -9,13 +11,16 @@ from barnabas.cli.common.failure import Failure, warn
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.apis import UNREGISTER_BROKER
 
+if TYPE_CHECKING:
+    from barnabas.wire.messages import UnregisterBrokerResponse
+
 
 def leave(cluster: Cluster, node: int, promote: int | None = None) -> None:
     left = [each.name for each in view(cluster).partitions if node in each.replicas]
     if left:
         raise Failure(f"node {node} still has {left[0]}", f"Something was placed there meanwhile: drain {node} again.")
     _give_back_vote(cluster, node, promote)
-    answer = cluster.ask_any(UNREGISTER_BROKER, {"broker_id": node})
+    answer: UnregisterBrokerResponse = cluster.ask_any(UNREGISTER_BROKER, {"broker_id": node})
     if answer.error_code and answer.error_code != ErrorCode.BROKER_ID_NOT_REGISTERED:
         raise refused(answer.error_code, f"end the registration of node {node}")
 

@@ -11,6 +11,7 @@ import signal
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from barnabas.cli.cluster.plan import Move
 from barnabas.cli.cluster.view import Partition, sizes, view
@@ -20,6 +21,9 @@ from barnabas.cli.common.failure import Failure
 from barnabas.cli.common.screen import note
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.apis import ALTER_PARTITION_REASSIGNMENTS, ELECT_LEADERS, LIST_PARTITION_REASSIGNMENTS
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import AlterPartitionReassignmentsResponse, ListPartitionReassignmentsResponse
 
 _LOOK_SECONDS = 0.25
 _STILL_SECONDS = 120.0  # without any progress for so long, a person should know
@@ -89,7 +93,7 @@ def _reassign(cluster: Cluster, partition: Partition, replicas: Sequence[int] | 
             }
         ],
     }
-    answer = cluster.ask_any(ALTER_PARTITION_REASSIGNMENTS, body)
+    answer: AlterPartitionReassignmentsResponse = cluster.ask_any(ALTER_PARTITION_REASSIGNMENTS, body)
     code = answer.error_code or answer.responses[0].partitions[0].error_code
     gone = (ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if code and not (replicas is None and code in gone):
@@ -97,7 +101,9 @@ def _reassign(cluster: Cluster, partition: Partition, replicas: Sequence[int] | 
 
 
 def _under_way(cluster: Cluster) -> set[tuple[str, int]]:
-    answer = cluster.ask_any(LIST_PARTITION_REASSIGNMENTS, {"timeout_ms": 30_000, "topics": None})
+    answer: ListPartitionReassignmentsResponse = cluster.ask_any(
+        LIST_PARTITION_REASSIGNMENTS, {"timeout_ms": 30_000, "topics": None}
+    )
     if answer.error_code:
         raise refused(answer.error_code, "list what is being moved")
     return {(topic.name, part.partition_index) for topic in answer.topics for part in topic.partitions}

@@ -7,12 +7,20 @@ DescribeQuorum.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 from barnabas.cli.common.cluster import SERVING_S, Cluster, NotServing, refused
 from barnabas.cli.common.failure import Failure
 from barnabas.model.ids import METADATA_TOPIC
 from barnabas.wire.apis import DESCRIBE_CLUSTER, DESCRIBE_LOG_DIRS, DESCRIBE_QUORUM, METADATA
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import (
+        DescribeClusterResponse,
+        DescribeLogDirsResponse,
+        DescribeQuorumResponse,
+        MetadataResponse,
+    )
 
 SILENT_MS = 10_000  # a voter fetches several times a second
 _LEADERLESS_S = 3.0  # an election takes less; without a majority the node that is asked waits for one much longer
@@ -92,7 +100,7 @@ class View:
 
 
 def view(cluster: Cluster) -> View:
-    told = cluster.ask_any(DESCRIBE_CLUSTER, {"include_fenced_brokers": True})
+    told: DescribeClusterResponse = cluster.ask_any(DESCRIBE_CLUSTER, {"include_fenced_brokers": True})
     if told.error_code:
         raise refused(told.error_code, "describe the cluster")
     brokers = {
@@ -100,7 +108,9 @@ def view(cluster: Cluster) -> View:
         for each in told.brokers
     }
     found = View(told.cluster_id, sorted(brokers.values(), key=lambda each: each.id))
-    metadata = cluster.ask_briefly(METADATA, {"topics": None, "allow_auto_topic_creation": False}, SERVING_S)
+    metadata: MetadataResponse | None = cluster.ask_briefly(
+        METADATA, {"topics": None, "allow_auto_topic_creation": False}, SERVING_S
+    )
     if metadata is None:
         raise NotServing(cluster.bootstrap)
     found.topics = sum(not topic.is_internal for topic in metadata.topics)
@@ -108,7 +118,7 @@ def view(cluster: Cluster) -> View:
         for part in topic.partitions:
             found.partitions.append(
                 Partition(
-                    topic.name,
+                    topic.name or "",
                     part.partition_index,
                     part.leader_id,
                     tuple(part.replica_nodes),
@@ -132,7 +142,7 @@ def view(cluster: Cluster) -> View:
 
 def _quorum(cluster: Cluster, found: View, brokers: dict[int, Broker]) -> None:
     asked = {"topics": [{"topic_name": METADATA_TOPIC, "partitions": [{"partition_index": 0}]}]}
-    answer = cluster.ask_briefly(DESCRIBE_QUORUM, asked, _LEADERLESS_S)
+    answer: DescribeQuorumResponse | None = cluster.ask_briefly(DESCRIBE_QUORUM, asked, _LEADERLESS_S)
     if answer is None or answer.error_code or not answer.topics or answer.topics[0].partitions[0].error_code:
         return  # between two leaders there is nothing to tell
     quorum = answer.topics[0].partitions[0]
@@ -164,7 +174,8 @@ def _probe(cluster: Cluster, found: View) -> None:
         if not broker.up or not broker.port:
             continue
         try:
-            folders = cluster.ask(broker.id, DESCRIBE_LOG_DIRS, {"topics": []}).results
+            answer: DescribeLogDirsResponse = cluster.ask(broker.id, DESCRIBE_LOG_DIRS, {"topics": []})
+            folders = answer.results
         except (Failure, KeyError):
             broker.up = False
             continue
@@ -180,7 +191,7 @@ def _probe(cluster: Cluster, found: View) -> None:
         ]
 
 
-def _fetches(voter: Any, now_ms: int) -> bool:
+def _fetches(voter: object, now_ms: int) -> bool:
     """Whether a voter that is no broker is up: it fetched from the leader just now. The leader's time is now."""
     fetched_ms: int = getattr(voter, "last_fetch_timestamp", now_ms)  # the oldest version does not say
     return now_ms < 0 or (fetched_ms >= 0 and now_ms - fetched_ms < SILENT_MS)
@@ -192,7 +203,8 @@ def sizes(cluster: Cluster, brokers: list[Broker]) -> dict[tuple[str, int, int],
     for broker in brokers:
         if not broker.up or broker.id not in cluster.brokers:
             continue
-        for folder in cluster.ask(broker.id, DESCRIBE_LOG_DIRS, {"topics": None}).results:
+        answer: DescribeLogDirsResponse = cluster.ask(broker.id, DESCRIBE_LOG_DIRS, {"topics": None})
+        for folder in answer.results:
             for topic in folder.topics:
                 for part in topic.partitions:
                     if not part.is_future_key:

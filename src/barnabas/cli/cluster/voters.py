@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Protocol, TypeVar
 
 import typer
 
@@ -16,6 +16,12 @@ from barnabas.cli.common.screen import Column, emit_json, say, table
 
 if TYPE_CHECKING:
     from barnabas.cli.common.cluster import Cluster
+    from barnabas.wire.messages import (
+        AddRaftVoterResponse,
+        DescribeConfigsResponse,
+        DescribeQuorumResponse,
+        RemoveRaftVoterResponse,
+    )
 
 _LEADERLESS_S = 10.0
 _WAIT_MS = 25_000  # for a new voter to catch up: less than the client waits for an answer
@@ -100,6 +106,14 @@ def voters(
     table(columns, rows)
 
 
+class _Replica(Protocol):
+    @property
+    def replica_id(self) -> int: ...
+
+
+R = TypeVar("R", bound=_Replica)
+
+
 def quorum(cluster: Cluster) -> Quorum:
     from barnabas.cli.common.cluster import refused
     from barnabas.model.ids import METADATA_TOPIC, uuid_text
@@ -108,7 +122,7 @@ def quorum(cluster: Cluster) -> Quorum:
     asked = {"topics": [{"topic_name": METADATA_TOPIC, "partitions": [{"partition_index": 0}]}]}
     deadline = time.monotonic() + _LEADERLESS_S
     while True:
-        answer = cluster.ask_any(DESCRIBE_QUORUM, asked)
+        answer: DescribeQuorumResponse = cluster.ask_any(DESCRIBE_QUORUM, asked)
         code = answer.error_code or answer.topics[0].partitions[0].error_code
         if not code:
             break
@@ -140,9 +154,9 @@ def quorum(cluster: Cluster) -> Quorum:
     return found
 
 
-def _newest(observers: Iterable[Any]) -> list[Any]:
+def _newest(observers: Iterable[R]) -> list[R]:
     """Of a node with a new folder only that one: the leader remembers the old one for some minutes."""
-    found: dict[int, Any] = {}
+    found: dict[int, R] = {}
     for each in observers:
         known = found.get(each.replica_id)
         if known is None or _fetched_ms(each) > _fetched_ms(known):
@@ -150,7 +164,7 @@ def _newest(observers: Iterable[Any]) -> list[Any]:
     return list(found.values())
 
 
-def _fetched_ms(replica: Any) -> int:
+def _fetched_ms(replica: object) -> int:
     return int(getattr(replica, "last_fetch_timestamp", -1))
 
 
@@ -207,7 +221,7 @@ def remove_voter(cluster: Cluster, node: int) -> list[int]:
             f"node {node} is the only voter of the quorum", "Add another one first: barnabas cluster voters --add NODE"
         )
     body = {"cluster_id": None, "voter_id": node, "voter_directory_id": parse_uuid(replica.directory_id)}
-    answer = cluster.ask_any(REMOVE_RAFT_VOTER, body)
+    answer: RemoveRaftVoterResponse = cluster.ask_any(REMOVE_RAFT_VOTER, body)
     if answer.error_code != ErrorCode.VOTER_NOT_FOUND:
         _checked(answer, f"take back the vote of node {node}")
     return [each for each in found.voters if each != node]
@@ -276,11 +290,12 @@ def _setting(cluster: Cluster, node: int, name: str) -> str:
     from barnabas.wire.apis import DESCRIBE_CONFIGS
 
     asked = {"resources": [{"resource_type": 4, "resource_name": str(node), "configuration_keys": [name]}]}
-    found = cluster.ask(node, DESCRIBE_CONFIGS, asked).results[0].configs
+    told: DescribeConfigsResponse = cluster.ask(node, DESCRIBE_CONFIGS, asked)
+    found = told.results[0].configs
     return str(found[0].value or "") if found else ""
 
 
-def _checked(answer: Any, doing: str) -> None:
+def _checked(answer: AddRaftVoterResponse | RemoveRaftVoterResponse, doing: str) -> None:
     from barnabas.cli.common.cluster import refused
 
     if answer.error_code:

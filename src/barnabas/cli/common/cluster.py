@@ -1,17 +1,18 @@
 """A cluster as the commands ask it, for what no client library offers: one request, one answer, bounded waits.
 
 On link/, with the command line's words for what may go wrong. Each request goes in the newest version of its API that
-both sides know. Plain TCP only.
+both sides know. How to log in says the client profile (client/common/profile.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from barnabas.cli.common import link as settings
 from barnabas.cli.common.failure import Failure
+from barnabas.cli.common.login import login_for
 from barnabas.link.blocking_driver import BlockingLink, LinkOptions
 from barnabas.link.codes import name_of
 from barnabas.link.errors import LinkDown, NotKafka, Silent, UnknownApi, Unreachable
@@ -20,6 +21,7 @@ from barnabas.link.view import TRANSACTION_KEY, Address
 from barnabas.model.errors import ErrorCode
 from barnabas.model.limits import CLI_ANSWER_MAX_BYTES
 from barnabas.wire.apis import METADATA
+from barnabas.wire.codec import Decoded
 
 if TYPE_CHECKING:
     from barnabas.wire.messages import MetadataResponse
@@ -50,23 +52,13 @@ class NotServing(Failure):
         )
 
 
-def _connect(host: str, port: int) -> BlockingLink:
-    options = LinkOptions(
-        client_id=CLIENT_ID,
-        connect_timeout_s=settings.CONNECT_TIMEOUT_S,
-        opening_timeout_s=SERVING_S,
-        answer_timeout_s=ANSWER_S,
-        answer_max_bytes=CLI_ANSWER_MAX_BYTES,
-    )
-    return BlockingLink(host, port, options)
-
-
 class Cluster:
     def __init__(self, bootstrap: str) -> None:
         from barnabas.client.common.connection import addresses
 
         self.bootstrap = bootstrap
-        self._nodes = Nodes(addresses(bootstrap), _connect)
+        self._login = login_for(bootstrap)
+        self._nodes = Nodes(addresses(bootstrap), self._connect)
         self._reach()
         try:
             self._nodes.node_ids()
@@ -75,6 +67,18 @@ class Cluster:
         except UnknownApi as problem:
             raise _too_old(problem) from None
         self.brokers: dict[int, Address] = dict(self._nodes.view.addresses)
+
+    def _connect(self, host: str, port: int) -> BlockingLink:
+        options = LinkOptions(
+            client_id=CLIENT_ID,
+            connect_timeout_s=settings.CONNECT_TIMEOUT_S,
+            opening_timeout_s=SERVING_S,
+            answer_timeout_s=ANSWER_S,
+            answer_max_bytes=CLI_ANSWER_MAX_BYTES,
+            tls=self._login.tls,
+            credentials=self._login.credentials,
+        )
+        return BlockingLink(host, port, options)
 
     def _reach(self, also: Iterable[Address] = ()) -> None:
         from barnabas.client.errors import CannotReach
@@ -86,7 +90,7 @@ class Cluster:
         except LinkDown as problem:
             raise CannotReach(self.bootstrap, f"{in_words(problem)}. Is a node up? Try: barnabas up") from None
 
-    def ask_any(self, api_key: int, body: Mapping[str, object]) -> Any:
+    def ask_any(self, api_key: int, body: Mapping[str, object]) -> Decoded:
         """One request to whichever node answers: the one spoken to so far, or, when it has gone, another."""
         try:
             return self._nodes.ask_any(api_key, body)
@@ -96,7 +100,7 @@ class Cluster:
             self._reach(self.brokers.values())
         return self._ask_first(api_key, body)
 
-    def ask_briefly(self, api_key: int, body: Mapping[str, object], seconds: float) -> Any | None:
+    def ask_briefly(self, api_key: int, body: Mapping[str, object], seconds: float) -> Decoded | None:
         """As `ask_any`, but None when no answer comes in time."""
         try:
             return self._nodes.ask_any(api_key, body, timeout_s=seconds)
@@ -106,7 +110,7 @@ class Cluster:
             self._reach(self.brokers.values())
             return None
 
-    def ask(self, node_id: int, api_key: int, body: Mapping[str, object]) -> Any:
+    def ask(self, node_id: int, api_key: int, body: Mapping[str, object]) -> Decoded:
         """One request to one node."""
         host, port = self.brokers[node_id]
         where = f"node {node_id} at {host}:{port}"
@@ -122,7 +126,7 @@ class Cluster:
             self._nodes.drop(node_id)
             raise Failure(f"{where}: {in_words(problem)}") from None
 
-    def _ask_first(self, api_key: int, body: Mapping[str, object]) -> Any:
+    def _ask_first(self, api_key: int, body: Mapping[str, object]) -> Decoded:
         try:
             return self._nodes.ask_any(api_key, body)
         except UnknownApi as problem:

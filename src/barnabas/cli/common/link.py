@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from barnabas.cli.common.failure import Failure
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer, KafkaException, Producer
+    from confluent_kafka import KafkaException, Producer
 
     from barnabas.client.admin.admin import Admin
+    from barnabas.client.common.rdkafka import ConsumerHandle, Handle
 
 CONNECT_TIMEOUT_S = 2.0  # a person waits
 ADMIN_SETTINGS = {
@@ -33,19 +34,21 @@ def admin(bootstrap: str) -> Iterator[Admin]:
         yield opened
 
 
-def consumer(bootstrap: str, settings: Mapping[str, Any]) -> Consumer:
+def consumer(bootstrap: str, settings: Mapping[str, object]) -> ConsumerHandle:
     from confluent_kafka import Consumer
 
-    return _open(Consumer, bootstrap, settings)  # type: ignore[no-any-return]
+    handle: ConsumerHandle = _open(Consumer, bootstrap, settings)
+    return handle
 
 
-def producer(bootstrap: str, settings: Mapping[str, Any]) -> Producer:
+def producer(bootstrap: str, settings: Mapping[str, object]) -> Producer:
     from confluent_kafka import Producer
 
-    return _open(Producer, bootstrap, settings)  # type: ignore[no-any-return]
+    handle: Producer = _open(Producer, bootstrap, settings)
+    return handle
 
 
-def _open(kind: Any, bootstrap: str, settings: Mapping[str, Any]) -> Any:
+def _open(kind: type, bootstrap: str, settings: Mapping[str, object]) -> Any:  # as open_handle
     from barnabas.client.common.connection import Troubles, ensure_reachable, librdkafka_settings, open_handle
 
     troubles = Troubles()
@@ -55,7 +58,7 @@ def _open(kind: Any, bootstrap: str, settings: Mapping[str, Any]) -> Any:
     return handle
 
 
-def partitions_of(handle: Any, topic: str) -> list[int]:
+def partitions_of(handle: Handle, topic: str) -> list[int]:
     """The topic's partitions; a topic that is not there is a failure that names its nearest neighbour."""
     known = handle.list_topics(topic, timeout=10).topics.get(topic)
     if known is not None and known.error is None and known.partitions:

@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, TextIO
+from typing import NamedTuple, TextIO
 
 _STYLES = {"dim": "2", "bold": "1", "green": "32", "yellow": "33", "red": "31", "cyan": "36", "blue": "34"}
 _GAP = "  "
@@ -94,7 +94,7 @@ def facts(pairs: Iterable[tuple[str, str]]) -> None:
         say(f"{paint(name.ljust(width), 'dim')}  {quoted(value)}")
 
 
-def outcome(as_json: bool, result: Any, text: str) -> None:
+def outcome(as_json: bool, result: object, text: str) -> None:
     """What a command did: a JSON document for programs, or one line for people."""
     if as_json:
         emit_json(result)
@@ -102,7 +102,7 @@ def outcome(as_json: bool, result: Any, text: str) -> None:
         say(text)
 
 
-def emit_json(value: Any) -> None:
+def emit_json(value: object) -> None:
     """One JSON document; dataclasses and named tuples as they are."""
     import msgspec
 

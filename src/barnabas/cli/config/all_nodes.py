@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from barnabas.cli.common.cluster import Cluster
 from barnabas.cli.common.failure import Failure
 from barnabas.client.admin.descriptions import ConfigValue
 from barnabas.wire.apis import DESCRIBE_CONFIGS, INCREMENTAL_ALTER_CONFIGS
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import DescribeConfigsResponse, IncrementalAlterConfigsResponse
 
 _BROKER = 4  # ConfigResource.Type
 _OPERATIONS = {"set": 0, "delete": 1, "append": 2, "subtract": 3}
@@ -15,7 +20,9 @@ def read(bootstrap: str) -> dict[str, ConfigValue]:
     """What was set for all nodes; every other setting is each node's own."""
     wanted = {"resource_type": _BROKER, "resource_name": "", "configuration_keys": None}
     with Cluster(bootstrap) as cluster:
-        answer = cluster.ask_any(DESCRIBE_CONFIGS, {"resources": [wanted], "include_synonyms": False})
+        answer: DescribeConfigsResponse = cluster.ask_any(
+            DESCRIBE_CONFIGS, {"resources": [wanted], "include_synonyms": False}
+        )
     (found,) = answer.results
     _check(found.error_code, found.error_message, "read")
     return {
@@ -40,7 +47,9 @@ def change(bootstrap: str, how: str, changes: dict[str, str]) -> None:
     ]
     resource = {"resource_type": _BROKER, "resource_name": "", "configs": configs}
     with Cluster(bootstrap) as cluster:
-        answer = cluster.ask_any(INCREMENTAL_ALTER_CONFIGS, {"resources": [resource], "validate_only": False})
+        answer: IncrementalAlterConfigsResponse = cluster.ask_any(
+            INCREMENTAL_ALTER_CONFIGS, {"resources": [resource], "validate_only": False}
+        )
     (done,) = answer.responses
     _check(done.error_code, done.error_message, "change")
 

@@ -18,9 +18,7 @@ from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, Bootstrap, Topic
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from confluent_kafka import Consumer
-
-    from barnabas.cli.consume.reading import Message
+    from barnabas.client.common.rdkafka import ConsumerHandle, RawMessage
 
 
 def consume(
@@ -93,7 +91,7 @@ def consume(
 
 def _alone(
     bootstrap: str, topic: str, start: str | None, stop: str | None, follow: bool, only: list[int]
-) -> tuple[Consumer, Iterator[list[Message]]]:
+) -> tuple[ConsumerHandle, Iterator[list[RawMessage]]]:
     from barnabas.cli.common import link
     from barnabas.cli.consume import reading
 
@@ -116,7 +114,7 @@ def _alone(
 
 def _as_member(
     bootstrap: str, topic: str, group: str, start: str | None, follow: bool
-) -> tuple[Consumer, Iterator[list[Message]]]:
+) -> tuple[ConsumerHandle, Iterator[list[RawMessage]]]:
     from barnabas.cli.common import link
     from barnabas.cli.consume import reading
 
@@ -146,7 +144,7 @@ def _place(text: str, flag: str) -> moments.Position:
         raise usage(f"{flag}: {error}") from None
 
 
-def _commit(handle: Consumer, batch: list[Message]) -> None:
+def _commit(handle: ConsumerHandle, batch: list[RawMessage]) -> None:
     """-n may end inside a batch that reading.read_group has not stored yet; only what was printed is committed."""
     from confluent_kafka import TopicPartition
 

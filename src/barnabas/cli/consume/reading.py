@@ -10,20 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.cli.common.failure import Failure
 from barnabas.cli.common.leaderless import Leaderless
 from barnabas.cli.common.moments import Position
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer
-
-    Message = Any  # its stubs call the partition and offset of a record that was read optional; they never are
+    from barnabas.client.admin.rdkafka import OffsetSpec
+    from barnabas.client.common.rdkafka import ConsumerHandle, RawMessage
 
 BATCH = 2_000  # measured: 1.3 million records/s; 10,000 at once leave the CPU's cache and give 0.8
 WAIT_S = 0.1  # how late a Ctrl-C may be noticed
-SETTINGS: dict[str, Any] = {
+SETTINGS: dict[str, object] = {
     "enable.partition.eof": True,
     "fetch.queue.backoff.ms": 10,  # librdkafka's 1,000 lets a fast reader wait four fifths of its time
     "queued.min.messages": 200_000,
@@ -31,6 +30,8 @@ SETTINGS: dict[str, Any] = {
     "auto.offset.reset": "error",
 }
 WAITS = "Its records are read as soon as it has one."
+GIVE_UP_S = 30.0  # a script that reads to the end has to come to one; as long as `produce` waits for a leader
+WAITS_A_WHILE = f"Its records are read as soon as it has one, within {GIVE_UP_S:.0f} s."
 NO_GROUP = "barnabas-cli"  # librdkafka wants a name; nothing joins and nothing is committed under it
 _PARTITION_EOF = -191
 
@@ -51,7 +52,7 @@ def offsets(bootstrap: str, topic: str, partitions: Sequence[int], place: Positi
 
     connection = AdminConnection(bootstrap, 10.0, None, None, {"client_id": "barnabas-cli"})
 
-    def ask(spec: Any) -> dict[int, int]:
+    def ask(spec: OffsetSpec) -> dict[int, int]:
         found = connection.offsets({(topic, partition): spec for partition in partitions})
         # librdkafka gives -1001, and no error, when the connection broke; -1 is "nothing so late" of a time.
         known = {partition: offset for (_, partition), offset in found.items() if offset >= -1}
@@ -76,7 +77,7 @@ def offsets(bootstrap: str, topic: str, partitions: Sequence[int], place: Positi
     return {part: min(max(at, starts[part]), ends[part]) for part, at in wanted.items()}
 
 
-def read_spans(handle: Consumer, topic: str, spans: Sequence[Span]) -> Iterator[list[Message]]:
+def read_spans(handle: ConsumerHandle, topic: str, spans: Sequence[Span]) -> Iterator[list[RawMessage]]:
     """The records of these spans, in batches, until every span with a stop is done."""
     from confluent_kafka import TopicPartition
 
@@ -87,10 +88,12 @@ def read_spans(handle: Consumer, topic: str, spans: Sequence[Span]) -> Iterator[
     open_ended = all(stop is None for stop in stops.values())
     waiting = {partition for partition, stop in stops.items() if stop is not None}
     handle.assign([TopicPartition(topic, span.partition, span.start) for span in spans])
-    leaderless = Leaderless(handle, topic, WAITS)
+    leaderless = Leaderless(handle, topic, WAITS if open_ended else WAITS_A_WHILE)
     while waiting or open_ended:
         batch = []
         leaderless.look(stops if open_ended else waiting)
+        if not open_ended:
+            leaderless.give_up(GIVE_UP_S)
         for message in _next_batch(handle):
             partition = message.partition()
             if message.error() is not None:
@@ -110,7 +113,7 @@ def read_spans(handle: Consumer, topic: str, spans: Sequence[Span]) -> Iterator[
             leaderless.progress()
 
 
-def read_group(handle: Consumer, topic: str, *, follow: bool) -> Iterator[list[Message]]:
+def read_group(handle: ConsumerHandle, topic: str, *, follow: bool) -> Iterator[list[RawMessage]]:
     """The records that the group gives this member; without `follow` until it has caught up with all of them."""
     from confluent_kafka import TopicPartition
 
@@ -118,23 +121,25 @@ def read_group(handle: Consumer, topic: str, *, follow: bool) -> Iterator[list[M
     behind: set[int] = set()
     assigned = False
 
-    def on_assign(_: Any, partitions: list[TopicPartition]) -> None:
+    def on_assign(_: object, partitions: list[TopicPartition]) -> None:
         nonlocal assigned
         assigned = True
         mine.update(part.partition for part in partitions)
         behind.update(part.partition for part in partitions)
 
-    def on_revoke(_: Any, partitions: list[TopicPartition]) -> None:
+    def on_revoke(_: object, partitions: list[TopicPartition]) -> None:
         for part in partitions:
             mine.discard(part.partition)
             behind.discard(part.partition)
 
     handle.subscribe([topic], on_assign=on_assign, on_revoke=on_revoke)
-    leaderless = Leaderless(handle, topic, WAITS)
+    leaderless = Leaderless(handle, topic, WAITS if follow else WAITS_A_WHILE)
     while follow or not assigned or behind:
         batch = []
         if mine:
             leaderless.look(mine if follow else behind)
+        if not follow:
+            leaderless.give_up(GIVE_UP_S)
         for message in _next_batch(handle):
             if message.error() is None:
                 batch.append(message)
@@ -148,12 +153,13 @@ def read_group(handle: Consumer, topic: str, *, follow: bool) -> Iterator[list[M
             ]
             if kept:
                 handle.store_offsets(offsets=kept)
-            leaderless.progress()
+            if follow or behind.intersection(after):  # new records of others do not bring the end nearer
+                leaderless.progress()
     if not mine:
         raise Failure(f"every partition of {topic} belongs to another member of the group", "Use --follow to wait.")
 
 
-def _next_batch(handle: Consumer) -> list[Message]:
+def _next_batch(handle: ConsumerHandle) -> list[RawMessage]:
     """At once what is there, or the first that comes: a trickle is shown without delay, a flood in large batches."""
     first = handle.poll(WAIT_S)
     if first is None:
@@ -161,7 +167,7 @@ def _next_batch(handle: Consumer) -> list[Message]:
     return [first, *handle.consume(BATCH, 0)]
 
 
-def _is_end(message: Message) -> bool:
+def _is_end(message: RawMessage) -> bool:
     """Whether this event says that a partition ends here; any other error that does not heal is raised."""
     error = message.error()
     assert error is not None

@@ -10,15 +10,19 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, deque
+from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from barnabas.cli.common import link
+from barnabas.model.json_values import JsonObject
 from barnabas.pipelines.activity.generator import JOBS, SEARCHES, VIEWS, Activity
 from barnabas.pipelines.framework import records
 
 if TYPE_CHECKING:
-    from confluent_kafka import Message
+    from confluent_kafka import TopicPartition
+
+    from barnabas.client.common.rdkafka import ConsumerHandle, RawMessage
 
 GROUP = "demo"
 TOPICS = (SEARCHES, VIEWS, JOBS)
@@ -36,7 +40,7 @@ class Stream:
         self.read = self._sent = 0
         self.past = 0
         self.kinds: Counter[str] = Counter()
-        self.recent: deque[tuple[int, str, dict[str, Any]]] = deque(maxlen=RECENT)
+        self.recent: deque[tuple[int, str, JsonObject]] = deque(maxlen=RECENT)
         self.delays_ms: deque[float] = deque(maxlen=1000)
         self.begun_ms = int(time.time() * 1000)
         self._bootstrap, self._rate = bootstrap, rate
@@ -83,7 +87,7 @@ class Stream:
         delays = sorted(self.delays_ms)
         return delays[len(delays) // 2] if delays else None
 
-    def _guard(self, work: Any) -> None:
+    def _guard(self, work: Callable[[], None]) -> None:
         try:
             work()
         except Exception as error:  # raised again where the thread is joined
@@ -96,7 +100,7 @@ class Stream:
         records.write(self._bootstrap, activity.opening_jobs(begin_ms, now_ms, OPEN_JOBS))
         self.past = OPEN_JOBS + records.write(self._bootstrap, self._until_now(begin_ms, now_ms))
 
-    def _until_now(self, begin_ms: int, now_ms: int) -> Any:
+    def _until_now(self, begin_ms: int, now_ms: int) -> Iterator[records.Record]:
         """What is still under way (it happened, and will be sent later) is left out."""
         history = self._activity.history(begin_ms, now_ms, PAST_EVENTS)
         return (record for record in history if record.time_ms < now_ms)
@@ -126,7 +130,7 @@ class Stream:
         finally:
             handle.close()
 
-    def _seen(self, message: Message, now_ms: float) -> None:
+    def _seen(self, message: RawMessage, now_ms: float) -> None:
         import msgspec
 
         stamp = message.timestamp()[1]
@@ -139,7 +143,7 @@ class Stream:
         self.recent.append((stamp, kind, msgspec.json.decode(message.value() or b"{}")))
 
 
-def _ends(handle: Any) -> list[Any]:
+def _ends(handle: ConsumerHandle) -> list[TopicPartition]:
     """The end of each partition as it is before the first live event: nothing of the stream is missed."""
     from confluent_kafka import TopicPartition
 
@@ -149,7 +153,7 @@ def _ends(handle: Any) -> list[Any]:
     return places
 
 
-def told(kind: str, value: dict[str, Any]) -> str:
+def told(kind: str, value: JsonObject) -> str:
     """An event in a few words, for the screen."""
     match kind:
         case "search":

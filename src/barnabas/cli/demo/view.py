@@ -8,12 +8,15 @@ import time
 from collections import deque
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from barnabas.cli.common import human
 from barnabas.cli.common.screen import paint, say
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.text import Text
+
     from barnabas.cli.demo.node import DemoNode
     from barnabas.cli.demo.spark import SparkStory
     from barnabas.cli.demo.stream import Stream
@@ -151,7 +154,7 @@ class _Live(_Shown):
             self._sampled = (now, read)
         self._live.update(self._picture(self.stream), refresh=True)
 
-    def _picture(self, stream: Stream) -> Any:
+    def _picture(self, stream: Stream) -> RenderableType:
         from rich.console import Group
         from rich.text import Text
 
@@ -162,13 +165,13 @@ class _Live(_Shown):
             ("     on the way ", "dim"), "-" if stream.delay_ms is None else f"{stream.delay_ms:.0f} ms", "\n",
         )  # fmt: skip
         head.append(_sparkline(list(self._samples)[-(columns - 2) :]) + "\n", "green")
-        parts: list[Any] = [head, self._events(stream)]
+        parts: list[RenderableType] = [head, self._events(stream)]
         if self.spark_told():
             parts.append(Text("\n" + self.spark_told(), "bold"))
             parts.extend(self._tips(columns))
         return Group(*parts)
 
-    def _events(self, stream: Stream) -> Any:
+    def _events(self, stream: Stream) -> RenderableType:
         from rich.table import Table
         from rich.text import Text
 
@@ -186,7 +189,7 @@ class _Live(_Shown):
             )  # fmt: skip
         return rows
 
-    def _tips(self, columns: int) -> list[Any]:
+    def _tips(self, columns: int) -> list[Text]:
         from rich.text import Text
 
         lines = []

@@ -6,10 +6,10 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from barnabas.cli.common import human
 from barnabas.cli.doctor.command import Check
+from barnabas.model.json_values import Json, JsonObject
 from barnabas.model.limits import CLI_SMALL_FILE_MAX_BYTES
 
 _FOLDERS_MAX = 100  # nodes of one `up --nodes`
@@ -29,7 +29,7 @@ def checks(folder: Path) -> Iterator[Check]:
         yield Check("ok", "problems", f"no node runs with its data in {folder}")
 
 
-def _read(path: Path) -> dict[str, Any] | None:
+def _read(path: Path) -> JsonObject | None:
     """None when it is not what a node writes: another version, or half of a copy."""
     try:
         if path.stat().st_size > CLI_SMALL_FILE_MAX_BYTES:
@@ -40,7 +40,7 @@ def _read(path: Path) -> dict[str, Any] | None:
     return status if isinstance(status, dict) and status.get("version") == 1 else None
 
 
-def _is_running(pid: Any) -> bool:
+def _is_running(pid: Json) -> bool:
     """A node that was killed leaves its file behind."""
     try:
         os.kill(int(pid), 0)
@@ -51,7 +51,7 @@ def _is_running(pid: Any) -> bool:
     return True
 
 
-def _problems(status: dict[str, Any]) -> Iterator[Check]:
+def _problems(status: JsonObject) -> Iterator[Check]:
     node, problems = status.get("node_id"), status.get("problems") or []
     for problem in problems:
         times = "" if problem["times"] == 1 else f" ({human.plural(problem['times'], 'time')})"
@@ -63,7 +63,7 @@ def _problems(status: dict[str, Any]) -> Iterator[Check]:
         yield Check("ok", "problems", f"none on node {node}")
 
 
-def _loop(status: dict[str, Any]) -> Iterator[Check]:
+def _loop(status: JsonObject) -> Iterator[Check]:
     """Every client waits while one callback runs (broker/metrics/loop_watchdog.py)."""
     loop = status.get("loop")
     if not isinstance(loop, dict):

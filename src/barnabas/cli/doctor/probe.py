@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from barnabas.cli.common.cluster import CLIENT_ID
+from barnabas.cli.common.login import login_for
 from barnabas.link.blocking_driver import BlockingLink, LinkOptions
 from barnabas.model.limits import CLI_ANSWER_MAX_BYTES
 from barnabas.wire.apis import API_VERSIONS, METADATA
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import ApiVersionsResponse, MetadataResponse
 
 TIMEOUT_S = 3.0
 _OPTIONS = LinkOptions(
@@ -40,19 +45,20 @@ class Told:
 
 
 def connect(host: str, port: int) -> BlockingLink:
-    return BlockingLink(host, port, _OPTIONS)
+    login = login_for(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
+    return BlockingLink(host, port, replace(_OPTIONS, tls=login.tls, credentials=login.credentials))
 
 
 def ask(host: str, port: int) -> Told:
     """The first second of a client."""
     with closing(connect(host, port)) as link:
         started = time.perf_counter()
-        versions = link.call(API_VERSIONS, 0, {})
+        versions: ApiVersionsResponse = link.call(API_VERSIONS, 0, {})
         round_trip = time.perf_counter() - started
         apis = {each.api_key: (each.min_version, each.max_version) for each in versions.api_keys}
         low, high = apis.get(METADATA, (0, 0))
         version = min(max(low, _METADATA_VERSION), high)
-        metadata = link.call(METADATA, version, {"topics": None})
+        metadata: MetadataResponse = link.call(METADATA, version, {"topics": None})
         return Told(
             apis,
             metadata.cluster_id,

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 import struct
 from base64 import b64decode
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
 
 from barnabas.cli.log.rows import text_of
 from barnabas.model.ids import METADATA_TOPIC, OFFSETS_TOPIC, uuid_text
+from barnabas.model.json_values import Json
 
 _BASE64_ID = re.compile(r"[A-Za-z0-9+/]{22}==")
 _CONTROL = {
@@ -26,7 +26,7 @@ _CONTROL = {
 }
 
 
-def meaning(topic: str, key: bytes | None, value: bytes | None, *, control: bool) -> dict[str, Any] | None:
+def meaning(topic: str, key: bytes | None, value: bytes | None, *, control: bool) -> dict[str, object] | None:
     """The fields of a record that is the node's own; None for everybody else's."""
     if control:
         return _control(key)
@@ -37,12 +37,12 @@ def meaning(topic: str, key: bytes | None, value: bytes | None, *, control: bool
     return None
 
 
-def _control(key: bytes | None) -> dict[str, Any]:
+def _control(key: bytes | None) -> dict[str, object]:
     kind = struct.unpack_from(">h", key, 2)[0] if key is not None and len(key) >= 4 else -1
     return {"control": _CONTROL.get(kind, f"unknown ({kind})")}
 
 
-def _metadata(value: bytes) -> dict[str, Any]:
+def _metadata(value: bytes) -> dict[str, object]:
     """Kafka's own metadata records, or, in an older log, JSON objects with a type."""
     import msgspec
 
@@ -63,7 +63,7 @@ def _metadata(value: bytes) -> dict[str, Any]:
     return _with_ids(decoded) if isinstance(decoded, dict) else {"value": text_of(value)}
 
 
-def _message(value: Any) -> Any:
+def _message(value: object) -> object:
     """A decoded message as what JSON has; ids as Kafka prints them."""
     if isinstance(value, (list, tuple)):
         return [_message(each) for each in value]
@@ -73,7 +73,7 @@ def _message(value: Any) -> Any:
     return {name: _message(getattr(value, name)) for name in names} if names else value
 
 
-def _with_ids(fields: dict[str, Any]) -> dict[str, Any]:
+def _with_ids(fields: dict[str, object]) -> dict[str, object]:
     """JSON has ids as base64; people know them as Kafka prints them."""
     shown = dict(fields)
     for name, value in fields.items():
@@ -84,28 +84,31 @@ def _with_ids(fields: dict[str, Any]) -> dict[str, Any]:
     return shown
 
 
-def _group(key: bytes, value: bytes | None) -> dict[str, Any]:
+def _group(key: bytes, value: bytes | None) -> dict[str, object]:
     from barnabas.core.groups.records.keys import decode_key
 
     try:
         known = decode_key(key)
         if known is None:
             return {"type": "of another group type", "key": key.hex(), "value": None if value is None else value.hex()}
-        fields: dict[str, Any] = {"type": known.kind.name.lower(), "group": known.group_id}
+        fields: dict[str, object] = {"type": known.kind.name.lower(), "group": known.group_id}
         if known.partition >= 0:
             fields |= {"topic": known.name, "partition": known.partition}
         elif known.name:
             fields["name"] = known.name
-        return fields | ({"deleted": True} if value is None else _plain(_group_value(int(known.kind), value)))
+        if value is None:
+            return fields | {"deleted": True}
+        found = _plain(_group_value(int(known.kind), value))
+        return fields | (found if isinstance(found, dict) else {"value": found})
     except (ValueError, struct.error, IndexError) as error:
         return {"key": key.hex(), "value": None if value is None else value.hex(), "unreadable": str(error)}
 
 
-def _group_value(kind: int, value: bytes) -> Any:
+def _group_value(kind: int, value: bytes) -> object:
     from barnabas.core.groups.records import assignments, consumer_group, group_metadata, offset_commit
     from barnabas.core.groups.records.keys import Kind
 
-    readers: dict[int, Any] = {
+    readers: dict[int, Callable[[bytes], object]] = {
         Kind.LEGACY_OFFSET: offset_commit.decode_offset,
         Kind.OFFSET: offset_commit.decode_offset,
         Kind.CLASSIC_GROUP: group_metadata.decode_classic_group,
@@ -119,7 +122,7 @@ def _group_value(kind: int, value: bytes) -> Any:
     return readers[kind](value) if kind in readers else {"value": value.hex()}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Json:
     """Dataclasses, ids and bytes as what JSON has."""
     slots = getattr(type(value), "__slots__", None)
     if slots and not isinstance(value, (str, bytes, Mapping)) and hasattr(value, "__dataclass_fields__"):
@@ -135,7 +138,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _name(value: Any) -> str:
+def _name(value: object) -> str:
     if isinstance(value, bytes):
         return uuid_text(value) if len(value) == 16 else value.hex()
     return str(value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from barnabas.cli.common import human
 from barnabas.cli.common.screen import paint, quoted
@@ -45,7 +44,7 @@ class Row:
     """kind: batch, record, entry, damage. Fields as a program wants them; `text` says them for people."""
 
     kind: str
-    fields: Mapping[str, Any]
+    fields: Mapping[str, object]
 
     def text(self) -> str:
         return "  ".join(f"{paint(name, 'dim')} {_shown(name, value)}" for name, value in self.fields.items())
@@ -55,7 +54,7 @@ def damage(position: int, reason: str) -> Row:
     return Row("damage", {"position": position, "reason": reason})
 
 
-def _shown(name: str, value: Any) -> str:
+def _shown(name: str, value: object) -> str:
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from barnabas.cli.log.meaning import meaning
 from barnabas.cli.log.rows import Row, base_offset, damage, partition_name, text_of
@@ -44,8 +43,8 @@ def _tail(reason: str, position: int, end: int) -> str:
     return f"{reason}; {end - position:,} bytes from here on cannot be read"
 
 
-def _batch(position: int, header: BatchHeader) -> dict[str, Any]:
-    fields: dict[str, Any] = {
+def _batch(position: int, header: BatchHeader) -> dict[str, object]:
+    fields: dict[str, object] = {
         "position": position,
         "base_offset": header.base_offset,
         "last_offset": header.last_offset,
@@ -90,8 +89,8 @@ def _records(position: int, header: BatchHeader, batch: memoryview, topic: str, 
         yield damage(position, f"the records cannot be read: {error}")
 
 
-def _record(record: Record, topic: str, header: BatchHeader) -> dict[str, Any]:
-    fields: dict[str, Any] = {"offset": record.offset, "timestamp": record.timestamp}
+def _record(record: Record, topic: str, header: BatchHeader) -> dict[str, object]:
+    fields: dict[str, object] = {"offset": record.offset, "timestamp": record.timestamp}
     decoded = meaning(topic, record.key, record.value, control=header.is_control)
     if decoded is not None:
         return fields | {"decoded": decoded}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from barnabas.cli.common import human
 from barnabas.cli.common.screen import Column, say, table
+from barnabas.model.json_values import Json
 
 STALE_S = 15.0  # a stream tells how it is about every second
 
@@ -19,14 +19,14 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def show(states: Sequence[Mapping[str, Any]]) -> None:
+def show(states: Sequence[Mapping[str, Json]]) -> None:
     table(_COLUMNS, [row(state, time.time()) for state in states])
     for state in states:
         if state.get("ui"):
             say(f"Spark's own pages of {state['pipeline']}: {state['ui']}")
 
 
-def row(state: Mapping[str, Any], now: float) -> tuple[str, ...]:
+def row(state: Mapping[str, Json], now: float) -> tuple[str, ...]:
     """Rows and rates are those of the query that reads most: the others read the same records again, or its results."""
     who = (state["pipeline"], state["part"], str(state["pid"]), human.duration(int(now - state["begun_at"])))
     queries = state.get("queries")
@@ -44,7 +44,7 @@ def row(state: Mapping[str, Any], now: float) -> tuple[str, ...]:
     )
 
 
-def _remark(state: Mapping[str, Any], now: float) -> str:
+def _remark(state: Mapping[str, Json], now: float) -> str:
     trouble = next((f"{each['name']}: {each['trouble']}" for each in state["queries"] if each["trouble"]), "")
     silent_s = now - state.get("told_at", 0)
     if not trouble and silent_s > STALE_S:

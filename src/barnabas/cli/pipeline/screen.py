@@ -11,12 +11,14 @@ import shutil
 import sys
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from barnabas.cli.common import human
 from barnabas.cli.common.screen import paint, quoted, say
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from barnabas.pipelines.framework.running import Run
     from barnabas.pipelines.framework.watching import Shown, Snapshot, Watch
 
@@ -127,7 +129,7 @@ class Screen(Silent):
             self._live.update(picture(self._run, self._watch), refresh=True)
 
 
-def picture(run: Run, watch: Watch) -> Any:
+def picture(run: Run, watch: Watch) -> RenderableType:
     """Head, queries, results, bad records."""
     from rich.console import Group
     from rich.text import Text
@@ -141,7 +143,7 @@ def picture(run: Run, watch: Watch) -> Any:
         ("     bad ", "dim"), (f"{snapshot.bad:,}", "bold red" if snapshot.bad else "bold"),
         ("     late ", "dim"), (f"{snapshot.late:,}", "bold yellow" if snapshot.late else "bold"), "\n",
     )  # fmt: skip
-    parts: list[Any] = [head, _queries(snapshot)]
+    parts: list[RenderableType] = [head, _queries(snapshot)]
     if snapshot.ui:
         parts.append(Text(f"\nSpark's own pages: {snapshot.ui}", "dim"))
     if run.notice:
@@ -160,7 +162,7 @@ def picture(run: Run, watch: Watch) -> Any:
     return Group(*parts)
 
 
-def _queries(snapshot: Snapshot) -> Any:
+def _queries(snapshot: Snapshot) -> RenderableType:
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
@@ -178,7 +180,7 @@ def _queries(snapshot: Snapshot) -> Any:
     return table
 
 
-def _row(at_ms: int, told: str, style: str) -> Any:
+def _row(at_ms: int, told: str, style: str) -> RenderableType:
     from rich.text import Text
 
     room = max(20, shutil.get_terminal_size((100, 24)).columns - 16)

@@ -22,6 +22,7 @@ from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, Bootstrap, Topic, pai
 if TYPE_CHECKING:
     from barnabas.cli.common.progress import Progress
     from barnabas.cli.produce.sending import Failures, Sender
+    from barnabas.client.common.rdkafka import Handle
 
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 _ACKS = ("0", "1", "all", "-1")
@@ -160,7 +161,7 @@ def _opened(file: Path | None) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _partitions(handle: object, topic: str) -> int:
+def _partitions(handle: Handle, topic: str) -> int:
     from barnabas.cli.common.link import partitions_of
 
     return len(partitions_of(handle, topic))

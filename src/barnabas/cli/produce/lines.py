@@ -10,11 +10,12 @@ from __future__ import annotations
 import os
 from base64 import b64decode
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from barnabas.cli.common.failure import Failure
+from barnabas.model.json_values import JsonObject
 from barnabas.model.limits import CLI_LINE_MAX_BYTES
 
 READ_BYTES = 1 << 20
@@ -85,20 +86,20 @@ def parse_json(line: bytes, number: int) -> Input:
     )
 
 
-def _bytes(record: dict[str, Any], name: str, number: int) -> bytes | None:
+def _bytes(record: JsonObject, name: str, number: int) -> bytes | None:
     try:
         return b64decode(record[f"{name}_base64"], validate=True)
     except (ValueError, TypeError):
         raise Failure(f"line {number:,}: {name}_base64 is not base64") from None
 
 
-def as_bytes(value: Any) -> bytes | None:
+def as_bytes(value: object) -> bytes | None:
     if value is None:
         return None
     return value.encode() if isinstance(value, str) else _encode(value)
 
 
-def _headers(found: Any, number: int) -> Headers:
+def _headers(found: object, number: int) -> Headers:
     pairs = list(found.items()) if isinstance(found, dict) else found
     headers: Headers = []
     for pair in pairs if isinstance(pairs, list) else [None]:
@@ -112,7 +113,7 @@ def _headers(found: Any, number: int) -> Headers:
     return headers
 
 
-def _whole(record: dict[str, Any], name: str, number: int) -> int | None:
+def _whole(record: JsonObject, name: str, number: int) -> int | None:
     value = record.get(name)
     if value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63):
         return value

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from barnabas.cli.common.failure import warn
 from barnabas.cli.common.leaderless import Leaderless
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 FULL_WAIT_S = 0.05
 DELIVERY_S = 30
-SETTINGS: dict[str, Any] = {
+SETTINGS: dict[str, object] = {
     "delivery.report.only.error": True,
     "linger.ms": 5,
     "queue.buffering.max.messages": 500_000,
@@ -40,6 +40,13 @@ PARTITIONERS = {
     "random": "random",
     "round-robin": "murmur2_random",  # the partition is named with each record instead
 }
+
+
+class _More(TypedDict, total=False):
+    """What librdkafka need not be told of most records."""
+
+    timestamp: int
+    headers: list[tuple[str, str | bytes | None]]
 
 
 class Failures:
@@ -99,7 +106,7 @@ class Sender:
         for value, key, own_headers, partition, timestamp in inputs:
             if partition is None:
                 partition = usual if turns is None else next(turns)
-            more: dict[str, Any] = {}
+            more: _More = {}
             if timestamp is not None:
                 more["timestamp"] = timestamp
             if headers or own_headers:
@@ -133,7 +140,7 @@ class Sender:
         self._full_disks.look(waiting)
         self._leaderless.look(self._only)
 
-    def _push(self, arguments: tuple[Any, ...], more: dict[str, Any]) -> None:
+    def _push(self, arguments: tuple[str, bytes | None, bytes | None, int], more: _More) -> None:
         while True:
             try:
                 self.producer.produce(*arguments, **more)

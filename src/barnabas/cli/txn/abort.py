@@ -10,6 +10,7 @@ hangs, and only for that: a marker for a transaction that is alive would break i
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 from barnabas.cli.common.cluster import Cluster, refused
 from barnabas.cli.common.failure import Failure
@@ -17,6 +18,9 @@ from barnabas.cli.txn.reading import Described, Writer, described, listed, write
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition
 from barnabas.wire.apis import INIT_PRODUCER_ID, WRITE_TXN_MARKERS
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import InitProducerIdResponse, WriteTxnMarkersResponse
 
 PATIENCE_S = 30.0
 PAUSE_S = 0.05
@@ -57,7 +61,8 @@ def abort_by_id(cluster: Cluster, transaction: Described) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while True:
         body = {"transactional_id": transaction.transactional_id, "transaction_timeout_ms": timeout_ms}
-        code = cluster.ask(transaction.coordinator, INIT_PRODUCER_ID, body).error_code
+        begun: InitProducerIdResponse = cluster.ask(transaction.coordinator, INIT_PRODUCER_ID, body)
+        code = begun.error_code
         if not code:
             return
         if code == ErrorCode.INVALID_TRANSACTION_TIMEOUT and timeout_ms != PLAIN_TIMEOUT_MS:
@@ -98,7 +103,7 @@ def abort_by_place(cluster: Cluster, writer: Writer) -> None:
         "topics": [{"name": writer.topic, "partition_indexes": [writer.partition]}],
     }
     leader = _leader(cluster, writer)
-    answer = cluster.ask(leader, WRITE_TXN_MARKERS, {"markers": [marker]})
+    answer: WriteTxnMarkersResponse = cluster.ask(leader, WRITE_TXN_MARKERS, {"markers": [marker]})
     for code in (part.error_code for each in answer.markers for topic in each.topics for part in topic.partitions):
         if code:
             raise refused(code, f"write an abort marker to {writer.topic}-{writer.partition}")

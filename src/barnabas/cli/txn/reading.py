@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from barnabas.cli.common.cluster import Cluster, refused
 from barnabas.cli.common.failure import Failure
@@ -17,6 +18,9 @@ from barnabas.cli.common.link import no_topic
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition
 from barnabas.wire.apis import DESCRIBE_PRODUCERS, DESCRIBE_TRANSACTIONS, LIST_TRANSACTIONS
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import DescribeProducersResponse, DescribeTransactionsResponse, ListTransactionsResponse
 
 OPEN_STATES = frozenset({"Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence"})
 
@@ -93,7 +97,7 @@ def listed(
     }
     rows: list[Listed] = []
     for node_id in sorted(cluster.brokers):
-        answer = cluster.ask(node_id, LIST_TRANSACTIONS, body)
+        answer: ListTransactionsResponse = cluster.ask(node_id, LIST_TRANSACTIONS, body)
         if answer.error_code:
             raise refused(answer.error_code, f"list the transactions of node {node_id}")
         if answer.unknown_state_filters:
@@ -123,7 +127,8 @@ def _ask(cluster: Cluster, node_id: int, names: list[str]) -> list[Described]:
         return []
     now_ms = time.time() * 1000
     rows = []
-    for each in cluster.ask(node_id, DESCRIBE_TRANSACTIONS, {"transactional_ids": names}).transaction_states:
+    told: DescribeTransactionsResponse = cluster.ask(node_id, DESCRIBE_TRANSACTIONS, {"transactional_ids": names})
+    for each in told.transaction_states:
         if each.error_code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND:
             continue
         if each.error_code:
@@ -155,7 +160,8 @@ def writers(cluster: Cluster, topic: str | None, partition: int | None = None) -
         for name, index in sorted(partitions):
             topics.setdefault(name, []).append(index)
         wanted = [{"name": name, "partition_indexes": indexes} for name, indexes in topics.items()]
-        for answer in cluster.ask(node_id, DESCRIBE_PRODUCERS, {"topics": wanted}).topics:
+        producers: DescribeProducersResponse = cluster.ask(node_id, DESCRIBE_PRODUCERS, {"topics": wanted})
+        for answer in producers.topics:
             for part in answer.partitions:
                 if part.error_code:
                     raise refused(part.error_code, f"describe the producers of {answer.name}-{part.partition_index}")

@@ -109,6 +109,7 @@ class Cluster:
         self.nodes = [_Node(number, port) for number, port in enumerate(ports, 1)]
         self.voters = ",".join(f"{node.number}@{host}:{node.port}" for node in self.nodes)
         self.bootstrap = ",".join(f"{host}:{node.port}" for node in self.nodes)
+        self._bundle = Path(options.bundle).expanduser() if options.bundle is not None else data / "secure"
         self._said: SimpleQueue[tuple[_Node, str | None]] = SimpleQueue()
         self._stopping = False
 
@@ -117,6 +118,7 @@ class Cluster:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._on_signal)
         try:
+            self._make_bundle()
             for node in self.nodes:
                 self._start(node)
             self._watch(lambda: all(node.ready for node in self.nodes), begun + _READY_SECONDS)
@@ -134,6 +136,14 @@ class Cluster:
             os._exit(128 + number)
         self._stopping = True
 
+    def _make_bundle(self) -> None:
+        """Before the nodes start, so that one authority signs for all."""
+        if self.options.secure:
+            from barnabas.cli.secure import bundle
+
+            for node in self.nodes:
+                bundle.ensure(self._bundle, f"node-{node.number}", [self.host])
+
     # --- one node -----------------------------------------------------------------------------------------------------
 
     def _start(self, node: _Node) -> None:
@@ -145,6 +155,8 @@ class Cluster:
         command = [*python_module("barnabas.cli.main"), "up", "--quiet"]
         command += ["--host", self.host, "--port", str(node.port), "--data", str(self.data / f"node-{node.number}")]
         command += [word for setting in settings for word in ("--set", setting)]
+        if self.options.secure:
+            command += ["--secure", "--bundle", str(self._bundle)]
         if self.options.log_level is not None:
             command += ["--log-level", self.options.log_level]
         if self.options.log_format is not None:
@@ -219,6 +231,10 @@ class Cluster:
         took = paint(f"ready in {human.duration(seconds)}", "dim")
         say(f"{paint('barnabas', 'bold')}: {len(self.nodes)} nodes are up on {paint(self.bootstrap, 'green')}  {took}")
         say(f"{paint('data in', 'dim')} {self.data}")
+        if self.options.secure:
+            from barnabas.cli.up.secure import tell
+
+            tell(self.bootstrap, self.options, self.data)
         if not sys.stdout.isatty():  # a journal or a file: nobody there types commands
             sys.stdout.flush()
             return

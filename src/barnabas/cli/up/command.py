@@ -8,7 +8,7 @@ import typer
 from barnabas.cli.up.options import HELP, ROWS, OptionRow, UpOptions
 
 
-def up(**values: Any) -> None:
+def up(**values: Any) -> None:  # what typer made of the row of each
     from barnabas.cli.up.node import run
 
     values["set"] = tuple(values["set"] or ())
@@ -16,7 +16,7 @@ def up(**values: Any) -> None:
 
 
 def _parameter(row: OptionRow) -> inspect.Parameter:
-    kind: Any = bool if row.kind is bool else (list[str] if row.many else row.kind) | None
+    kind: Any = bool if row.kind is bool else (list[str] if row.many else row.kind) | None  # a type, made here
     option = typer.Option(*row.flags, metavar=row.metavar or None, help=row.help, show_default=False)
     return inspect.Parameter(
         row.field,

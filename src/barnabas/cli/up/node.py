@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 
 def run(options: UpOptions) -> int:
+    if options.secure:
+        os.umask(0o077)  # records, and what is kept of passwords, are for this user only
     if options.nodes is not None:
         from barnabas.cli.up import cluster as up_cluster
 
@@ -96,6 +98,10 @@ async def _serve(make: type[Node], settings: Settings, options: UpOptions, data:
         raise Failure(error.message) from None
     except OSError as error:
         raise _folder_failure(error, data) from None
+    if options.secure:
+        from barnabas.cli.up.secure import make_admin
+
+        await make_admin(node, options)
     _tell_ready(node, options, data)
     gc.freeze()  # the start has made little garbage, and a collection over thousands of partitions holds the loop
     waits = [asyncio.ensure_future(event.wait()) for event in (stop, node.stopped)]
@@ -152,7 +158,11 @@ def _tell_ready(node: Node, options: UpOptions, data: Path) -> None:
         if options.quiet:
             sys.stdout.write(f"{node.bootstrap}\n")
         else:
-            ready(_version(), node.bootstrap, str(data), seconds, tutorial=sys.stdout.isatty())
+            ready(_version(), node.bootstrap, str(data), seconds, tutorial=sys.stdout.isatty() and not options.secure)
+            if options.secure:
+                from barnabas.cli.up.secure import tell
+
+                tell(node.bootstrap, options, data)
         sys.stdout.flush()
     except BrokenPipeError:  # nobody reads; the node serves all the same
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -26,6 +26,8 @@ class UpOptions:
     log_format: str | None = None
     quiet: bool = False
     nodes: int | None = None
+    secure: bool = False
+    bundle: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ ROWS = (
     OptionRow("set", ("--set", "-s"), "NAME=VALUE", "One setting by Kafka's name; may be repeated.", many=True),
     OptionRow("advertise", ("--advertise",), "HOST:PORT", "Address that clients are told, when it is another."),
     OptionRow("nodes", ("--nodes", "-n"), "N", "A cluster of N nodes on this machine, one process each.", int),
+    OptionRow("secure", ("--secure",), "", "TLS, logins and access rules: nobody gets in unless you let them.", bool),
+    OptionRow("bundle", ("--bundle",), "DIR", "Where --secure keeps certificates; else in the data folder."),
     OptionRow("log_level", ("--log-level",), "LEVEL", f"What to report on stderr: {', '.join(LOG_LEVELS)}."),
     OptionRow("log_format", ("--log-format",), "FORMAT", "How: text, or json (an object a line)."),
     OptionRow("quiet", ("--quiet", "-q"), "", "Print only the bootstrap address, once it is ready.", bool),
@@ -62,6 +66,7 @@ HELP = """Start a node and keep it up until Ctrl-C.
     Example:
       barnabas up
       barnabas up --nodes 3
+      barnabas up --secure
       barnabas up --port 0 --data /var/lib/barnabas --set log.retention.hours=24
       barnabas up --host 0.0.0.0 --advertise events.example.org:9092
     """
@@ -70,7 +75,7 @@ HELP = """Start a node and keep it up until Ctrl-C.
 def quick(arguments: Sequence[str]) -> UpOptions | None:
     """The options of an ordinary command line, or None: then typer has to look at it."""
     rows = {flag: row for row in ROWS for flag in row.flags}
-    values: dict[str, Any] = {}
+    values: dict[str, Any] = {}  # of the kind that each row says
     words = iter(arguments)
     for word in words:
         flag, equals, value = word.partition("=") if word.startswith("--") else (word, "", "")

@@ -27,9 +27,13 @@ def load(options: UpOptions) -> tuple[Settings, Path]:
 
     given = flags(options)
     config = Path(options.config).expanduser() if options.config is not None else None
-    usual = {"listeners": f"PLAINTEXT://{HOST}:{PORT}", "log.dirs": str(default_data())}
+    usual = {"listeners": f"{_protocol(options)}://{HOST}:{PORT}", "log.dirs": str(default_data())}
     try:
         loaded = load_settings(flags=given, config=config, fallback=usual)
+        if options.secure:
+            from barnabas.cli.up.secure import secured  # certificates and all that: for those who ask for it
+
+            loaded = load_settings(flags=given, config=config, fallback=secured(options, loaded.settings) | usual)
         folders = loaded.settings.data_directories()
     except KafkaError as error:
         raise Failure(error.message) from None
@@ -56,19 +60,22 @@ def flags(options: UpOptions) -> dict[str, str]:
     if options.port is not None and not 0 <= options.port <= 65535:
         raise usage(f"--port {options.port} is not a port", "Ports go from 0 (any free one) to 65535.")
     if options.host is not None or options.port is not None:
-        found["listeners"] = (
-            f"PLAINTEXT://{_bracketed(options.host or HOST)}:{PORT if options.port is None else options.port}"
-        )
+        number = PORT if options.port is None else options.port
+        found["listeners"] = f"{_protocol(options)}://{_bracketed(options.host or HOST)}:{number}"
     if options.advertise is not None:
         host, colon, port = options.advertise.rpartition(":")
         if not colon or not host or not port.isdigit() or not 0 < int(port) <= 65535:
             raise usage(f"--advertise {options.advertise!r} is not host:port", "Write it as events.example.org:9092.")
-        found["advertised.listeners"] = f"PLAINTEXT://{host}:{port}"
+        found["advertised.listeners"] = f"{_protocol(options)}://{host}:{port}"
     if options.data is not None:
         if not options.data:
             raise usage("--data is empty", "Name a folder, or leave it out.")
         found["log.dirs"] = str(Path(options.data).expanduser())
     return found
+
+
+def _protocol(options: UpOptions) -> str:
+    return "SASL_SSL" if options.secure else "PLAINTEXT"
 
 
 def _bracketed(host: str) -> str:

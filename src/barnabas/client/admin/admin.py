@@ -10,14 +10,15 @@ of `errors` with one line. Groups have their own file; here they are only passed
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Literal, Self, TypeAlias
 
 from confluent_kafka import TopicCollection, TopicPartition
 
-from barnabas.client.admin import groups
+from barnabas.client.admin import acls, groups
+from barnabas.client.admin.acls import EVERY_ACL, Acl, AclFilter
 from barnabas.client.admin.configs import Change, ConfigKind, alter_configs, configs
 from barnabas.client.admin.connection import AdminConnection
 from barnabas.client.admin.descriptions import (
@@ -31,12 +32,14 @@ from barnabas.client.admin.descriptions import (
     TopicDescription,
     TopicInfo,
 )
-from barnabas.client.admin.rdkafka import NewPartitions, NewTopic, OffsetSpec
+from barnabas.client.admin.rdkafka import NewPartitions, NewTopic, OffsetSpec, TopicDescribed
 from barnabas.client.common.connection import bootstrap_or_default
 from barnabas.client.common.exit_hooks import ForkedHandle, register
 from barnabas.client.common.times import epoch_ms
 from barnabas.client.errors import BadSetting, UnknownTopic
 from barnabas.model.errors import ErrorCode
+
+Bound: TypeAlias = int | datetime | Literal["end"]
 
 UP_TO_END = -1  # DeleteRecords' word for all records; ListOffsets gives the same where none is so late
 ADMIN_CONNECT_TIMEOUT_S = 2.0  # a person waits for this one
@@ -51,8 +54,8 @@ class Admin:
         *,
         timeout: float = 30.0,
         connect_timeout: float | None = ADMIN_CONNECT_TIMEOUT_S,
-        config: Mapping[str, Any] | None = None,
-        **librdkafka_settings: Any,
+        config: Mapping[str, object] | None = None,
+        **librdkafka_settings: object,
     ) -> None:
         self.bootstrap = bootstrap_or_default(bootstrap)
         self._connection = AdminConnection(self.bootstrap, timeout, connect_timeout, config, librdkafka_settings)
@@ -76,10 +79,24 @@ class Admin:
     # --- the cluster -------------------------------------------------------------------------------------------------
 
     def cluster(self) -> ClusterInfo:
-        found = self._connection.call("describe_cluster", "describe the cluster")
+        found = self._connection.call(self._connection.client.describe_cluster, "describe the cluster")
         nodes = [NodeInfo(each.id, each.host, each.port, each.rack) for each in found.nodes]
         controller = found.controller.id if found.controller is not None else None
         return ClusterInfo(found.cluster_id, controller, sorted(nodes, key=lambda each: each.id))
+
+    # --- rules -------------------------------------------------------------------------------------------------------
+
+    def acls(self, wanted: AclFilter = EVERY_ACL) -> list[Acl]:
+        """The access rules that the filter finds; all of them without one."""
+        return acls.acls(self._connection, wanted)
+
+    def create_acls(self, wanted: Iterable[Acl]) -> None:
+        """One that is there already stays as it is."""
+        acls.create_acls(self._connection, wanted)
+
+    def delete_acls(self, wanted: Iterable[AclFilter]) -> list[Acl]:
+        """Deletes all that any of the filters finds, and gives them."""
+        return acls.delete_acls(self._connection, wanted)
 
     # --- topics ------------------------------------------------------------------------------------------------------
 
@@ -132,29 +149,29 @@ class Admin:
             replication_factor=-1 if replication is None else replication,
             config={key: _text(value) for key, value in (configs or {}).items()},
         )
-        self._connection.call_one("create_topics", f"create topic {name!r}", [wanted], validate_only=validate_only)
+        self._connection.call_one(
+            self._connection.client.create_topics, f"create topic {name!r}", [wanted], validate_only=validate_only
+        )
         if not validate_only:
             self._connection.await_topic(name)
 
     def delete_topic(self, name: str) -> None:
-        self._connection.call_one("delete_topics", f"delete topic {name!r}", [name])
+        self._connection.call_one(self._connection.client.delete_topics, f"delete topic {name!r}", [name])
 
     def grow_topic(self, name: str, partitions: int) -> None:
         """To this many partitions in all. Keys of new records then hash to other partitions than before."""
         doing = f"grow topic {name!r} to {partitions} partitions"
         if partitions < 1:
             raise BadSetting(f"{doing}: a topic has at least one partition")
-        self._connection.call_one("create_partitions", doing, [NewPartitions(name, partitions)])
+        self._connection.call_one(self._connection.client.create_partitions, doing, [NewPartitions(name, partitions)])
         self._connection.await_topic(name, partitions)
 
-    def delete_records(
-        self, topic: str, before: int | datetime | Literal["end"] | Mapping[int, int | datetime | Literal["end"]]
-    ) -> dict[int, int]:
+    def delete_records(self, topic: str, before: Bound | Mapping[int, Bound]) -> dict[int, int]:
         """Forgets what is older than an offset, a moment, or everything ("end"); for all partitions, or each its own
         in a mapping. Returns the first offset that is left in each partition."""
         doing = f"delete records of {topic!r}"
         if isinstance(before, Mapping):
-            bounds: dict[int, Any] = dict(before)
+            bounds: dict[int, Bound] = dict(before)
         else:
             bounds = dict.fromkeys(self._partition_indexes(topic, doing), before)
         for bound in bounds.values():
@@ -162,9 +179,10 @@ class Admin:
         if isinstance(before, int):  # one number for partitions of different length: the short ones lose all
             ends = self._connection.offsets({(topic, index): OffsetSpec.latest() for index in bounds})
             bounds = {index: min(before, ends.get((topic, index), before)) for index in bounds}
-        bounds |= self._offsets_of_moments(topic, bounds, doing)
-        targets = [TopicPartition(topic, at, UP_TO_END if bound == "end" else bound) for at, bound in bounds.items()]
-        answers = self._connection.call_all("delete_records", doing, targets)
+        moments = self._offsets_of_moments(topic, bounds, doing)
+        offsets = {at: moments[at] if isinstance(bound, datetime) else bound for at, bound in bounds.items()}
+        targets = [TopicPartition(topic, at, UP_TO_END if to == "end" else to) for at, to in offsets.items()]
+        answers = self._connection.call_all(self._connection.client.delete_records, doing, targets)
         return {partition.partition: deleted.low_watermark for partition, deleted in answers.items()}
 
     # --- settings ----------------------------------------------------------------------------------------------------
@@ -215,16 +233,18 @@ class Admin:
         return groups.reset_group(self._connection, name, topic, indexes, to, dry_run)
 
     def delete_group(self, name: str) -> None:
-        self._connection.call_one("delete_consumer_groups", f"delete group {name!r}", [name])
+        self._connection.call_one(self._connection.client.delete_consumer_groups, f"delete group {name!r}", [name])
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
-    def _described(self, names: list[str], doing: str) -> list[Any]:
+    def _described(self, names: list[str], doing: str) -> list[TopicDescribed]:
         if not names:
             return []
-        return list(self._connection.call_all("describe_topics", doing, TopicCollection(names)).values())
+        return list(
+            self._connection.call_all(self._connection.client.describe_topics, doing, TopicCollection(names)).values()
+        )
 
-    def _offsets_of_moments(self, topic: str, bounds: Mapping[int, Any], doing: str) -> dict[int, int]:
+    def _offsets_of_moments(self, topic: str, bounds: Mapping[int, Bound], doing: str) -> dict[int, int]:
         """The offsets of those bounds that are moments; where all records are older, the end."""
         asked = {
             (topic, index): OffsetSpec.for_timestamp(epoch_ms(bound))

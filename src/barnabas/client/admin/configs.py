@@ -7,7 +7,7 @@ carries those layers as synonyms; the one that is a default tells what the value
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from barnabas.client.admin.connection import AdminConnection
 from barnabas.client.admin.descriptions import ConfigValue
@@ -38,7 +38,7 @@ def configs(connection: AdminConnection, kind: ConfigKind, name: str) -> dict[st
     doing = f"describe the settings of {kind} {name!r}"
     if kind == "broker" and name:
         _check_broker(connection, name, doing)
-    entries = connection.call_one("describe_configs", doing, [_resource(kind, name)])
+    entries = connection.call_one(connection.client.describe_configs, doing, [_resource(kind, name)])
     return {key: _value(entries[key]) for key in sorted(entries)}
 
 
@@ -52,17 +52,17 @@ def alter_configs(
         _check_broker(connection, name, doing)
     entries = [ConfigEntry(key, value, incremental_operation=_OPERATIONS[how]) for how, key, value in changes]
     resource = _resource(kind, name, entries)
-    connection.call_one("incremental_alter_configs", doing, [resource], validate_only=validate_only)
+    connection.call_one(connection.client.incremental_alter_configs, doing, [resource], validate_only=validate_only)
 
 
 def _check_broker(connection: AdminConnection, name: str, doing: str) -> None:
     """A broker's settings are asked of that broker itself; librdkafka waits in vain for one that does not exist."""
-    known = {str(each.id) for each in connection.call("describe_cluster", doing).nodes}
+    known = {str(each.id) for each in connection.call(connection.client.describe_cluster, doing).nodes}
     if name not in known:
         raise BadSetting(f"{doing}: there is no such broker; there is {', '.join(sorted(known))}")
 
 
-def _resource(kind: str, name: str, entries: list[Any] | None = None) -> Any:
+def _resource(kind: str, name: str, entries: list[ConfigEntry] | None = None) -> ConfigResource:
     if kind not in _KINDS:
         raise BadSetting(f"no kind {kind!r}: one of {', '.join(_KINDS)}")
     if kind == "broker" and name and not name.isdigit():  # the empty name stands for all brokers of the cluster
@@ -70,7 +70,7 @@ def _resource(kind: str, name: str, entries: list[Any] | None = None) -> Any:
     return ConfigResource(_KINDS[kind], name, incremental_configs=entries)
 
 
-def _value(entry: Any) -> ConfigValue:
+def _value(entry: ConfigEntry) -> ConfigValue:
     layers = [(each.name, each.value, _source(each.source)) for each in (entry.synonyms or {}).values()]
     source = _source(entry.source)
     default = next((value for _, value, where in layers if where == "default"), None)
@@ -79,7 +79,7 @@ def _value(entry: Any) -> ConfigValue:
     return ConfigValue(entry.value, default, source, entry.is_read_only, entry.is_sensitive, layers)
 
 
-def _source(source: Any) -> str:
+def _source(source: object) -> str:
     """librdkafka gives the number of a source it found on the wire, or the enum for one it made itself."""
     try:
         return _SOURCES.get(ConfigSource(source), "unknown")

@@ -9,16 +9,20 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import time
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import Future
+from typing import TypeVar, cast
 
 from confluent_kafka import KafkaException, TopicPartition
 
-from barnabas.client.admin.rdkafka import AdminClient
+from barnabas.client.admin.rdkafka import AdminClient, OffsetSpec, TopicMetadata
 from barnabas.client.common.connection import Troubles, ensure_reachable, librdkafka_settings, open_handle
 from barnabas.client.common.exit_hooks import ForkedHandle, never_free
 from barnabas.client.common.setting_names import check_given
 from barnabas.client.errors import BadSetting, CannotReach, Closed, TimedOut, translate
+
+A = TypeVar("A")
+K = TypeVar("K")
 
 VISIBLE_WAIT_S = 5.0
 GRACE_S = 2.0  # librdkafka keeps the time itself; our own bound only guards against a future that never comes
@@ -30,21 +34,21 @@ class AdminConnection:
         bootstrap: str,
         timeout: float,
         connect_timeout: float | None,
-        config: Mapping[str, Any] | None,
-        extra: Mapping[str, Any],
+        config: Mapping[str, object] | None,
+        extra: Mapping[str, object],
     ) -> None:
         check_given("admin", config, extra)
         troubles = Troubles()
         self.bootstrap = bootstrap
         self.timeout = timeout
         self.settings = librdkafka_settings(bootstrap, {}, config, extra)
-        client = open_handle(AdminClient, {**self.settings, "error_cb": troubles}, "admin")
+        client: AdminClient = open_handle(AdminClient, {**self.settings, "error_cb": troubles}, "admin")
         if connect_timeout is not None:
             _ensure_reachable(client, bootstrap, connect_timeout, troubles)
-        self._client: Any = client
+        self._client: AdminClient | None = client
 
     @property
-    def client(self) -> Any:
+    def client(self) -> AdminClient:
         if self._client is None:
             raise Closed("this Admin is closed")
         return self._client
@@ -55,19 +59,23 @@ class AdminConnection:
     def after_fork(self, forked: ForkedHandle) -> None:
         if self._client is not None:
             never_free(self._client)
-            self._client = forked
+            self._client = cast(AdminClient, forked)
 
-    def call(self, method: str, doing: str, *arguments: Any, **options: Any) -> Any:
-        """For a method that gives one future."""
-        return self._wait(self._ask(method, doing, arguments, options), doing)
+    def call(self, ask: Callable[..., Future[A]], doing: str, *arguments: object, **options: object) -> A:
+        """For a method of `client` that gives one future."""
+        return self._wait(self._ask(ask, doing, arguments, options), doing)
 
-    def call_one(self, method: str, doing: str, *arguments: Any, **options: Any) -> Any:
+    def call_one(
+        self, ask: Callable[..., Mapping[K, Future[A]]], doing: str, *arguments: object, **options: object
+    ) -> A:
         """For a method that gives a future for each item, asked about one item."""
-        return self._wait(next(iter(self._ask(method, doing, arguments, options).values())), doing)
+        return self._wait(next(iter(self._ask(ask, doing, arguments, options).values())), doing)
 
-    def call_all(self, method: str, doing: str, *arguments: Any, **options: Any) -> dict[Any, Any]:
+    def call_all(
+        self, ask: Callable[..., Mapping[K, Future[A]]], doing: str, *arguments: object, **options: object
+    ) -> dict[K, A]:
         """For a method that gives a future for each item; the first that failed is raised."""
-        return {key: self._wait(future, doing) for key, future in self._ask(method, doing, arguments, options).items()}
+        return {key: self._wait(future, doing) for key, future in self._ask(ask, doing, arguments, options).items()}
 
     def topic_names(self) -> list[str]:
         return sorted(self._topics())
@@ -79,12 +87,11 @@ class AdminConnection:
         known = self._topics()
         return {(name, index) for name in topics if name in known for index in known[name].partitions}
 
-    def _topics(self) -> dict[str, Any]:
+    def _topics(self) -> Mapping[str, TopicMetadata]:
         try:
-            found: dict[str, Any] = self.client.list_topics(timeout=self.timeout).topics
+            return self.client.list_topics(timeout=self.timeout).topics
         except KafkaException as error:
             raise translate(error, "list topics", self.bootstrap) from None
-        return found
 
     def await_topic(self, name: str, at_least: int = 1) -> None:
         """A controller says yes before its brokers know. Who makes a topic or lets it grow wants to use it: wait."""
@@ -96,13 +103,13 @@ class AdminConnection:
                     return
             time.sleep(0.01)
 
-    def offsets(self, wanted: Mapping[tuple[str, int], Any]) -> dict[tuple[str, int], int]:
+    def offsets(self, wanted: Mapping[tuple[str, int], OffsetSpec]) -> dict[tuple[str, int], int]:
         """The offset each spec asks for; partitions that cannot answer (no leader, no such) are left out."""
         if not wanted:
             return {}
         request = {TopicPartition(topic, partition): spec for (topic, partition), spec in wanted.items()}
         found = {}
-        for key, future in self._ask("list_offsets", "look up offsets", (request,), {}).items():
+        for key, future in self._ask(self.client.list_offsets, "look up offsets", (request,), {}).items():
             try:
                 offset = future.result(self.timeout + GRACE_S).offset
             except (KafkaException, concurrent.futures.TimeoutError):
@@ -111,7 +118,7 @@ class AdminConnection:
                 found[key.topic, key.partition] = offset
         return found
 
-    def all_offsets(self, wanted: Mapping[tuple[str, int], Any], doing: str) -> dict[tuple[str, int], int]:
+    def all_offsets(self, wanted: Mapping[tuple[str, int], OffsetSpec], doing: str) -> dict[tuple[str, int], int]:
         """The same, or TimedOut. For what deletes or skips records: a partition that does not answer must not pass for
         one whose records are all older."""
         found = self.offsets(wanted)
@@ -119,15 +126,17 @@ class AdminConnection:
             raise TimedOut(f"{doing}: partition {silent[0][1]} does not tell its offsets. Nothing was done; try again")
         return found
 
-    def _ask(self, method: str, doing: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    def _ask(
+        self, ask: Callable[..., A], doing: str, arguments: tuple[object, ...], options: Mapping[str, object]
+    ) -> A:
         try:
-            return getattr(self.client, method)(*arguments, request_timeout=self.timeout, **options)
+            return ask(*arguments, request_timeout=self.timeout, **options)
         except KafkaException as error:
             raise translate(error, doing, self.bootstrap) from None
         except (TypeError, ValueError) as error:
             raise BadSetting(f"{doing}: {error}") from None
 
-    def _wait(self, future: concurrent.futures.Future[Any], doing: str) -> Any:
+    def _wait(self, future: Future[A], doing: str) -> A:
         try:
             return future.result(self.timeout + GRACE_S)
         except KafkaException as error:
@@ -136,7 +145,7 @@ class AdminConnection:
             raise TimedOut(f"{doing}: no answer in time (asked {self.bootstrap})") from None
 
 
-def _ensure_reachable(client: Any, bootstrap: str, timeout_s: float, troubles: Troubles) -> None:
+def _ensure_reachable(client: AdminClient, bootstrap: str, timeout_s: float, troubles: Troubles) -> None:
     """An admin client keeps its complaints until it is polled, and the reason (a wrong password) is among them."""
     try:
         ensure_reachable(client, bootstrap, timeout_s, troubles)

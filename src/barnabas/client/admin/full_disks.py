@@ -13,9 +13,10 @@ import threading
 import time
 from collections.abc import Callable
 from struct import Struct, error
-from typing import Any
 
 from confluent_kafka import KafkaException
+
+from barnabas.client.common.rdkafka import Handle
 
 PATIENCE_S = 1.0  # without an answer to any record
 AGAIN_S = 1.0  # the first attempt may not have reached the node when it was asked first
@@ -31,7 +32,7 @@ _DIRECTORIES_AT = 4 + 1 + 4 + 2  # correlation id, tags, throttle time, error co
 class FullDisks:
     """`tell` gets one line, from another thread, when a disk is found to be full."""
 
-    def __init__(self, handle: Any, tell: Callable[[str], None]) -> None:
+    def __init__(self, handle: Handle, tell: Callable[[str], None]) -> None:
         self._handle = handle
         self._tell = tell
         self._waiting = 0

@@ -10,9 +10,8 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, TopicPartition
 
 from barnabas.client.admin.connection import AdminConnection
 from barnabas.client.admin.descriptions import (
@@ -42,7 +41,7 @@ _STATES = {
 
 
 def list_groups(connection: AdminConnection) -> list[GroupInfo]:
-    found = connection.call("list_consumer_groups", "list groups")
+    found = connection.call(connection.client.list_consumer_groups, "list groups")
     if found.errors:  # a node that could not be asked may know groups that no other does
         raise translate(found.errors[0], "list groups")
     infos = [
@@ -56,7 +55,7 @@ def list_groups(connection: AdminConnection) -> list[GroupInfo]:
 
 def describe_group(connection: AdminConnection, name: str, with_seconds: bool) -> GroupDescription:
     doing = f"describe group {name!r}"
-    found = connection.call_one("describe_consumer_groups", doing, [name])
+    found = connection.call_one(connection.client.describe_consumer_groups, doing, [name])
     state = _STATES.get(found.state.name, "Unknown")
     committed = committed_offsets(connection, name, doing)
     if state == "Dead" and not committed:
@@ -84,7 +83,9 @@ def describe_group(connection: AdminConnection, name: str, with_seconds: bool) -
 
 
 def committed_offsets(connection: AdminConnection, name: str, doing: str) -> dict[Partition, int]:
-    answer = connection.call_one("list_consumer_group_offsets", doing, [ConsumerGroupTopicPartitions(name)])
+    answer = connection.call_one(
+        connection.client.list_consumer_group_offsets, doing, [ConsumerGroupTopicPartitions(name)]
+    )
     return {(each.topic, each.partition): each.offset for each in answer.topic_partitions if each.offset >= 0}
 
 
@@ -173,14 +174,14 @@ def reset_group(
     if not dry_run:
         targets = [TopicPartition(each.topic, each.partition, each.after) for each in plan]
         request = [ConsumerGroupTopicPartitions(name, targets)]
-        answer = connection.call_one("alter_consumer_group_offsets", doing, request)
+        answer = connection.call_one(connection.client.alter_consumer_group_offsets, doing, request)
         for each in answer.topic_partitions:
             if each.error is not None:
                 raise _not_moved(doing, each.error, connection.bootstrap)
     return plan
 
 
-def _not_moved(doing: str, error: Any, address: str) -> BarnabasError:
+def _not_moved(doing: str, error: KafkaError, address: str) -> BarnabasError:
     """A broker refuses an outside commit to a live group as one from a member that it does not know."""
     refusal = translate(error, doing, address)
     if isinstance(refusal, GroupNotEmpty):

@@ -1,18 +1,41 @@
-"""The admin half of confluent-kafka, untyped: its package exports these names without saying so to a type checker."""
+"""The admin half of confluent-kafka: its package exports these names without an `__all__` that says so."""
 
 from __future__ import annotations
 
-from typing import Any
+from confluent_kafka.admin import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ConfigSource,
+    NewPartitions,
+    NewTopic,
+    OffsetSpec,
+    ResourcePatternType,
+    ResourceType,
+    TopicMetadata,
+)
+from confluent_kafka.admin import TopicDescription as TopicDescribed
 
-from confluent_kafka import admin as _typed
-
-_admin: Any = _typed
-AdminClient: Any = _admin.AdminClient
-AlterConfigOpType: Any = _admin.AlterConfigOpType
-ConfigEntry: Any = _admin.ConfigEntry
-ConfigResource: Any = _admin.ConfigResource
-ConfigSource: Any = _admin.ConfigSource
-NewPartitions: Any = _admin.NewPartitions
-NewTopic: Any = _admin.NewTopic
-OffsetSpec: Any = _admin.OffsetSpec
-ResourceType: Any = _admin.ResourceType
+__all__ = [
+    "AclBinding",
+    "AclBindingFilter",
+    "AclOperation",
+    "AclPermissionType",
+    "AdminClient",
+    "AlterConfigOpType",
+    "ConfigEntry",
+    "ConfigResource",
+    "ConfigSource",
+    "NewPartitions",
+    "NewTopic",
+    "OffsetSpec",
+    "ResourcePatternType",
+    "ResourceType",
+    "TopicDescribed",
+    "TopicMetadata",
+]

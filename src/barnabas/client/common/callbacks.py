@@ -8,10 +8,9 @@ again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 
-def call(callback: Callable[..., Any], *arguments: Any) -> None:
+def call(callback: Callable[..., object], *arguments: object) -> None:
     try:
         callback(*arguments)
     except BaseException as error:

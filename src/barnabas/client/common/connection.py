@@ -16,11 +16,12 @@ import os
 import re
 import socket
 import time
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
 
+from barnabas.client.common.rdkafka import Reachable
 from barnabas.client.common.setting_names import in_our_words, suggestion
 from barnabas.client.errors import BadSetting, CannotReach
 
@@ -32,6 +33,8 @@ RETRY_S = 0.1
 ASK_SLICE_S = 0.01
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _NO_SUCH_PROPERTY = re.compile(r'No such configuration property: "([^"]*)"')
+
+V = TypeVar("V")
 
 logger = logging.getLogger("barnabas.client")
 logger.addHandler(logging.NullHandler())
@@ -49,13 +52,6 @@ def bootstrap_or_default(bootstrap: str | None) -> str:
     return bootstrap
 
 
-class Handle(Protocol):
-    """What librdkafka's producers, consumers and admins have in common and we need here."""
-
-    def cluster_id(self, timeout: float = -1) -> str: ...
-    def list_topics(self, topic: str | None = None, timeout: float = -1) -> Any: ...
-
-
 class Troubles:
     """Remembers what librdkafka complained about last, to give the reason when a wait runs out."""
 
@@ -71,10 +67,10 @@ class Troubles:
 
 
 def librdkafka_settings(
-    bootstrap: str, ours: Mapping[str, Any], config: Mapping[str, Any] | None, extra: Mapping[str, Any]
-) -> dict[str, Any]:
+    bootstrap: str, ours: Mapping[str, object], config: Mapping[str, object] | None, extra: Mapping[str, object]
+) -> dict[str, object]:
     """Ours first, then `config` by librdkafka's names, then keywords with _ for the dot; the later wins."""
-    settings: dict[str, Any] = {
+    settings: dict[str, object] = {
         "bootstrap.servers": bootstrap,
         "client.id": "barnabas",
         "logger": logger,
@@ -84,10 +80,22 @@ def librdkafka_settings(
     settings.update(ours)
     settings.update(config or {})
     settings.update({name.replace("_", "."): value for name, value in extra.items()})
-    return settings
+    return with_profile(bootstrap, settings)
 
 
-def open_handle(kind: Any, settings: dict[str, Any], doing: str, owner: type | None = None) -> Any:
+def with_profile(bootstrap: str, settings: Mapping[str, V]) -> dict[str, V | str]:
+    """The settings, and under them those of the client profile for this cluster (profile.py); whoever names a
+    security.protocol has said how to connect."""
+    from barnabas.client.common.profile import profile_for
+
+    if "security.protocol" in settings:
+        return dict(settings)
+    return {**profile_for(addresses(bootstrap)), **settings}
+
+
+def open_handle(
+    kind: Callable[..., object], settings: dict[str, object], doing: str, owner: type | None = None
+) -> Any:  # whoever opens one declares which protocol of rdkafka.py it is
     """Makes the librdkafka object; a setting it does not know or accept becomes one clear line, and an unknown one
     comes with the name it resembles, among those of librdkafka and the keyword arguments of `owner`."""
     try:
@@ -122,7 +130,7 @@ def addresses(bootstrap: str) -> list[tuple[str, int]]:
     return found
 
 
-def ensure_reachable(handle: Handle, bootstrap: str, timeout_s: float, troubles: Troubles | None = None) -> None:
+def ensure_reachable(handle: Reachable, bootstrap: str, timeout_s: float, troubles: Troubles | None = None) -> None:
     """Returns when the cluster has answered; raises CannotReach after `timeout_s` seconds at the latest."""
     targets = addresses(bootstrap)
     deadline = time.monotonic() + timeout_s
@@ -146,11 +154,11 @@ def ensure_reachable(handle: Handle, bootstrap: str, timeout_s: float, troubles:
         raise CannotReach(
             bootstrap,
             f"the port is open, but nothing there answers as a Kafka cluster{hint}."
-            " Does it wait for its quorum, or is it another service?",
+            " Does it ask for TLS and a login (docs/security.md), wait for its quorum, or is it another service?",
         )
 
 
-def _answers(handle: Handle, timeout_s: float) -> bool:
+def _answers(handle: Reachable, timeout_s: float) -> bool:
     """The cluster id costs nothing when librdkafka is connected already; when it is not, asking for metadata makes it
     connect, where waiting for the id would wait for its next idle second."""
     deadline = time.monotonic() + timeout_s

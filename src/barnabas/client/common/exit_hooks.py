@@ -16,7 +16,7 @@ import ctypes
 import os
 import sys
 import weakref
-from typing import Any, Protocol
+from typing import NoReturn, Protocol
 
 from barnabas.client.errors import BarnabasError, UsedAfterFork
 
@@ -46,10 +46,10 @@ class ForkedHandle:
             "one after the fork (gunicorn: in the post_fork hook, multiprocessing: inside the worker function)"
         )
 
-    def refuse(self, *_: Any) -> Any:
+    def refuse(self, *_: object) -> NoReturn:
         raise self.error()
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> NoReturn:
         raise self.error()
 
     def __len__(self) -> int:

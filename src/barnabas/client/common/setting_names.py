@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from barnabas.client.errors import BadSetting
 
@@ -82,7 +82,7 @@ _OPTIONS = {
 _QUOTED = re.compile(r'"([a-z.]+)"')
 
 
-def check_given(kind: Kind, config: Mapping[str, Any] | None, keywords: Iterable[str]) -> None:
+def check_given(kind: Kind, config: Mapping[str, object] | None, keywords: Iterable[str]) -> None:
     """Raises for what this client would not use, or would use without this library knowing."""
     if config is not None and not isinstance(config, Mapping):
         raise BadSetting(f"{kind}: config is a dictionary of librdkafka's settings, not {config!r}")

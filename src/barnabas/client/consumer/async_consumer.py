@@ -38,6 +38,7 @@ _CALLBACKS = ("on_assign", "on_revoke", "on_lost")
 class AsyncConsumer:
     """Consumer for asyncio: `async for message in AsyncConsumer("orders")`."""
 
+    # Any: the options are those of Consumer, each of its own type.
     def __init__(self, *topics: str, bootstrap: str | None = None, **options: Any) -> None:
         """The options are those of Consumer. Nothing is connected before the first use."""
         self.bootstrap = bootstrap_or_default(bootstrap)
@@ -46,7 +47,8 @@ class AsyncConsumer:
         self._options = options
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="barnabas-consumer")
         self._consumer: Consumer | None = None
-        self._pending: asyncio.Future[Any] | None = None  # a wait in the thread that outlived whoever asked for it
+        # A wait in the thread that outlived whoever asked for it. Any: what it gives is for them.
+        self._pending: asyncio.Future[Any] | None = None
         self._iterator: AsyncIterator[Message] | None = None
         self._closed = False
 
@@ -182,11 +184,11 @@ class AsyncConsumer:
         assert self._consumer is not None
         return self._consumer
 
-    def _open(self, options: dict[str, Any]) -> None:
+    def _open(self, options: dict[str, Any]) -> None:  # of Consumer
         if self._consumer is None:  # somebody else may have asked at the same time
             self._consumer = Consumer(*self._topics, bootstrap=self.bootstrap, **options)
 
-    async def _in_thread(self, function: Callable[..., Answer], *arguments: Any) -> Answer:
+    async def _in_thread(self, function: Callable[..., Answer], *arguments: object) -> Answer:
         """Runs in the consumer's own thread, one thing at a time; being cancelled here does not stop it there."""
         while self._pending is not None:
             pending = self._pending
@@ -203,7 +205,7 @@ class AsyncConsumer:
                 self._pending = None
 
 
-def _in_loop(loop: asyncio.AbstractEventLoop, callback: Callable[[Partitions], Any]) -> Callable[[Partitions], None]:
+def _in_loop(loop: asyncio.AbstractEventLoop, callback: Callable[[Partitions], object]) -> Callable[[Partitions], None]:
     async def call(partitions: Partitions) -> None:
         answer = callback(partitions)
         if inspect.isawaitable(answer):

@@ -10,8 +10,8 @@ With `keeps_beginning` it also knows where each partition's uncommitted records 
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from typing import Any
 
+from barnabas.client.common.rdkafka import RawMessage
 from barnabas.model.ids import TopicPartition
 
 Offsets = dict[TopicPartition, int]
@@ -19,13 +19,13 @@ Offsets = dict[TopicPartition, int]
 
 class Buffer:
     def __init__(self, keeps_beginning: bool = False) -> None:
-        self._batch: list[Any] = []
+        self._batch: list[RawMessage] = []
         self._next = 0
         self._keeps_beginning = keeps_beginning
         self.beginning: Offsets = {}  # the first offset of each partition that was fetched since `forget_progress`
         self._progress: Offsets = {}  # what earlier batches got to: the next offset of each partition
 
-    def take(self) -> Any | None:
+    def take(self) -> RawMessage | None:
         """The next record, which is then in hand; None when there is none left."""
         try:
             raw = self._batch[self._next]
@@ -34,7 +34,7 @@ class Buffer:
         self._next += 1
         return raw
 
-    def refill(self, batch: list[Any]) -> None:
+    def refill(self, batch: list[RawMessage]) -> None:
         """For an empty buffer only. Asking for more finishes everything that was handed out."""
         assert self._next == len(self._batch)
         self._progress = self.progress(finished_only=False)
@@ -43,12 +43,12 @@ class Buffer:
         if self._keeps_beginning:
             self._note(batch)
 
-    def append(self, raw: Any) -> None:
+    def append(self, raw: RawMessage) -> None:
         self._batch.append(raw)
         if self._keeps_beginning:
             self._note([raw])
 
-    def _note(self, batch: Sequence[Any]) -> None:
+    def _note(self, batch: Sequence[RawMessage]) -> None:
         for raw in batch:
             self.beginning.setdefault(TopicPartition(raw.topic(), raw.partition()), raw.offset())
 
@@ -94,5 +94,5 @@ class Buffer:
         self._next = len(handed)
 
     @staticmethod
-    def _kept(batch: Sequence[Any], partitions: Container[TopicPartition]) -> list[Any]:
+    def _kept(batch: Sequence[RawMessage], partitions: Container[TopicPartition]) -> list[RawMessage]:
         return [raw for raw in batch if TopicPartition(raw.topic(), raw.partition()) not in partitions]

@@ -12,11 +12,11 @@ import threading
 import time
 from collections.abc import Sequence
 from queue import SimpleQueue
-from typing import Any
 
 from confluent_kafka import KafkaException
 from confluent_kafka import TopicPartition as Place
 
+from barnabas.client.common.rdkafka import ConsumerHandle
 from barnabas.client.consumer.buffer import Offsets
 from barnabas.client.errors import BadSetting, TimedOut, translate
 
@@ -25,7 +25,7 @@ COMMIT_WAIT_S = 15.0
 
 
 class Committer:
-    def __init__(self, handle: Any, address: str) -> None:
+    def __init__(self, handle: ConsumerHandle, address: str) -> None:
         self._handle = handle
         self._address = address
         self._commits: SimpleQueue[_Commit | None] | None = None  # for the thread, once there is one
@@ -45,7 +45,7 @@ class Committer:
             if each.error is not None:
                 raise translate(each.error, f"commit {each.topic}-{each.partition} at {each.offset}", self._address)
 
-    def _bounded(self, places: Sequence[Place], timeout: float) -> list[Any]:
+    def _bounded(self, places: Sequence[Place], timeout: float) -> list[Place]:
         deadline = time.monotonic() + timeout
         if not self.is_idle(timeout):
             raise self._no_answer(timeout)
@@ -88,12 +88,12 @@ class Committer:
 class _Commit:
     def __init__(self, places: Sequence[Place]) -> None:
         self.places = list(places)
-        self.answers: list[Any] = []
+        self.answers: list[Place] = []
         self.error: BaseException | None = None
         self.ended = threading.Event()
 
 
-def _work(handle: Any, commits: SimpleQueue[_Commit | None]) -> None:
+def _work(handle: ConsumerHandle, commits: SimpleQueue[_Commit | None]) -> None:
     while (commit := commits.get()) is not None:
         try:
             commit.answers = handle.commit(offsets=commit.places, asynchronous=False) or []

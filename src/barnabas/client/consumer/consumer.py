@@ -20,7 +20,7 @@ import time as clock
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Literal, Self, cast
+from typing import Literal, Self, cast
 
 from confluent_kafka import Consumer as Librdkafka
 
@@ -80,8 +80,8 @@ class Consumer:
         on_revoke: RebalanceCallback | None = None,
         on_lost: RebalanceCallback | None = None,
         connect_timeout: float | None = CONNECT_TIMEOUT_S,
-        config: Mapping[str, Any] | None = None,
-        **librdkafka: Any,
+        config: Mapping[str, object] | None = None,
+        **librdkafka: object,
     ) -> None:
         """`timeout`: the loop ends after so many seconds without a message. `max_records`: it ends after so many
         messages. `follow=False`: it ends when everything there was has been read. A topic that begins with ^ is a

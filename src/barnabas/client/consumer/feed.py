@@ -10,11 +10,11 @@ needs a person (no such topic, not allowed, a fatal error) is raised, after the 
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 
 from barnabas.client.common.connection import logger
+from barnabas.client.common.rdkafka import ConsumerHandle, RawMessage
 from barnabas.client.consumer.membership import TOPIC_WAIT_S, Membership, unknown_topic
 from barnabas.client.consumer.start import LOOKUP_S
 from barnabas.client.errors import BarnabasError, Closed, translate
@@ -40,7 +40,7 @@ _RETRIED = frozenset(
 
 
 class Feed:
-    def __init__(self, handle: Any, membership: Membership, address: str) -> None:
+    def __init__(self, handle: ConsumerHandle, membership: Membership, address: str) -> None:
         self._handle = handle
         self._membership = membership
         self._address = address
@@ -48,7 +48,7 @@ class Feed:
         self._failure: BarnabasError | None = None
         self._ended: set[TopicPartition] = set()
 
-    def fetch(self, max_records: int, wait_s: float) -> list[Any]:
+    def fetch(self, max_records: int, wait_s: float) -> list[RawMessage]:
         """Up to `max_records` raw records; an empty list when none came in time."""
         if self._failure is not None:
             failure, self._failure = self._failure, None
@@ -79,7 +79,7 @@ class Feed:
                 raise failure
         return records
 
-    def _has_left(self, raw: Any) -> bool:
+    def _has_left(self, raw: RawMessage) -> bool:
         """Its partition went to another member while the rest of the batch was taken. (Of the rest, librdkafka has
         thrown away what is no longer ours.)"""
         return TopicPartition(raw.topic(), raw.partition()) not in self._membership.assigned
@@ -101,8 +101,9 @@ class Feed:
         """These are read anew: their end lies ahead again."""
         self._ended -= partitions
 
-    def _event(self, raw: Any) -> None:
-        error: KafkaError = raw.error()
+    def _event(self, raw: RawMessage) -> None:
+        error = raw.error()
+        assert error is not None
         code = error.code()
         if code == KafkaError._PARTITION_EOF:
             self._ended.add(TopicPartition(raw.topic(), raw.partition()))

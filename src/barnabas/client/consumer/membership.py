@@ -15,13 +15,14 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol
 
 from confluent_kafka import OFFSET_BEGINNING, KafkaException
 from confluent_kafka import TopicPartition as Place
 
 from barnabas.client.common.callbacks import call
 from barnabas.client.common.connection import logger
+from barnabas.client.common.rdkafka import ConsumerHandle, TopicMetadata
 from barnabas.client.consumer.start import LOOKUP_S, Where, resolve
 from barnabas.client.errors import BadSetting, UnknownTopic, translate
 from barnabas.model.errors import ErrorCode
@@ -48,7 +49,7 @@ class Membership(Protocol):
 class GroupMembership:
     def __init__(
         self,
-        handle: Any,
+        handle: ConsumerHandle,
         topics: Sequence[str],
         start: Where,
         incremental: bool,
@@ -108,7 +109,7 @@ class GroupMembership:
         self._lost(self._handle, [Place(*each) for each in sorted(self.assigned)])
         self._on_revoke = self._on_lost = None
 
-    def _assigned(self, handle: Any, places: list[Place]) -> None:
+    def _assigned(self, handle: ConsumerHandle, places: list[Place]) -> None:
         partitions = _named(places)
         self.assigned.update(partitions)
         self.member_id = handle.memberid() or ""
@@ -127,7 +128,7 @@ class GroupMembership:
         fresh = [TopicPartition(each.topic, each.partition) for each in found if each.offset < 0]
         return [each for each in found if each.offset >= 0] + resolve(self._handle, fresh, self._start, self._address)
 
-    def _revoked(self, handle: Any, places: list[Place]) -> None:
+    def _revoked(self, handle: ConsumerHandle, places: list[Place]) -> None:
         partitions = _named(places)
         logger.info("revoked: %s", ", ".join(map(str, partitions)))
         self._leaving(partitions)
@@ -135,7 +136,7 @@ class GroupMembership:
             call(self._on_revoke, partitions)
         self._forget(partitions)
 
-    def _lost(self, handle: Any, places: list[Place]) -> None:
+    def _lost(self, handle: ConsumerHandle, places: list[Place]) -> None:
         """Somebody else may read them already, so nothing is committed any more."""
         partitions = _named(places)
         logger.warning("lost: %s", ", ".join(map(str, partitions)))
@@ -152,7 +153,7 @@ class GroupMembership:
 class AllPartitions:
     def __init__(
         self,
-        handle: Any,
+        handle: ConsumerHandle,
         topics: Sequence[str],
         start: Where,
         address: str,
@@ -231,7 +232,7 @@ class AllPartitions:
             for partition in self._partitions(found)
         ]
 
-    def _partitions(self, found: Any) -> Partitions:
+    def _partitions(self, found: TopicMetadata) -> Partitions:
         wanted = (index for index in found.partitions if self._only is None or index in self._only)
         return [TopicPartition(found.topic, index) for index in wanted]
 

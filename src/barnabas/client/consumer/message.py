@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from barnabas.client.common.connection import logger
+from barnabas.client.common.rdkafka import RawMessage
 from barnabas.client.errors import BadSetting, DeserializationError
-from barnabas.client.serde.serializers import DeserializerLike, decoder
+from barnabas.client.serde.serializers import DeserializerLike, Value, decoder
 
 OnError = Literal["raise", "skip"] | Callable[[DeserializationError], object]
 
@@ -25,8 +26,8 @@ class Message(NamedTuple):
     partition: int
     offset: int
     timestamp_ms: int
-    key: Any
-    value: Any
+    key: Value
+    value: Value
     headers: tuple[tuple[str, bytes | None], ...]
 
     @property
@@ -55,8 +56,10 @@ class MessageMaker:
         self._decode_value = decoder(value_deserializer)
         self._on_error = on_error
 
-    def make(self, raw: Any) -> Message | None:
-        key, value, headers = raw.key(), raw.value(), raw.headers()
+    def make(self, raw: RawMessage) -> Message | None:
+        key: Value = raw.key()
+        value: Value = raw.value()
+        headers = raw.headers()
         part, data = "value", value
         try:
             if self._decode_value is not None and value is not None:
@@ -80,7 +83,7 @@ class MessageMaker:
             ),
         )
 
-    def _unreadable(self, raw: Any, part: str, data: bytes | None, reason: Exception) -> None:
+    def _unreadable(self, raw: RawMessage, part: str, data: bytes | None, reason: Exception) -> None:
         text = f"{type(reason).__name__}: {reason}" if str(reason) else type(reason).__name__
         error = DeserializationError(raw.topic(), raw.partition(), raw.offset(), part, text, data)
         if self._on_error == "raise":

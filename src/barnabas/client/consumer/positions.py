@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka import TopicPartition as Place
 
+from barnabas.client.common.rdkafka import ConsumerHandle
 from barnabas.client.consumer.buffer import Offsets
 from barnabas.client.consumer.start import LOOKUP_S, Where, reset_policy
 from barnabas.client.errors import BarnabasError, CannotReach, translate
@@ -20,7 +20,7 @@ _NO_LEADER = (KafkaError._UNKNOWN_PARTITION, KafkaError._DESTROY, _DESTROY_BROKE
 SEEK_WAIT_S = 10.0  # a partition that was assigned a moment ago refuses a seek until its first offset is known
 
 
-def seek_all(handle: Any, places: Sequence[Place], address: str) -> None:
+def seek_all(handle: ConsumerHandle, places: Sequence[Place], address: str) -> None:
     deadline = time.monotonic() + SEEK_WAIT_S
     for place in places:
         while True:
@@ -34,7 +34,9 @@ def seek_all(handle: Any, places: Sequence[Place], address: str) -> None:
                 time.sleep(0.01)
 
 
-def positions(handle: Any, partitions: Iterable[TopicPartition], start: Where, group: bool, address: str) -> Offsets:
+def positions(
+    handle: ConsumerHandle, partitions: Iterable[TopicPartition], start: Where, group: bool, address: str
+) -> Offsets:
     """The next offset librdkafka would give. Where it has not begun, the offset where it will: the committed one, or
     the end that `start` chose."""
     asked = sorted(partitions)
@@ -55,7 +57,9 @@ def positions(handle: Any, partitions: Iterable[TopicPartition], start: Where, g
     return found
 
 
-def committed(handle: Any, partitions: Iterable[TopicPartition], address: str) -> dict[TopicPartition, int | None]:
+def committed(
+    handle: ConsumerHandle, partitions: Iterable[TopicPartition], address: str
+) -> dict[TopicPartition, int | None]:
     asked = [Place(*each) for each in sorted(partitions)]
     if not asked:
         return {}
@@ -66,11 +70,11 @@ def committed(handle: Any, partitions: Iterable[TopicPartition], address: str) -
     return {TopicPartition(each.topic, each.partition): each.offset if each.offset >= 0 else None for each in found}
 
 
-def ends(handle: Any, partitions: Iterable[TopicPartition], address: str) -> Offsets:
+def ends(handle: ConsumerHandle, partitions: Iterable[TopicPartition], address: str) -> Offsets:
     return {each: _watermarks(handle, each, address)[1] for each in sorted(partitions)}
 
 
-def _watermarks(handle: Any, partition: TopicPartition, address: str) -> tuple[int, int]:
+def _watermarks(handle: ConsumerHandle, partition: TopicPartition, address: str) -> tuple[int, int]:
     doing = f"look up the end of {partition}"
     try:
         low, high = handle.get_watermark_offsets(Place(*partition), timeout=LOOKUP_S)
@@ -81,7 +85,7 @@ def _watermarks(handle: Any, partition: TopicPartition, address: str) -> tuple[i
     return low, high
 
 
-def store(handle: Any, offsets: Offsets) -> None:
+def store(handle: ConsumerHandle, offsets: Offsets) -> None:
     """Marks offsets for librdkafka's next automatic commit. A partition that has just left is not ours to mark."""
     for each, offset in offsets.items():
         try:

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any
 
 from confluent_kafka import KafkaException
 from confluent_kafka import TopicPartition as Place
 
 from barnabas.client.common.connection import logger
 from barnabas.client.common.exit_hooks import never_free
+from barnabas.client.common.rdkafka import ConsumerHandle, RawMessage
 from barnabas.client.consumer import positions as places
 from barnabas.client.consumer.buffer import Buffer, Offsets
 from barnabas.client.consumer.committing import COMMIT_WAIT_S, Committer
@@ -39,7 +39,7 @@ JOIN_WAIT_S = 30.0  # a group that has given no partitions by then never will
 class Reader:
     def __init__(
         self,
-        handle: Any,
+        handle: ConsumerHandle,
         address: str,
         maker: MessageMaker,
         commit_mode: Commit | None,
@@ -109,7 +109,7 @@ class Reader:
     def at_end(self) -> bool:
         return self._buffer.waiting == 0 and self._feed.at_end()
 
-    def _append(self, batch: list[Any]) -> None:
+    def _append(self, batch: list[RawMessage]) -> None:
         for raw in batch:
             self._buffer.append(raw)
         self._fetched_at = time.monotonic()
@@ -154,7 +154,7 @@ class Reader:
         """The next offset of each partition, of what was handed out since the last commit."""
         return self._buffer.progress(finished_only=False)
 
-    def group_metadata(self) -> Any | None:
+    def group_metadata(self) -> object | None:
         """Who commits, for the coordinator; None when the group has thrown this member out."""
         metadata = self._handle.consumer_group_metadata()  # first: what is true of it now is checked after
         member_id = self._handle.memberid()

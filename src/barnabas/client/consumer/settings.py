@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from barnabas.client.common.connection import librdkafka_settings
 from barnabas.client.common.setting_names import check_given
@@ -70,10 +70,10 @@ def consumer_settings(
     isolation_level: str,
     protocol: Protocol,
     instance_id: str | None,
-    config: Mapping[str, Any] | None,
-    extra: Mapping[str, Any],
-) -> dict[str, Any]:
-    ours: dict[str, Any] = {
+    config: Mapping[str, object] | None,
+    extra: Mapping[str, object],
+) -> dict[str, object]:
+    ours: dict[str, object] = {
         "group.id": group if group is not None else "barnabas-reader",  # wanted by librdkafka, never joined
         "auto.offset.reset": reset_policy(start),
         "enable.auto.commit": group is not None and commit == "auto",
@@ -98,7 +98,7 @@ def consumer_settings(
     return librdkafka_settings(bootstrap, ours, config, extra)
 
 
-def is_incremental(settings: Mapping[str, Any]) -> bool:
+def is_incremental(settings: Mapping[str, object]) -> bool:
     """Do partitions come and go one by one (cooperative), or all at once?"""
     return settings.get("group.protocol") == "consumer" or "cooperative" in str(
         settings.get("partition.assignment.strategy", "")

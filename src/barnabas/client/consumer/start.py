@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaException
 from confluent_kafka import TopicPartition as Place
 
 from barnabas.client.common.connection import logger
+from barnabas.client.common.rdkafka import ConsumerHandle
 from barnabas.client.common.times import epoch_ms
 from barnabas.client.errors import BadSetting, translate
 from barnabas.model.ids import TopicPartition
@@ -40,7 +40,7 @@ def reset_policy(where: Where) -> str:
     return "latest" if isinstance(where, str) and _WORDS.get(where) == OFFSET_END else "earliest"
 
 
-def resolve(handle: Any, partitions: Sequence[TopicPartition], where: Where, address: str) -> list[Place]:
+def resolve(handle: ConsumerHandle, partitions: Sequence[TopicPartition], where: Where, address: str) -> list[Place]:
     """Each partition with the offset to go to. The end is looked up now: what is written after this call is read, where
     librdkafka would look later. The beginning does not move, and is left to librdkafka."""
     if where == "committed":
@@ -59,7 +59,7 @@ def resolve(handle: Any, partitions: Sequence[TopicPartition], where: Where, add
     return [Place(each.topic, each.partition, _WORDS[where]) for each in partitions]
 
 
-def _not_past_end(handle: Any, partitions: Sequence[TopicPartition], offset: int) -> list[Place]:
+def _not_past_end(handle: ConsumerHandle, partitions: Sequence[TopicPartition], offset: int) -> list[Place]:
     """Past the end of a partition means: at its end. librdkafka would take the offset for one that is gone, and read
     the whole partition. Without an answer the offset stays: an outage is waited out by reading, not here."""
     try:
@@ -71,7 +71,7 @@ def _not_past_end(handle: Any, partitions: Sequence[TopicPartition], offset: int
     return [Place(each.topic, each.partition, min(offset, end) if end >= 0 else offset) for each, end in known.items()]
 
 
-def _at_moment(handle: Any, partitions: Sequence[TopicPartition], moment_ms: int) -> list[Place]:
+def _at_moment(handle: ConsumerHandle, partitions: Sequence[TopicPartition], moment_ms: int) -> list[Place]:
     if not partitions:
         return []
     asked = [Place(each.topic, each.partition, moment_ms) for each in partitions]
@@ -79,7 +79,7 @@ def _at_moment(handle: Any, partitions: Sequence[TopicPartition], moment_ms: int
     return [Place(each.topic, each.partition, each.offset if each.offset >= 0 else OFFSET_END) for each in found]
 
 
-def _before_end(handle: Any, partition: TopicPartition, records: int) -> Place:
+def _before_end(handle: ConsumerHandle, partition: TopicPartition, records: int) -> Place:
     place = Place(partition.topic, partition.partition)
     low, high = handle.get_watermark_offsets(place, timeout=LOOKUP_S)
     return Place(partition.topic, partition.partition, max(low, high - records))

@@ -68,7 +68,7 @@ def create_message_streams(
     *,
     group: str,
     bootstrap: str | None = None,
-    **options: Any,
+    **options: Any,  # as Consumer takes them
 ) -> MessageStreams:
     """`streams` iterators in one group; the options are those of Consumer."""
     if not 1 <= streams <= STREAMS_MAX:

@@ -19,7 +19,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from barnabas.client.consumer.consumer import Consumer
 from barnabas.client.consumer.message import Message
@@ -61,7 +60,7 @@ class Copied:
 def copy(
     consumer: Consumer,
     producer: Producer,
-    fn: Callable[[Message], Any],
+    fn: Callable[[Message], object],
     *,
     to: str | None = None,
     batch: int = 1_000,
@@ -84,7 +83,7 @@ class _Copy:
         self,
         consumer: Consumer,
         producer: Producer,
-        fn: Callable[[Message], Any],
+        fn: Callable[[Message], object],
         to: str | None,
         batch: int,
         linger_s: float,

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from barnabas.client.consumer.message import Message
 from barnabas.client.errors import BadSetting
 from barnabas.client.producer.outgoing import Headers
+from barnabas.client.serde.serializers import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +20,14 @@ class Output:
     """One record to write. Without a topic it goes where the copy goes; without a time it has its message's."""
 
     topic: str | None = None
-    key: Any = None
-    value: Any = None
+    key: Value = None
+    value: Value = None
     headers: Headers | None = None
     partition: int | None = None
     timestamp_ms: int | None = None
 
 
-def outputs_of(result: Any, message: Message, to: str | None) -> Iterator[Output]:
+def outputs_of(result: object, message: Message, to: str | None) -> Iterator[Output]:
     """The records of one message, in order. None is no output; a tombstone is `(key, None)`."""
     if isinstance(result, (list, Iterator)):
         for each in result:
@@ -36,7 +36,7 @@ def outputs_of(result: Any, message: Message, to: str | None) -> Iterator[Output
         yield _output(result, message, to)
 
 
-def _output(result: Any, message: Message, to: str | None) -> Output:
+def _output(result: object, message: Message, to: str | None) -> Output:
     time_ms = message.timestamp_ms if message.timestamp_ms >= 0 else None
     if isinstance(result, Output):
         if result.topic is not None and result.timestamp_ms is not None:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Self
 from confluent_kafka import KafkaError
 
 from barnabas.client.common.connection import bootstrap_or_default, logger
+from barnabas.client.common.rdkafka import Delivered
 from barnabas.client.errors import BarnabasError, Closed, TimedOut
 from barnabas.client.producer.delivery import RecordMetadata, failure_of
 from barnabas.client.producer.flush_thread import FlushThread
@@ -47,25 +48,26 @@ class _Pending:
         self._topic = topic
         self._future = future
 
-    def __call__(self, error: KafkaError | None, message: Any) -> None:
+    def __call__(self, error: KafkaError | None, message: Delivered) -> None:
         if get_ident() == self._producer._loop_thread:
             self._settle(error, message)
         else:
             with contextlib.suppress(RuntimeError):  # the loop has been closed: nobody waits any more
                 self._future.get_loop().call_soon_threadsafe(self._settle, error, message)
 
-    def _settle(self, error: KafkaError | None, message: Any) -> None:
+    def _settle(self, error: KafkaError | None, message: Delivered) -> None:
         if error is not None:
             self._producer._failed(self._future, self._topic, message.partition(), error)
         elif not self._future.done():  # done already: cancelled
-            offset = message.offset()
-            where = (message.partition(), -1 if offset is None else offset, message.timestamp()[1])
+            partition, offset = message.partition(), message.offset()
+            where = (-1 if partition is None else partition, -1 if offset is None else offset, message.timestamp()[1])
             self._future.set_result(RecordMetadata(self._topic, *where))
 
 
 class AsyncProducer:
     """Producer for asyncio: `await send(...)` gives the record's place, `await enqueue(...)` a future of it."""
 
+    # Any: the options are those of Producer, each of its own type.
     def __init__(self, bootstrap: str | None = None, **options: Any) -> None:
         """The options are those of Producer. Nothing is connected before the first use."""
         self.bootstrap = bootstrap_or_default(bootstrap)
@@ -98,8 +100,8 @@ class AsyncProducer:
     async def send(
         self,
         topic: str,
-        value: Any = None,
-        key: Any = None,
+        value: object = None,
+        key: object = None,
         headers: Headers | None = None,
         partition: int | None = None,
         timestamp_ms: int | None = None,
@@ -117,8 +119,8 @@ class AsyncProducer:
     async def enqueue(
         self,
         topic: str,
-        value: Any = None,
-        key: Any = None,
+        value: object = None,
+        key: object = None,
         headers: Headers | None = None,
         partition: int | None = None,
         timestamp_ms: int | None = None,
@@ -141,7 +143,7 @@ class AsyncProducer:
             asyncio.get_running_loop().call_later(LOOK_S, self._look)
         return future
 
-    async def send_many(self, topic: str, values: Iterable[Any], key: Any = None) -> list[RecordMetadata]:
+    async def send_many(self, topic: str, values: Iterable[object], key: object = None) -> list[RecordMetadata]:
         """Sends all, in order, and waits for all; raises when one failed."""
         futures = [await self.enqueue(topic, value, key) for value in several(values)]
         if not futures:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from barnabas.client.common.callbacks import call
+from barnabas.client.common.rdkafka import Delivered
 from barnabas.client.errors import (
     BarnabasError,
     DeliveryFailed,
@@ -66,7 +67,7 @@ class Delivery:
         self._partition: int | None = None  # None: not settled yet
         self._error: BarnabasError | None = None
 
-    def __call__(self, error: KafkaError | None, message: Any) -> None:
+    def __call__(self, error: KafkaError | None, message: Delivered) -> None:
         """librdkafka's side: the record was delivered, or never will be."""
         partition, offset = message.partition(), message.offset()
         if error is None:
@@ -129,7 +130,7 @@ class Deliveries:
         self.delivered = 0
         self.failed = 0
 
-    def __call__(self, error: KafkaError | None, message: Any) -> None:
+    def __call__(self, error: KafkaError | None, message: Delivered) -> None:
         if error is None:
             self.delivered += 1
             return

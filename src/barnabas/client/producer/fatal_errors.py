@@ -10,36 +10,38 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka import Producer as Librdkafka
 
 from barnabas.client.errors import BarnabasError, translate
 
+R = TypeVar("R")
+
 
 class WatchedLibrdkafka(Librdkafka):
     fatal: BarnabasError | None = None  # what ended it, as soon as that is known
 
-    def poll(self, *arguments: Any) -> int:
-        return int(self._translated(super().poll, arguments))
+    def poll(self, *arguments: float) -> int:
+        return self._translated(super().poll, arguments)
 
-    def flush(self, *arguments: Any) -> int:
-        return int(self._translated(super().flush, arguments))
+    def flush(self, *arguments: float) -> int:
+        return self._translated(super().flush, arguments)
 
-    def init_transactions(self, *arguments: Any) -> None:
+    def init_transactions(self, *arguments: object) -> None:
         self._guarded(super().init_transactions, arguments)
 
-    def send_offsets_to_transaction(self, *arguments: Any) -> None:
+    def send_offsets_to_transaction(self, *arguments: object) -> None:
         self._guarded(super().send_offsets_to_transaction, arguments)
 
-    def commit_transaction(self, *arguments: Any) -> None:
+    def commit_transaction(self, *arguments: object) -> None:
         self._guarded(super().commit_transaction, arguments)
 
-    def abort_transaction(self, *arguments: Any) -> None:
+    def abort_transaction(self, *arguments: object) -> None:
         self._guarded(super().abort_transaction, arguments)
 
-    def _translated(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    def _translated(self, function: Callable[..., R], arguments: tuple[object, ...]) -> R:
         try:
             return self._guarded(function, arguments)
         except KafkaException as error:
@@ -48,13 +50,13 @@ class WatchedLibrdkafka(Librdkafka):
                 self.fatal = reason
             raise reason from None
 
-    def _guarded(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    def _guarded(self, function: Callable[..., R], arguments: tuple[object, ...]) -> R:
         try:
             return function(*arguments)
         except KafkaException:
             raise
         except:  # with a name it would not catch a bare KafkaError
-            raised: Any = sys.exc_info()[1]
+            raised: object = sys.exc_info()[1]
             if isinstance(raised, KafkaError):
                 raise KafkaException(raised) from None
             if isinstance(raised, SystemError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaException
 
@@ -32,8 +32,8 @@ def listed(headers: Headers) -> list[tuple[str, bytes | str | None]]:
 def refusal(
     error: Exception,
     topic: str,
-    value: Any,
-    key: Any,
+    value: object,
+    key: object,
     address: str,
     max_bytes: int,
     transactions: Transactions | None = None,
@@ -65,8 +65,9 @@ def refusal(
     return SerializationError(f"{doing}: {error}")
 
 
-def _too_large(doing: str, topic: str, value: Any, key: Any, max_bytes: int) -> Refused:
-    size = sum(len(each.encode() if isinstance(each, str) else each) for each in (value, key) if each is not None)
+def _too_large(doing: str, topic: str, value: object, key: object, max_bytes: int) -> Refused:
+    parts = (each.encode() if isinstance(each, str) else each for each in (value, key))
+    size = sum(len(each) for each in parts if isinstance(each, bytes))
     return Refused(
         f"{doing}: the record has {size:,} bytes and this producer sends at most {max_bytes:,} (message_max_bytes). "
         f"Raise it, Producer(message_max_bytes={2 * size}), and the topic's limit, "
@@ -75,7 +76,7 @@ def _too_large(doing: str, topic: str, value: Any, key: Any, max_bytes: int) -> 
     )
 
 
-def several(values: Iterable[Any]) -> Iterable[Any]:
+def several(values: Iterable[object]) -> Iterable[object]:
     """The values of send_many. A text or bytes would go out letter by letter."""
     if isinstance(values, (str, bytes, bytearray)):
         raise BadSetting(f"send_many takes a list or a generator of values, not one {type(values).__name__}: use send")
@@ -88,9 +89,9 @@ def not_encoded(topic: str, error: Exception) -> SerializationError:
     return SerializationError(f"send to {topic!r}: {reason.removesuffix(': ')}")
 
 
-def refuse_closed(*_: Any) -> None:
+def refuse_closed(*_: object) -> None:
     raise Closed("this producer is closed")
 
 
-def refuse_outside(*_: Any) -> None:
+def refuse_outside(*_: object) -> None:
     raise BarnabasError("this producer sends in transactions only: with producer.transaction(): producer.send(...)")

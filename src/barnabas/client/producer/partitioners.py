@@ -15,14 +15,16 @@ import itertools
 import random
 import time
 from collections.abc import Callable
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 from confluent_kafka import KafkaException
 
+from barnabas.client.common.rdkafka import Handle
 from barnabas.client.errors import BadSetting, UnknownTopic, translate
+from barnabas.client.serde.serializers import Value
 from barnabas.model.errors import ErrorCode
 
-PartitionFunction = Callable[[bytes | None, Any, int], int]
+PartitionFunction = Callable[[bytes | None, Value, int], int]
 PartitionerName = Literal["murmur2", "round_robin", "sticky"]
 COUNT_REFRESH_S = 30.0  # a topic that grew is used in full within half a minute, as librdkafka itself would
 COUNT_WAIT_S = 10.0  # a topic that a first write creates takes a moment to appear
@@ -54,14 +56,14 @@ def partition_for_key(key: bytes, partition_count: int) -> int:
 
 
 class Chooser(Protocol):
-    def choose(self, topic: str, key: bytes | None, value: Any, partition_count: int) -> int: ...
+    def choose(self, topic: str, key: bytes | None, value: object, partition_count: int) -> int: ...
 
 
 class RoundRobin:
     def __init__(self) -> None:
         self._turns: dict[str, itertools.count[int]] = {}
 
-    def choose(self, topic: str, key: bytes | None, value: Any, partition_count: int) -> int:
+    def choose(self, topic: str, key: bytes | None, value: object, partition_count: int) -> int:
         turn = self._turns.get(topic)
         if turn is None:
             turn = self._turns[topic] = itertools.count(random.randrange(partition_count))
@@ -76,7 +78,7 @@ class Sticky:
         self._stay_s = max(linger_ms, 1.0) / 1000
         self._places: dict[str, tuple[int, int, float]] = {}  # topic -> (partition, bytes written, leave at)
 
-    def choose(self, topic: str, key: bytes | None, value: Any, partition_count: int) -> int:
+    def choose(self, topic: str, key: bytes | None, value: object, partition_count: int) -> int:
         now = time.monotonic()
         partition, written, leave_at = self._places.get(topic, (-1, 0, 0.0))
         if now >= leave_at or written >= self._batch_bytes or not 0 <= partition < partition_count:
@@ -97,7 +99,7 @@ class ByFunction:
     def __init__(self, function: PartitionFunction) -> None:
         self._function = function
 
-    def choose(self, topic: str, key: bytes | None, value: Any, partition_count: int) -> int:
+    def choose(self, topic: str, key: bytes | None, value: object, partition_count: int) -> int:
         partition = self._function(key, value, partition_count)
         if not isinstance(partition, int) or not 0 <= partition < partition_count:
             raise BadSetting(
@@ -125,7 +127,7 @@ def make_chooser(
 class PartitionCounts:
     """How many partitions each topic has, remembered for half a minute."""
 
-    def __init__(self, handle: Any, bootstrap: str) -> None:
+    def __init__(self, handle: Handle, bootstrap: str) -> None:
         self._handle = handle
         self._bootstrap = bootstrap
         self._known: dict[str, tuple[int, float]] = {}
@@ -172,7 +174,7 @@ class Partitioning:
     def ask(self, topic: str) -> None:
         self._counts.ask(topic)
 
-    def choose(self, topic: str, key: Any, value: Any) -> int:
+    def choose(self, topic: str, key: Value, value: Value) -> int:
         assert self._chooser is not None
         count = self._counts.fresh(topic) or self._counts.ask(topic)
         return self._chooser.choose(topic, key.encode() if isinstance(key, str) else key, value, count)

@@ -87,8 +87,8 @@ class Producer:
         transaction_timeout: float = TRANSACTION_TIMEOUT_S,
         on_delivery: OnDelivery | None = None,
         connect_timeout: float | None = CONNECT_TIMEOUT_S,
-        config: Mapping[str, Any] | None = None,
-        **librdkafka: Any,
+        config: Mapping[str, object] | None = None,
+        **librdkafka: object,
     ) -> None:
         """`idempotent` left out means: whenever acks allow it. Other settings of librdkafka go in `config` by their own
         names, or as keywords with _ for the dot."""
@@ -107,7 +107,8 @@ class Producer:
         handle = open_handle(WatchedLibrdkafka, {**settings, "error_cb": self._troubles}, "producer", Producer)
         self._librdkafka = handle
         self._full_disks = FullDisks(handle, self._troubles.note)
-        self._max_bytes = int(settings.get("message.max.bytes", LIBRDKAFKA_MAX_BYTES))
+        most = settings.get("message.max.bytes")
+        self._max_bytes = int(most) if isinstance(most, (int, float, str)) else LIBRDKAFKA_MAX_BYTES
         if connect_timeout is not None:
             ensure_reachable(self._librdkafka, bootstrap, connect_timeout, self._troubles)
         chooser = make_chooser(partitioner, batch_bytes, linger_ms)
@@ -119,7 +120,7 @@ class Producer:
         self._produce: Callable[..., None] = handle.produce
         self._transactions: Transactions | None = None
         if (name := settings.get("transactional.id")) is not None:
-            self._transactions = Transactions(handle, name, delivery_timeout, bootstrap)
+            self._transactions = Transactions(handle, str(name), delivery_timeout, bootstrap)
             self._produce = refuse_outside
         self._sends = 0
         self.unseen = Unseen()
@@ -132,8 +133,8 @@ class Producer:
     def send(
         self,
         topic: str,
-        value: Any = None,
-        key: Any = None,
+        value: object = None,
+        key: object = None,
         headers: Headers | None = None,
         partition: int | None = None,
         timestamp_ms: int | None = None,
@@ -144,7 +145,9 @@ class Producer:
         self._enqueue(delivery, topic, value, key, headers, partition, timestamp_ms)
         return delivery
 
-    def send_many(self, topic: str, values: Iterable[Any], key: Any = None, partition: int | None = None) -> Deliveries:
+    def send_many(
+        self, topic: str, values: Iterable[object], key: object = None, partition: int | None = None
+    ) -> Deliveries:
         """Queues a record for each value, with one handle for all of them: cheaper, when the places do not matter."""
         deliveries = Deliveries(self, topic)
         for value in several(values):
@@ -156,7 +159,7 @@ class Producer:
                 raise
         return deliveries
 
-    def _enqueue(self, delivery: Callable[..., None], *record: Any) -> None:
+    def _enqueue(self, delivery: Callable[..., None], *record: Any) -> None:  # the rest of what `offer` takes
         while not self.offer(delivery, *record):
             self._librdkafka.poll(WAIT_SLICE_S)  # the queue is full: wait for answers to make room
             self._full_disks.look(len(self._librdkafka))
@@ -165,8 +168,8 @@ class Producer:
         self,
         delivery: Callable[..., None],
         topic: str,
-        value: Any,
-        key: Any,
+        value: object,
+        key: object,
         headers: Headers | None,
         partition: int | None,
         timestamp_ms: int | None,

@@ -7,7 +7,6 @@ the cluster gives up their transaction, so `delivery_timeout` ends with `transac
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from barnabas.client.common.connection import librdkafka_settings
 from barnabas.client.common.setting_names import check_given
@@ -20,7 +19,7 @@ TRANSACTION_TIMEOUT_S = 60.0
 
 def producer_settings(
     bootstrap: str,
-    acks: Any,
+    acks: object,
     linger_ms: float,
     batch_bytes: int,
     compression: str | None,
@@ -28,9 +27,9 @@ def producer_settings(
     delivery_timeout: float,
     transactional_id: str | None,
     transaction_timeout: float,
-    config: Mapping[str, Any] | None,
-    extra: Mapping[str, Any],
-) -> dict[str, Any]:
+    config: Mapping[str, object] | None,
+    extra: Mapping[str, object],
+) -> dict[str, object]:
     if acks not in ("all", -1, 0, 1):
         raise BadSetting(f'acks is "all", 1 or 0, not {acks!r}')
     if compression is not None and compression not in COMPRESSIONS:
@@ -38,7 +37,7 @@ def producer_settings(
     for name, seconds in (("delivery_timeout", delivery_timeout), ("transaction_timeout", transaction_timeout)):
         if not isinstance(seconds, (int, float)):
             raise BadSetting(f"{name} is a number of seconds, not {seconds!r}")
-    ours: dict[str, Any] = {
+    ours: dict[str, object] = {
         "acks": acks,
         "linger.ms": linger_ms,
         "batch.size": batch_bytes,
@@ -55,8 +54,8 @@ def producer_settings(
 
 
 def _transactional(
-    transactional_id: str, timeout_s: float, delivery_timeout_s: float, ours: Mapping[str, Any]
-) -> dict[str, Any]:
+    transactional_id: str, timeout_s: float, delivery_timeout_s: float, ours: Mapping[str, object]
+) -> dict[str, object]:
     if not isinstance(transactional_id, str) or not transactional_id:
         raise BadSetting(f"a transactional_id is a name, not {transactional_id!r}")
     if ours["acks"] not in ("all", -1) or not ours["enable.idempotence"]:

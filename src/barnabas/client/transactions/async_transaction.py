@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from barnabas.client.common.connection import logger
 from barnabas.client.errors import BarnabasError
@@ -70,7 +70,7 @@ class AsyncTransaction:
             raise BarnabasError("this transaction has not begun: async with producer.transaction(): ...")
         return self._inner
 
-    async def _run(self, function: Callable[..., Any], *arguments: Any) -> None:
+    async def _run(self, function: Callable[..., object], *arguments: object) -> None:
         if self._consumer is not None:
             running = asyncio.ensure_future(self._consumer._in_thread(function, *arguments))
         else:

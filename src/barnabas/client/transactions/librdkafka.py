@@ -19,7 +19,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka import TopicPartition as Place
@@ -71,7 +71,7 @@ class Transactions:
         if self.current is not None and self.current.unfinished:
             self.current.finish()
 
-    def send_offsets(self, offsets: Offsets, group_metadata: Any) -> None:
+    def send_offsets(self, offsets: Offsets, group_metadata: object) -> None:
         """The group's new places become part of the open transaction."""
         places = [Place(*each, offset) for each, offset in sorted(offsets.items())]
         if not places:
@@ -149,7 +149,7 @@ class Transactions:
             return self._explained(error, doing)
         raise AssertionError("a producer with a fatal error began a transaction")
 
-    def _call(self, doing: str, function: Callable[[float], Any]) -> None:
+    def _call(self, doing: str, function: Callable[[float], object]) -> None:
         deadline = time.monotonic() + self._patience_s
         while True:
             try:

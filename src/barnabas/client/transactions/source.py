@@ -12,7 +12,7 @@ partitions that are still this member's. Three things keep a zombie out (KIP-447
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.client.common.connection import logger
 from barnabas.client.consumer.buffer import Offsets
@@ -45,7 +45,7 @@ class Source:
             raise TransactionAborted(f"the group gave {names} to another member while its messages were in work")
         return found
 
-    def group_metadata(self) -> Any:
+    def group_metadata(self) -> object:
         metadata = self._reader.group_metadata()
         if metadata is None:
             raise TransactionAborted(f"this consumer is no member of group {self.consumer.group!r} any more")

@@ -8,15 +8,20 @@ only if the setting is known not to be a secret.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
+from barnabas.core.access.bindings import AclBinding
+from barnabas.core.cluster.delta import acl_binding
 from barnabas.core.cluster.image import NO_LEADER, MetadataImage
 from barnabas.core.cluster.records import (
+    AccessControlEntry,
     ChangeBroker,
     ConfigRecord,
     PartitionChange,
     PartitionRecord,
     Record,
     RegisterBroker,
+    RemoveAccessControlEntry,
     RemoveTopic,
     TopicRecord,
     UnregisterBroker,
@@ -67,6 +72,7 @@ class ChangeSummary:
         self._created, self._deleted, self._grown = _Names(), _Names(), _Names()
         self._leaders, self._leaderless = _Names(), _Names()
         self._shrunk, self._expanded = _Names(), _Names()
+        self._allowed, self._withdrawn = _Names(), _Names()
         self._settings: dict[str, _Names] = {}
 
     def add(self, records: Iterable[Record], before: MetadataImage) -> None:
@@ -89,6 +95,10 @@ class ChangeSummary:
                     self._deleted.add(before.topic_names.get(record.topic_id, "?"))
                 case ConfigRecord():
                     self._setting(record)
+                case AccessControlEntry():
+                    self._allowed.add_made(partial(_rule, acl_binding(record)))
+                case RemoveAccessControlEntry():
+                    self._withdrawn.add_made(partial(_rule, before.acls.by_id.get(record.id)))
                 case RegisterBroker() | ChangeBroker() | UnregisterBroker():
                     self._broker(record)
                 case _:
@@ -156,6 +166,8 @@ class ChangeSummary:
             (self._leaders, "partition has another leader", "partitions have another leader"),
             (self._leaderless, "partition has no leader", "partitions have no leader"),
             (self._shrunk, "partition has fewer replicas in sync", "partitions have fewer replicas in sync"),
+            (self._allowed, "rule (ACL) added", "rules (ACLs) added"),
+            (self._withdrawn, "rule (ACL) removed", "rules (ACLs) removed"),
             (self._expanded, "partition has more replicas in sync", "partitions have more replicas in sync"),
         ):
             if names.count:
@@ -167,6 +179,10 @@ class ChangeSummary:
             found.append((False, f"settings of {len(settings) - NAMES_MAX:,} more resources changed"))
         self._begin()
         return found
+
+
+def _rule(rule: AclBinding | None) -> str:
+    return "?" if rule is None else str(rule)
 
 
 def _count(number: int, noun: str) -> str:

@@ -11,8 +11,11 @@ given.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
+from barnabas.core.access.bindings import AclBinding
 from barnabas.core.cluster import (
+    acls,
     alterations,
     brokers,
     configs,
@@ -51,6 +54,9 @@ from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import ZERO_UUID
 from barnabas.model.limits import PRODUCER_ID_BLOCK
 from barnabas.model.settings import ResourceType, Settings
+
+if TYPE_CHECKING:
+    from barnabas.core.cluster.scram_users import ScramDeletion, ScramUpsertion, UserResult
 
 
 class Controller:
@@ -242,6 +248,23 @@ class Controller:
             first,
             PRODUCER_ID_BLOCK,
         )
+
+    # --- access control -----------------------------------------------------------------------------------------
+
+    def create_acls(self, wanted: Sequence[AclBinding]) -> tuple[list[Record], list[KafkaError | None]]:
+        return acls.create(self.image, wanted, self._new_id)
+
+    def delete_acls(self, ids: Collection[bytes]) -> tuple[list[Record], list[bytes]]:
+        return acls.delete(self.image, ids)
+
+    # --- users --------------------------------------------------------------------------------------------------
+
+    def alter_scram_credentials(
+        self, deletions: "Sequence[ScramDeletion]", upsertions: "Sequence[ScramUpsertion]"
+    ) -> "tuple[list[Record], list[UserResult]]":
+        from barnabas.core.cluster import scram_users  # imported by the first change of a user, not by every start
+
+        return scram_users.alter(self.image.scram, deletions, upsertions)
 
     # --- brokers ------------------------------------------------------------------------------------------------
 

@@ -8,8 +8,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import cast
 
+from barnabas.core.access.bindings import AclBinding
+from barnabas.core.access.credentials import ScramCredential
 from barnabas.core.cluster.image import BrokerImage, MetadataImage, PartitionImage, TopicImage
 from barnabas.core.cluster.records import (
+    AccessControlEntry,
     ChangeBroker,
     ConfigRecord,
     FeatureLevel,
@@ -18,7 +21,10 @@ from barnabas.core.cluster.records import (
     ProducerIds,
     Record,
     RegisterBroker,
+    RemoveAccessControlEntry,
+    RemoveScramCredential,
     RemoveTopic,
+    ScramCredentialRecord,
     TopicRecord,
     UnregisterBroker,
 )
@@ -52,9 +58,12 @@ class Delta:
         self._brokers: dict[int, BrokerImage] | None = None
         self._features: dict[str, int] | None = None
         self._configs: dict[tuple[int, str], dict[str, str]] | None = None
+        self._scram: dict[tuple[str, int], ScramCredential] | None = None
         self._drafts: dict[bytes, _TopicDraft] = {}
         self._names: dict[str, bytes] = {}  # of drafts
         self._removed: dict[bytes, str] = {}
+        self._new_acls: dict[bytes, AclBinding] = {}
+        self._removed_acls: dict[bytes, None] = {}
         self._next_producer_id = image.next_producer_id
         self._shape: object = image.shape
 
@@ -107,9 +116,21 @@ class Delta:
                     self._features[record.name] = record.level
                 else:
                     self._features.pop(record.name, None)
+            case ScramCredentialRecord():
+                self._scram_table()[record.user, record.mechanism] = ScramCredential(
+                    record.salt, record.stored_key, record.server_key, record.iterations
+                )
+            case RemoveScramCredential():
+                del self._scram_table()[record.user, record.mechanism]
             case ProducerIds():
                 assert record.next_producer_id >= self._next_producer_id, "producer ids never go back"
                 self._next_producer_id = record.next_producer_id
+            case AccessControlEntry():
+                self._new_acls[record.id] = acl_binding(record)
+            case RemoveAccessControlEntry():
+                if self._new_acls.pop(record.id, None) is None:
+                    assert record.id in self._image.acls.by_id, "a rule that is not there"
+                    self._removed_acls[record.id] = None
 
     # --- one kind each ------------------------------------------------------------------------------------------
 
@@ -189,6 +210,11 @@ class Delta:
             self._brokers = dict(self._image.brokers)
         return self._brokers
 
+    def _scram_table(self) -> dict[tuple[str, int], ScramCredential]:
+        if self._scram is None:
+            self._scram = dict(self._image.scram)
+        return self._scram
+
     # --- the next image -----------------------------------------------------------------------------------------
 
     def _freeze(self) -> MetadataImage:
@@ -202,15 +228,32 @@ class Delta:
             for topic_id, draft in self._drafts.items():
                 topics[draft.name] = draft.freeze()
                 names[topic_id] = draft.name
+        acls = image.acls
+        if self._new_acls or self._removed_acls:
+            acls = acls.changed(self._new_acls, self._removed_acls)
         return MetadataImage(
             brokers=image.brokers if self._brokers is None else self._brokers,
             topics=topics,
             topic_names=names,
             configs=image.configs if self._configs is None else self._configs,
             features=image.features if self._features is None else self._features,
+            scram=image.scram if self._scram is None else self._scram,
             next_producer_id=self._next_producer_id,
+            acls=acls,
             shape=self._shape,
         )
+
+
+def acl_binding(record: AccessControlEntry) -> AclBinding:
+    return AclBinding(
+        record.resource_type,
+        record.resource_name,
+        record.pattern_type,
+        record.principal,
+        record.host,
+        record.operation,
+        record.permission,
+    )
 
 
 def _with(configs: dict[str, str], name: str, value: str | None) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The cluster as one immutable value: brokers, topics, partitions, settings, features, the next producer id.
+"""The cluster as one immutable value: brokers, topics, partitions, settings, features, rules, the next producer id.
 
 `image.apply(records)` gives the next image and leaves this one as it is, so a request that holds an image sees one
 moment of the cluster however long it waits. Sharing is structural: a batch of records copies each table it touches
@@ -16,7 +16,11 @@ from typing import Any
 
 from msgspec import Struct
 
+from barnabas.core.access.bindings import AclBinding
+from barnabas.core.access.credentials import ScramCredential
+from barnabas.core.access.rules import NO_RULES, AclRules
 from barnabas.core.cluster.records import (
+    AccessControlEntry,
     ConfigRecord,
     Endpoint,
     FeatureLevel,
@@ -24,13 +28,14 @@ from barnabas.core.cluster.records import (
     ProducerIds,
     Record,
     RegisterBroker,
+    ScramCredentialRecord,
     TopicRecord,
 )
 from barnabas.model.settings import ResourceType
 
 NO_LEADER = -1
 ConfigKey = tuple[int, str]
-_NOTHING: Mapping[Any, Any] = MappingProxyType({})
+_NOTHING: Mapping[Any, Any] = MappingProxyType({})  # it is empty, so it is a mapping of whatever is asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +99,9 @@ class MetadataImage:
     topic_names: Mapping[bytes, str] = field(default_factory=lambda: _NOTHING)
     configs: Mapping[ConfigKey, Mapping[str, str]] = field(default_factory=lambda: _NOTHING)  # all but topics' own
     features: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
+    scram: Mapping[tuple[str, int], ScramCredential] = field(default_factory=lambda: _NOTHING)  # by user and mechanism
     next_producer_id: int = 0
+    acls: AclRules = field(default_factory=lambda: NO_RULES)  # another object whenever the rules are others
     shape: object = field(default=None, compare=False, repr=False)  # another when topics come, go or grow
     offset: int = field(default=-1, compare=False)  # of the last applied record in the metadata log
     epoch: int = field(default=0, compare=False)  # of the controller that wrote it
@@ -178,9 +185,34 @@ class MetadataImage:
         for (kind, resource), configs in self.configs.items():
             for name, value in configs.items():
                 records.append(ConfigRecord(resource_type=kind, resource_name=resource, name=name, value=value))
+        records += [acl_record(rule_id, rule) for rule_id, rule in self.acls.by_id.items()]
+        for (user, mechanism), (salt, stored_key, server_key, iterations) in self.scram.items():
+            records.append(
+                ScramCredentialRecord(
+                    user=user,
+                    mechanism=mechanism,
+                    salt=salt,
+                    stored_key=stored_key,
+                    server_key=server_key,
+                    iterations=iterations,
+                )
+            )
         if self.next_producer_id:
             records.append(ProducerIds(broker_id=-1, broker_epoch=-1, next_producer_id=self.next_producer_id))
         return records
+
+
+def acl_record(rule_id: bytes, rule: AclBinding) -> AccessControlEntry:
+    return AccessControlEntry(
+        id=rule_id,
+        resource_type=rule.resource_type,
+        resource_name=rule.resource_name,
+        pattern_type=rule.pattern_type,
+        principal=rule.principal,
+        host=rule.host,
+        operation=rule.operation,
+        permission=rule.permission,
+    )
 
 
 def topic_records(topic: TopicImage) -> list[Record]:

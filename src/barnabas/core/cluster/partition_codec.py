@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from operator import itemgetter
 from struct import Struct
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from barnabas.core.cluster.records import PartitionChange, PartitionRecord
 from barnabas.wire.codec import encode_struct
@@ -48,7 +48,7 @@ class _Layout(Generic[R]):
         self.skeleton = itemgetter(*skeleton)
         self.expected = tuple(skeleton.values())
         arguments = ", ".join(("partition=f[1]", "topic_id=f[2]", *fields))
-        self.make: Callable[[tuple[Any, ...]], R] = eval(f"lambda f: kind({arguments})", {"kind": kind})  # noqa: S307
+        self.make: Callable[[tuple[object, ...]], R] = eval(f"lambda f: kind({arguments})", {"kind": kind})  # noqa: S307
 
 
 _Known: TypeAlias = _Layout[PartitionRecord] | _Layout[PartitionChange]
@@ -188,7 +188,7 @@ def encode_change(record: PartitionChange) -> bytes:
         or len(last_known or ()) > _FEW
     ):
         return _encode_large_change(record)
-    values: list[Any] = [_CHANGE_FRAME, record.partition, record.topic_id, 0]
+    values: list[object] = [_CHANGE_FRAME, record.partition, record.topic_id, 0]
     i = e = k = -1
     if isr is not None:
         i = len(isr)
@@ -206,7 +206,7 @@ def encode_change(record: PartitionChange) -> bytes:
 
 
 def _encode_large_change(record: PartitionChange) -> bytes:
-    body: dict[str, Any] = {"partition_id": record.partition, "topic_id": record.topic_id}
+    body: dict[str, object] = {"partition_id": record.partition, "topic_id": record.topic_id}
     body |= {_KAFKA_NAMES.get(name, name): getattr(record, name) for _, name in _LISTS}
     body["leader"] = NO_LEADER_CHANGE if record.leader is None else record.leader
     return _CHANGE_FRAME + encode_struct("metadata/partition_change_record", _VERSION, body)

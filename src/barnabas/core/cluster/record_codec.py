@@ -5,13 +5,15 @@ version (wire/schema/metadata, made from Kafka's own classes). Inside this node 
 Partitions and their changes, of which a log is made, have a faster way (partition_codec.py).
 
 What differs from Kafka: a broker that is shutting down never takes that back but by registering again, so there is no
-record for it. Types that this release has no use for (ACLs, quotas, delegation tokens ...) are refused, except for
+record for it. Types that this release has no use for (quotas, delegation tokens ...) are refused, except for
 NoOpRecord, which is read and means nothing.
 """
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
 from struct import error as StructError
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from barnabas.core.cluster.partition_codec import (
     FRAME_VERSION,
@@ -24,6 +26,7 @@ from barnabas.core.cluster.partition_codec import (
     remember,
 )
 from barnabas.core.cluster.records import (
+    AccessControlEntry,
     ChangeBroker,
     ConfigRecord,
     Endpoint,
@@ -35,14 +38,31 @@ from barnabas.core.cluster.records import (
     ProducerIds,
     Record,
     RegisterBroker,
+    RemoveAccessControlEntry,
+    RemoveScramCredential,
     RemoveTopic,
+    ScramCredentialRecord,
     TopicRecord,
     UnregisterBroker,
     decode_json,
 )
-from barnabas.wire.codec import decode_struct, encode_struct
+from barnabas.wire.codec import Decoded, decode_struct, encode_struct
 from barnabas.wire.errors import ProtocolError
 from barnabas.wire.schema import metadata_record_names
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import (
+        AccessControlEntryRecord,
+        BrokerRegistrationChangeRecord,
+        PartitionChangeRecord,
+        ProducerIdsRecord,
+        RegisterBrokerRecord,
+        UserScramCredentialRecord,
+    )
+    from barnabas.wire.messages import ConfigRecord as KafkaConfigRecord
+    from barnabas.wire.messages import PartitionRecord as KafkaPartitionRecord
+
+T = TypeVar("T")
 
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")  # Kafka's security protocols by their numbers
 _FENCING = {None: 0, True: 1, False: -1}
@@ -50,6 +70,8 @@ _JSON = 0x7B  # "{"
 
 REGISTER_BROKER, UNREGISTER_BROKER, TOPIC, CONFIG = 0, 1, 2, 4
 FENCE_BROKER, UNFENCE_BROKER, REMOVE_TOPIC, FEATURE_LEVEL = 7, 8, 9, 12
+PRODUCER_IDS, BROKER_CHANGE, ACCESS_CONTROL_ENTRY, REMOVE_ACCESS_CONTROL_ENTRY, NO_OP = 15, 17, 18, 19, 20
+USER_SCRAM_CREDENTIAL, REMOVE_USER_SCRAM_CREDENTIAL = 11, 22
 PRODUCER_IDS, BROKER_CHANGE, NO_OP = 15, 17, 20
 
 
@@ -79,7 +101,7 @@ def decode_record(value: bytes | memoryview) -> Record:
     return record
 
 
-def decode_fields(value: bytes) -> tuple[str, int, Any]:
+def decode_fields(value: bytes) -> tuple[str, int, Decoded]:
     """(name of the type, version, the message) of a record of any type: for those who show it."""
     key, version, position = _frame(value)
     name = metadata_record_names().get(key)
@@ -93,7 +115,7 @@ def decode_fields(value: bytes) -> tuple[str, int, Any]:
 
 # --- the general way --------------------------------------------------------------------------------------------------
 
-_Encoded = tuple[int, int, str, dict[str, Any]]
+_Encoded = tuple[int, int, str, Mapping[str, object]]
 
 
 def _encode_registration(record: RegisterBroker) -> _Encoded:
@@ -129,16 +151,16 @@ def _encode_broker_change(record: ChangeBroker) -> _Encoded:
     return BROKER_CHANGE, 1, "broker_registration_change_record", body
 
 
-def _plain(key: int, record_name: str, /, **fields: str) -> Callable[[Any], _Encoded]:
+def _plain(key: int, record_name: str, /, **fields: str) -> Callable[[object], _Encoded]:
     """For a record of version 0 whose fields are ours, perhaps by another name."""
 
-    def encode(record: Any) -> _Encoded:
+    def encode(record: object) -> _Encoded:
         return key, 0, record_name, {theirs: getattr(record, ours) for theirs, ours in fields.items()}
 
     return encode
 
 
-_ENCODERS: dict[type, Callable[[Any], _Encoded]] = {
+_ENCODERS: dict[type, Callable[[Any], _Encoded]] = {  # each takes records of the type that stands before it
     RegisterBroker: _encode_registration,
     ChangeBroker: _encode_broker_change,
     UnregisterBroker: _plain(
@@ -161,6 +183,32 @@ _ENCODERS: dict[type, Callable[[Any], _Encoded]] = {
         broker_id="broker_id",
         broker_epoch="broker_epoch",
         next_producer_id="next_producer_id",
+    ),
+    AccessControlEntry: _plain(
+        ACCESS_CONTROL_ENTRY,
+        "access_control_entry_record",
+        id="id",
+        resource_type="resource_type",
+        resource_name="resource_name",
+        pattern_type="pattern_type",
+        principal="principal",
+        host="host",
+        operation="operation",
+        permission_type="permission",
+    ),
+    RemoveAccessControlEntry: _plain(REMOVE_ACCESS_CONTROL_ENTRY, "remove_access_control_entry_record", id="id"),
+    ScramCredentialRecord: _plain(
+        USER_SCRAM_CREDENTIAL,
+        "user_scram_credential_record",
+        name="user",
+        mechanism="mechanism",
+        salt="salt",
+        stored_key="stored_key",
+        server_key="server_key",
+        iterations="iterations",
+    ),
+    RemoveScramCredential: _plain(
+        REMOVE_USER_SCRAM_CREDENTIAL, "remove_user_scram_credential_record", name="user", mechanism="mechanism"
     ),
     NoOp: _plain(NO_OP, "no_op_record"),
 }
@@ -187,11 +235,11 @@ def _decode(data: bytes) -> Record:
     return decode(decode_struct(f"metadata/{name}", version, data, position))
 
 
-def _maybe(values: Any) -> tuple[Any, ...] | None:
+def _maybe(values: Iterable[T] | None) -> tuple[T, ...] | None:
     return None if values is None else tuple(values)
 
 
-def _registration(m: Any) -> Record:
+def _registration(m: RegisterBrokerRecord) -> Record:
     return RegisterBroker(
         broker_id=m.broker_id,
         incarnation_id=m.incarnation_id,
@@ -205,7 +253,7 @@ def _registration(m: Any) -> Record:
     )
 
 
-def _broker_change(m: Any) -> Record:
+def _broker_change(m: BrokerRegistrationChangeRecord) -> Record:
     return ChangeBroker(
         broker_id=m.broker_id,
         broker_epoch=m.broker_epoch,
@@ -214,7 +262,7 @@ def _broker_change(m: Any) -> Record:
     )
 
 
-def _partition(m: Any) -> Record:
+def _partition(m: KafkaPartitionRecord) -> Record:
     return PartitionRecord(
         topic_id=m.topic_id,
         partition=m.partition_id,
@@ -231,7 +279,7 @@ def _partition(m: Any) -> Record:
     )
 
 
-def _partition_change(m: Any) -> Record:
+def _partition_change(m: PartitionChangeRecord) -> Record:
     return PartitionChange(
         topic_id=m.topic_id,
         partition=m.partition_id,
@@ -246,15 +294,39 @@ def _partition_change(m: Any) -> Record:
     )
 
 
-def _config(m: Any) -> Record:
+def _config(m: KafkaConfigRecord) -> Record:
     return ConfigRecord(resource_type=m.resource_type, resource_name=m.resource_name, name=m.name, value=m.value)
 
 
-def _producer_ids(m: Any) -> Record:
+def _scram_credential(m: UserScramCredentialRecord) -> Record:
+    return ScramCredentialRecord(
+        user=m.name,
+        mechanism=m.mechanism,
+        salt=bytes(m.salt),
+        stored_key=bytes(m.stored_key),
+        server_key=bytes(m.server_key),
+        iterations=m.iterations,
+    )
+
+
+def _producer_ids(m: ProducerIdsRecord) -> Record:
     return ProducerIds(broker_id=m.broker_id, broker_epoch=m.broker_epoch, next_producer_id=m.next_producer_id)
 
 
-_DECODERS: dict[int, tuple[str, Callable[[Any], Record]]] = {
+def _access_control_entry(m: AccessControlEntryRecord) -> Record:
+    return AccessControlEntry(
+        id=m.id,
+        resource_type=m.resource_type,
+        resource_name=m.resource_name,
+        pattern_type=m.pattern_type,
+        principal=m.principal,
+        host=m.host,
+        operation=m.operation,
+        permission=m.permission_type,
+    )
+
+
+_DECODERS: dict[int, tuple[str, Callable[[Decoded], Record]]] = {
     REGISTER_BROKER: ("register_broker_record", _registration),
     UNREGISTER_BROKER: (
         "unregister_broker_record",
@@ -273,5 +345,15 @@ _DECODERS: dict[int, tuple[str, Callable[[Any], Record]]] = {
     FEATURE_LEVEL: ("feature_level_record", lambda m: FeatureLevel(name=m.name, level=m.feature_level)),
     PRODUCER_IDS: ("producer_ids_record", _producer_ids),
     BROKER_CHANGE: ("broker_registration_change_record", _broker_change),
+    ACCESS_CONTROL_ENTRY: ("access_control_entry_record", _access_control_entry),
+    REMOVE_ACCESS_CONTROL_ENTRY: (
+        "remove_access_control_entry_record",
+        lambda m: RemoveAccessControlEntry(id=m.id),
+    ),
+    USER_SCRAM_CREDENTIAL: ("user_scram_credential_record", _scram_credential),
+    REMOVE_USER_SCRAM_CREDENTIAL: (
+        "remove_user_scram_credential_record",
+        lambda m: RemoveScramCredential(user=m.name, mechanism=m.mechanism),
+    ),
     NO_OP: ("no_op_record", lambda m: NoOp()),
 }

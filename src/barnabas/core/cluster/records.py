@@ -125,6 +125,43 @@ class ProducerIds(_Record, frozen=True, tag="producer_ids", kw_only=True):
     version: int = RECORD_VERSION
 
 
+class AccessControlEntry(_Record, frozen=True, tag="access_control_entry", kw_only=True):
+    """A rule that is added (an ACL); the numbers are those of model/access.py."""
+
+    id: bytes
+    resource_type: int
+    resource_name: str
+    pattern_type: int
+    principal: str
+    host: str
+    operation: int
+    permission: int
+    version: int = RECORD_VERSION
+
+
+class RemoveAccessControlEntry(_Record, frozen=True, tag="remove_access_control_entry", kw_only=True):
+    id: bytes
+    version: int = RECORD_VERSION
+
+
+class ScramCredentialRecord(_Record, frozen=True, tag="scram_credential", kw_only=True):
+    """What is kept of a user's password for one mechanism (1: SHA-256, 2: SHA-512)."""
+
+    user: str
+    mechanism: int
+    salt: bytes
+    stored_key: bytes
+    server_key: bytes
+    iterations: int
+    version: int = RECORD_VERSION
+
+
+class RemoveScramCredential(_Record, frozen=True, tag="remove_scram_credential", kw_only=True):
+    user: str
+    mechanism: int
+    version: int = RECORD_VERSION
+
+
 class NoOp(_Record, frozen=True, tag="no_op", kw_only=True):
     """Says nothing; Kafka's controller writes one now and then."""
 
@@ -142,6 +179,10 @@ Record: TypeAlias = (
     | ConfigRecord
     | FeatureLevel
     | ProducerIds
+    | AccessControlEntry
+    | RemoveAccessControlEntry
+    | ScramCredentialRecord
+    | RemoveScramCredential
     | NoOp
 )
 

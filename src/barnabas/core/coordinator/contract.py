@@ -17,7 +17,7 @@ memory is then ahead of the log.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
@@ -41,6 +41,7 @@ class RequestInfo:
     api_version: int
     client_id: str
     client_host: str
+    may_describe: Callable[[str], bool] | None = None  # which topics it may be told of; None: all of them
 
     @property
     def shown_host(self) -> str:

@@ -17,7 +17,7 @@ from barnabas.core.coordinator import contract
 @dataclass(frozen=True, slots=True)
 class Job:
     compute: Callable[[], Any]  # what it gives is of the kind that `finish` takes; the jobs of a step differ
-    finish: Callable[[Any], None]
+    finish: Callable[[Any], None]  # likewise
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ def refusal(api_key: int, request: Request[B], version: int, code: ErrorCode, me
     return refused
 
 
+# Any: the API key says what is asked, and what it is answered.
 def _refusal(api_key: int, request: Any, version: int, code: ErrorCode, message: str) -> Any:
-    """The API key says what is asked, and what it is answered."""
     match api_key:
         case 8:
             return commit_refusal(request, version, code)

@@ -54,11 +54,11 @@ if TYPE_CHECKING:
 
 _SYNC_NAMES_PROTOCOL_SINCE = 5  # KIP-559
 
+# Gives the answer. The API key says which request, and which answer.
 Answering = Callable[[ShardState, Any, RequestInfo], Any]
-"""Gives the answer. The API key says which request, and which answer."""
 
+# Replies by itself: later, or without waiting for what is not committed yet. The API key says which request.
 Replying = Callable[[ShardState, Any, RequestInfo, Token[Any]], None]
-"""Replies by itself: later, or without waiting for what is not committed yet."""
 
 
 def handle(world: ShardState, request: Request[B], info: RequestInfo, token: Token[B]) -> None:

@@ -89,15 +89,15 @@ class Follower:
         self.at_end = offset >= leader_end
         self.offset, self.leader_end, self.fetched_ms = offset, leader_end, now_ms
 
-    def behind(self, heard_ms: int) -> None:
-        """There is more than it has: it was caught up until its broker was last heard of."""
+    def behind(self, last_fetch_ms: int) -> None:
+        """There is more than it has: it was caught up until its broker last fetched."""
         if self.at_end:
             self.at_end = False
-            self.caught_up_ms = self.fetched_ms = max(self.caught_up_ms, heard_ms)
+            self.caught_up_ms = self.fetched_ms = max(self.caught_up_ms, last_fetch_ms)
 
-    def caught_up(self, heard_ms: int) -> int:
+    def caught_up(self, last_fetch_ms: int) -> int:
         """When it last had everything. An idle partition is not named in its broker's fetches: any fetch will do."""
-        return max(self.caught_up_ms, heard_ms) if self.at_end else self.caught_up_ms
+        return max(self.caught_up_ms, last_fetch_ms) if self.at_end else self.caught_up_ms
 
 
 class LeaderState:
@@ -200,7 +200,7 @@ class LeaderState:
             if replica in self.followers:
                 self.followers[replica].away = True
 
-    def committed(self, own_end: int, now_ms: int, max_lag_ms: int, heard: Mapping[int, int]) -> int:
+    def committed(self, own_end: int, now_ms: int, max_lag_ms: int, last_fetches: Mapping[int, int]) -> int:
         """The high watermark, moved as far as it may. `own_end`: what of our own log counts (its end, or what is
         flushed). It waits for a follower that is about to join, too: else it would never catch up with it."""
         if len(self.isr) < self.effective_min_insync:
@@ -208,7 +208,7 @@ class LeaderState:
         offset = own_end
         for replica, follower in self.followers.items():
             if follower.offset < offset and (
-                replica in self.maximal_isr or self._about_to_join(replica, follower, now_ms, max_lag_ms, heard)
+                replica in self.maximal_isr or self._about_to_join(replica, follower, now_ms, max_lag_ms, last_fetches)
             ):
                 offset = follower.offset
         if offset > self.high_watermark:
@@ -216,9 +216,9 @@ class LeaderState:
         return self.high_watermark
 
     def _about_to_join(
-        self, replica: int, follower: Follower, now_ms: int, max_lag_ms: int, heard: Mapping[int, int]
+        self, replica: int, follower: Follower, now_ms: int, max_lag_ms: int, last_fetches: Mapping[int, int]
     ) -> bool:
-        caught_up = now_ms - follower.caught_up(heard.get(replica, -1)) <= max_lag_ms
+        caught_up = now_ms - follower.caught_up(last_fetches.get(replica, -1)) <= max_lag_ms
         return caught_up and not follower.away and self._eligible(replica, follower.broker_epoch)
 
     def low_watermark(self) -> int:
@@ -241,7 +241,9 @@ class LeaderState:
             and self._eligible(replica, follower.broker_epoch)
         )
 
-    def must_leave(self, replica: int, leader_end: int, now_ms: int, max_lag_ms: int, heard: Mapping[int, int]) -> bool:
+    def must_leave(
+        self, replica: int, leader_end: int, now_ms: int, max_lag_ms: int, last_fetches: Mapping[int, int]
+    ) -> bool:
         follower = self.followers.get(replica)
         if follower is None:
             return replica != self.local_id
@@ -249,9 +251,11 @@ class LeaderState:
             return True  # it had all this once, or it would not be in sync: its log was lost
         if follower.offset >= leader_end:
             return False
-        return now_ms - follower.caught_up(heard.get(replica, -1)) > max_lag_ms
+        return now_ms - follower.caught_up(last_fetches.get(replica, -1)) > max_lag_ms
 
-    def proposal(self, leader_end: int, now_ms: int, max_lag_ms: int, heard: Mapping[int, int]) -> IsrChange | None:
+    def proposal(
+        self, leader_end: int, now_ms: int, max_lag_ms: int, last_fetches: Mapping[int, int]
+    ) -> IsrChange | None:
         """What the controller should be asked for now; None when all is well, or when it has been asked already."""
         if self._sent or now_ms < self._doubt_until_ms:
             return None
@@ -263,7 +267,7 @@ class LeaderState:
                 wanted = frozenset(
                     replica
                     for replica in self.isr
-                    if not self.must_leave(replica, leader_end, now_ms, max_lag_ms, heard)
+                    if not self.must_leave(replica, leader_end, now_ms, max_lag_ms, last_fetches)
                 )
             if wanted == self.isr or self.local_id not in wanted:
                 return None

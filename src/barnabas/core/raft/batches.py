@@ -4,8 +4,11 @@ Control records are Kafka's (KIP-595, KIP-853): a key of version and type, and a
 SnapshotHeader (3), SnapshotFooter (4), KRaftVersion (5), Voters (6).
 """
 
+from __future__ import annotations
+
 import struct
-from typing import Any, assert_never
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, assert_never
 
 from barnabas.core.raft.effects import ControlRecord, KRaftVersion, LeaderChange
 from barnabas.core.raft.messages import BatchSummary
@@ -13,6 +16,15 @@ from barnabas.core.raft.voters import Endpoint, ReplicaKey, Voter, VoterSet
 from barnabas.wire.batch import crc_matches, iter_batches
 from barnabas.wire.codec import ProtocolError, decode_struct, encode_struct
 from barnabas.wire.records import iter_records
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import (
+        KRaftVersionRecord,
+        LeaderChangeMessage,
+        LeaderChangeMessageVoter,
+        VotersRecord,
+        VotersRecordVoter,
+    )
 
 LEADER_CHANGE, K_RAFT_VERSION, VOTERS = 2, 5, 6
 _KEY = struct.Struct(">hh")
@@ -45,7 +57,7 @@ def encode_control(record: ControlRecord) -> tuple[bytes, bytes]:
     match record:
         case LeaderChange():
             # Version 0, as Kafka writes it: its own tools read no other. Directories are in the VotersRecord.
-            body: dict[str, Any] = {
+            body: dict[str, object] = {
                 "version": 0,
                 "leader_id": record.leader_id,
                 "voters": [_key(key) for key in record.voters],
@@ -69,24 +81,26 @@ def decode_control(key: bytes | None, value: bytes | None) -> ControlRecord | No
     kind = _KEY.unpack_from(key)[1]
     if kind == LEADER_CHANGE:
         version = struct.unpack_from(">h", value)[0] if len(value) >= 2 else 0
-        body = decode_struct("leader_change_message", min(version, 1), value)
+        body: LeaderChangeMessage = decode_struct("leader_change_message", min(version, 1), value)
         return LeaderChange(body.leader_id, _keys(body.voters), _keys(body.granting_voters))
     if kind == K_RAFT_VERSION:
-        return KRaftVersion(decode_struct("k_raft_version_record", 0, value).k_raft_version)
+        feature: KRaftVersionRecord = decode_struct("k_raft_version_record", 0, value)
+        return KRaftVersion(feature.k_raft_version)
     if kind == VOTERS:
-        return VoterSet.of(_voter_from(voter) for voter in decode_struct("voters_record", 0, value).voters)
+        voters: VotersRecord = decode_struct("voters_record", 0, value)
+        return VoterSet.of(_voter_from(voter) for voter in voters.voters)
     return None
 
 
-def _key(key: ReplicaKey) -> dict[str, Any]:
+def _key(key: ReplicaKey) -> dict[str, object]:
     return {"voter_id": key.id, "voter_directory_id": key.directory_id}
 
 
-def _keys(found: Any) -> tuple[ReplicaKey, ...]:
+def _keys(found: Iterable[LeaderChangeMessageVoter]) -> tuple[ReplicaKey, ...]:
     return tuple(ReplicaKey(voter.voter_id, voter.voter_directory_id) for voter in found)
 
 
-def _voter(voter: Voter) -> dict[str, Any]:
+def _voter(voter: Voter) -> dict[str, object]:
     return {
         "voter_id": voter.id,
         "voter_directory_id": voter.directory_id,
@@ -98,7 +112,7 @@ def _voter(voter: Voter) -> dict[str, Any]:
     }
 
 
-def _voter_from(found: Any) -> Voter:
+def _voter_from(found: VotersRecordVoter) -> Voter:
     feature = found.k_raft_version_feature
     endpoints = tuple(Endpoint(endpoint.name, endpoint.host, endpoint.port) for endpoint in found.endpoints)
     if not endpoints:

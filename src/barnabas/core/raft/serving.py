@@ -123,14 +123,7 @@ def _has_news(q: Quorum, parked: ParkedFetch) -> bool:
 def _serve(q: Quorum, parked: ParkedFetch) -> None:
     request = parked.request
     max_bytes = max(1, min(request.max_bytes, q.config.fetch_max_bytes))
-    response = FetchResponse(
-        leader_id=q.local.id,
-        leader_epoch=q.epoch,
-        leader_endpoint=q.config.endpoints[0],
-        high_watermark=q.high_watermark,
-        log_start_offset=q.log.start.offset,
-    )
-    q.out.reads.append(ServeFetch(parked.token, response, request.fetch_offset, q.log.end_offset, max_bytes))
+    q.out.reads.append(ServeFetch(parked.token, _response(q), request.fetch_offset, q.log.end_offset, max_bytes))
 
 
 def _answer(
@@ -140,7 +133,13 @@ def _answer(
     diverging_epoch: OffsetAndEpoch | None = None,
     snapshot_id: OffsetAndEpoch | None = None,
 ) -> None:
-    response = FetchResponse(
+    q.out.replies.append(Reply(token, _response(q, diverging_epoch, snapshot_id)))
+
+
+def _response(
+    q: Quorum, diverging_epoch: OffsetAndEpoch | None = None, snapshot_id: OffsetAndEpoch | None = None
+) -> FetchResponse:
+    return FetchResponse(
         leader_id=q.local.id,
         leader_epoch=q.epoch,
         leader_endpoint=q.config.endpoints[0],
@@ -149,4 +148,3 @@ def _answer(
         diverging_epoch=diverging_epoch,
         snapshot_id=snapshot_id,
     )
-    q.out.replies.append(Reply(token, response))

@@ -7,23 +7,69 @@ The records of a Fetch are read by batches.py into summaries; writing one, the d
 alone has the bytes. An error of the whole request (a wrong cluster) stands at the top, all others at the partition.
 """
 
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol, Required, TypedDict
 
 from barnabas.core.raft import messages as m
 from barnabas.core.raft.batches import summaries
 from barnabas.core.raft.voters import Endpoint
-from barnabas.core.raft.wire_form import METADATA_TOPIC_ID, id_body, named, only, taken
+from barnabas.core.raft.wire_form import METADATA_TOPIC_ID, Topic, id_body, named, only, taken
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import METADATA_TOPIC
+from barnabas.wire.codec import Decoded
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import FetchResponse, FetchSnapshotResponse, VoteResponse
 
 _TOP_LEVEL = (ErrorCode.INCONSISTENT_CLUSTER_ID, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 
 
-def response_body(message: m.Response) -> dict[str, Any]:
+class _Leader(Protocol):
+    leader_id: int
+    leader_epoch: int
+
+
+class _Part(_Leader, Protocol):
+    error_code: int
+
+
+class _Node(Protocol):
+    node_id: int
+    host: str
+    port: int
+
+
+class _VoterResponse(Protocol):
+    """What the answers to Vote, BeginQuorumEpoch and EndQuorumEpoch have in common."""
+
+    error_code: int
+
+    @property
+    def topics(self) -> Sequence[Topic[_Part]]: ...
+    @property
+    def node_endpoints(self) -> Sequence[_Node]: ...
+
+
+class _LeaderFields(TypedDict):
+    leader_id: int
+    leader_epoch: int
+    leader_endpoint: Endpoint | None
+
+
+class _Answer(TypedDict, total=False):
+    error_code: Required[ErrorCode]
+    leader_id: int
+    leader_epoch: int
+    leader_endpoint: Endpoint | None
+
+
+def response_body(message: m.Response) -> dict[str, object]:
     top = int(message.error_code) if message.error_code in _TOP_LEVEL else 0
     leader = {"leader_id": message.leader_id, "leader_epoch": message.leader_epoch}
-    partition: dict[str, Any] = {"error_code": 0 if top else int(message.error_code)}
-    body: dict[str, Any] = {"error_code": top, "node_endpoints": _node_endpoints(message)}
+    partition: dict[str, object] = {"error_code": 0 if top else int(message.error_code)}
+    body: dict[str, object] = {"error_code": top, "node_endpoints": _node_endpoints(message)}
     match message:
         case m.VoteResponse(vote_granted=granted):
             return body | named(partition | leader | {"vote_granted": granted})
@@ -66,13 +112,13 @@ def response_body(message: m.Response) -> dict[str, Any]:
             return {"throttle_time_ms": 0, "error_code": int(message.error_code), "current_leader": current}
 
 
-def _node_endpoints(message: m.Response) -> list[dict[str, Any]]:
+def _node_endpoints(message: m.Response) -> list[dict[str, object]]:
     if message.leader_endpoint is None or message.leader_id == m.NO_LEADER:
         return []
     return [{"node_id": message.leader_id, "host": message.leader_endpoint.host, "port": message.leader_endpoint.port}]
 
 
-def response_from(api_key: int, body: Any) -> m.Response:
+def response_from(api_key: int, body: Decoded) -> m.Response:
     """ProtocolError when the records in it are damaged, KafkaError when it is about another log."""
     match api_key:
         case 80:
@@ -92,23 +138,24 @@ def response_from(api_key: int, body: Any) -> m.Response:
         case 59:
             return _snapshot_response(body)
         case 52:
-            answer, part = _voter_answer(body)
-            return m.VoteResponse(vote_granted=part is not None and part.vote_granted, **answer)
+            vote: VoteResponse = body
+            granted = not vote.error_code and only(vote.topics, "topic_name", "partition_index").vote_granted
+            return m.VoteResponse(vote_granted=granted, **_voter_answer(vote))
         case 53:
-            return m.BeginQuorumEpochResponse(**_voter_answer(body)[0])
+            return m.BeginQuorumEpochResponse(**_voter_answer(body))
         case 54:
-            return m.EndQuorumEpochResponse(**_voter_answer(body)[0])
+            return m.EndQuorumEpochResponse(**_voter_answer(body))
     raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"API {api_key} is not the quorum's")
 
 
-def _voter_answer(body: Any) -> tuple[dict[str, Any], Any]:
+def _voter_answer(body: _VoterResponse) -> _Answer:
     if body.error_code:
-        return {"error_code": ErrorCode(body.error_code)}, None
+        return {"error_code": ErrorCode(body.error_code)}
     part = only(body.topics, "topic_name", "partition_index")
-    return _leader(body, part) | {"error_code": ErrorCode(part.error_code)}, part
+    return {"error_code": ErrorCode(part.error_code), **_leader(body.node_endpoints, part)}
 
 
-def _fetch_response(body: Any) -> m.FetchResponse:
+def _fetch_response(body: FetchResponse) -> m.FetchResponse:
     if body.error_code:
         return m.FetchResponse(error_code=ErrorCode(body.error_code))
     part = only(body.responses, "topic_id", "partition_index")
@@ -121,11 +168,11 @@ def _fetch_response(body: Any) -> m.FetchResponse:
         snapshot_id=m.OffsetAndEpoch(snapshot.end_offset, snapshot.epoch) if snapshot.end_offset >= 0 else None,
         batches=summaries(part.records) if part.records else (),
         records=part.records,
-        **_leader(body, part.current_leader),
+        **_leader(body.node_endpoints, part.current_leader),
     )
 
 
-def _snapshot_response(body: Any) -> m.FetchSnapshotResponse:
+def _snapshot_response(body: FetchSnapshotResponse) -> m.FetchSnapshotResponse:
     if body.error_code:
         return m.FetchSnapshotResponse(error_code=ErrorCode(body.error_code))
     part = only(body.topics, "name", "index")
@@ -134,12 +181,12 @@ def _snapshot_response(body: Any) -> m.FetchSnapshotResponse:
         snapshot_id=m.OffsetAndEpoch(part.snapshot_id.end_offset, part.snapshot_id.epoch),
         unaligned_records=part.unaligned_records or b"",
         **taken(part, "size position"),
-        **_leader(body, part.current_leader),
+        **_leader(body.node_endpoints, part.current_leader),
     )
 
 
-def _leader(body: Any, named: Any) -> dict[str, Any]:
-    places = (Endpoint("", node.host, node.port) for node in body.node_endpoints if node.node_id == named.leader_id)
+def _leader(nodes: Sequence[_Node], named: _Leader) -> _LeaderFields:
+    places = (Endpoint("", node.host, node.port) for node in nodes if node.node_id == named.leader_id)
     return {
         "leader_id": named.leader_id,
         "leader_epoch": named.leader_epoch,

@@ -7,13 +7,30 @@ EndQuorumEpoch 54, Fetch 1, FetchSnapshot 59, AddRaftVoter 80, RemoveRaftVoter 8
 Responses: wire_answers.py. We speak the newest version of each; Kafka's own members do too, since 4.0.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from barnabas.core.raft import messages as m
 from barnabas.core.raft.voters import Endpoint, ReplicaKey
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import METADATA_TOPIC
+from barnabas.wire.codec import Decoded
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import (
+        AddRaftVoterRequest,
+        BeginQuorumEpochRequest,
+        EndQuorumEpochRequest,
+        FetchRequest,
+        FetchSnapshotRequest,
+        RemoveRaftVoterRequest,
+        UpdateRaftVoterRequest,
+        VoteRequest,
+    )
+
+P = TypeVar("P", covariant=True)
 
 METADATA_TOPIC_ID = bytes(15) + b"\x01"  # reserved for it since KIP-516
 
@@ -22,12 +39,12 @@ VERSIONS = {1: 18, 52: 2, 53: 1, 54: 1, 59: 1, 80: 1, 81: 0, 82: 0}
 _VOTE = "replica_epoch replica_id replica_directory_id voter_directory_id last_offset_epoch last_offset pre_vote"
 
 
-def request_body(message: m.Request) -> tuple[int, int, dict[str, Any]]:
+def request_body(message: m.Request) -> tuple[int, int, dict[str, object]]:
     key, body = _request(message)
     return key, VERSIONS[key], body | {"cluster_id": message.cluster_id}
 
 
-def _request(message: m.Request) -> tuple[int, dict[str, Any]]:
+def _request(message: m.Request) -> tuple[int, dict[str, object]]:
     match message:
         case m.VoteRequest():
             return 52, {"voter_id": message.voter_id, **named(taken(message, _VOTE))}
@@ -74,65 +91,93 @@ def _request(message: m.Request) -> tuple[int, dict[str, Any]]:
             return 82, body | {"listeners": _endpoints(message.listeners), "k_raft_version_feature": feature}
 
 
-def request_from(api_key: int, body: Any) -> m.Request:
+def request_from(api_key: int, body: Decoded) -> m.Request:
     match api_key:
         case 52:
-            part = only(body.topics, "topic_name", "partition_index")
-            return m.VoteRequest(cluster_id=body.cluster_id, voter_id=body.voter_id, **taken(part, _VOTE))
+            vote: VoteRequest = body
+            part = only(vote.topics, "topic_name", "partition_index")
+            return m.VoteRequest(cluster_id=vote.cluster_id, voter_id=vote.voter_id, **taken(part, _VOTE))
         case 53:
-            part = only(body.topics, "topic_name", "partition_index")
+            begin: BeginQuorumEpochRequest = body
+            begin_part = only(begin.topics, "topic_name", "partition_index")
             return m.BeginQuorumEpochRequest(
-                cluster_id=body.cluster_id,
-                voter_id=body.voter_id,
-                leader_endpoints=_endpoints_from(body.leader_endpoints),
-                **taken(part, "voter_directory_id leader_id leader_epoch"),
+                cluster_id=begin.cluster_id,
+                voter_id=begin.voter_id,
+                leader_endpoints=_endpoints_from(begin.leader_endpoints),
+                **taken(begin_part, "voter_directory_id leader_id leader_epoch"),
             )
         case 54:
-            part = only(body.topics, "topic_name", "partition_index")
+            end: EndQuorumEpochRequest = body
+            end_part = only(end.topics, "topic_name", "partition_index")
             return m.EndQuorumEpochRequest(
-                cluster_id=body.cluster_id,
-                leader_endpoints=_endpoints_from(body.leader_endpoints),
+                cluster_id=end.cluster_id,
+                leader_endpoints=_endpoints_from(end.leader_endpoints),
                 preferred_candidates=tuple(
-                    ReplicaKey(found.candidate_id, found.candidate_directory_id) for found in part.preferred_candidates
+                    ReplicaKey(found.candidate_id, found.candidate_directory_id)
+                    for found in end_part.preferred_candidates
                 ),
-                **taken(part, "leader_id leader_epoch"),
+                **taken(end_part, "leader_id leader_epoch"),
             )
         case 1:
-            part = only(body.topics, "topic_id", "partition")
+            fetch: FetchRequest = body
+            fetch_part = only(fetch.topics, "topic_id", "partition")
             return m.FetchRequest(
-                cluster_id=body.cluster_id,
-                replica_id=body.replica_state.replica_id,
-                max_wait_ms=body.max_wait_ms,
-                max_bytes=min(body.max_bytes, part.partition_max_bytes),
+                cluster_id=fetch.cluster_id,
+                replica_id=fetch.replica_state.replica_id,
+                max_wait_ms=fetch.max_wait_ms,
+                max_bytes=min(fetch.max_bytes, fetch_part.partition_max_bytes),
                 **taken(
-                    part, "replica_directory_id current_leader_epoch fetch_offset last_fetched_epoch high_watermark"
+                    fetch_part,
+                    "replica_directory_id current_leader_epoch fetch_offset last_fetched_epoch high_watermark",
                 ),
             )
         case 59:
-            part = only(body.topics, "name", "partition")
+            snapshot: FetchSnapshotRequest = body
+            snapshot_part = only(snapshot.topics, "name", "partition")
             return m.FetchSnapshotRequest(
-                cluster_id=body.cluster_id,
-                snapshot_id=m.OffsetAndEpoch(part.snapshot_id.end_offset, part.snapshot_id.epoch),
-                **taken(body, "replica_id max_bytes"),
-                **taken(part, "replica_directory_id current_leader_epoch position"),
+                cluster_id=snapshot.cluster_id,
+                snapshot_id=m.OffsetAndEpoch(snapshot_part.snapshot_id.end_offset, snapshot_part.snapshot_id.epoch),
+                **taken(snapshot, "replica_id max_bytes"),
+                **taken(snapshot_part, "replica_directory_id current_leader_epoch position"),
             )
+    return _voter_request_from(api_key, body)
+
+
+def _voter_request_from(api_key: int, body: Decoded) -> m.Request:
+    match api_key:
         case 80:
+            add: AddRaftVoterRequest = body
             return m.AddRaftVoterRequest(
-                listeners=_endpoints_from(body.listeners),
-                **taken(body, "cluster_id timeout_ms voter_id voter_directory_id ack_when_committed"),
+                listeners=_endpoints_from(add.listeners),
+                **taken(add, "cluster_id timeout_ms voter_id voter_directory_id ack_when_committed"),
             )
         case 81:
-            return m.RemoveRaftVoterRequest(**taken(body, "cluster_id voter_id voter_directory_id"))
+            remove: RemoveRaftVoterRequest = body
+            return m.RemoveRaftVoterRequest(**taken(remove, "cluster_id voter_id voter_directory_id"))
         case 82:
+            update: UpdateRaftVoterRequest = body
             return m.UpdateRaftVoterRequest(
-                listeners=_endpoints_from(body.listeners),
-                **taken(body, "cluster_id current_leader_epoch voter_id voter_directory_id"),
-                **taken(body.k_raft_version_feature, "min_supported_version max_supported_version"),
+                listeners=_endpoints_from(update.listeners),
+                **taken(update, "cluster_id current_leader_epoch voter_id voter_directory_id"),
+                **taken(update.k_raft_version_feature, "min_supported_version max_supported_version"),
             )
     raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"API {api_key} is not the quorum's")
 
 
-def only(topics: Any, name: str, number: str) -> Any:
+class _Endpoint(Protocol):
+    name: str
+    host: str
+    port: int
+
+
+class Topic(Protocol[P]):
+    """Of any request or answer of the quorum."""
+
+    @property
+    def partitions(self) -> Sequence[P]: ...
+
+
+def only(topics: Sequence[Topic[P]], name: str, number: str) -> P:
     """The one partition of the one topic the quorum is about."""
     wanted = METADATA_TOPIC_ID if name == "topic_id" else METADATA_TOPIC
     for topic in topics:
@@ -143,19 +188,19 @@ def only(topics: Any, name: str, number: str) -> Any:
     raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "the quorum keeps one log, __cluster_metadata-0")
 
 
-def taken(source: Any, names: str) -> dict[str, Any]:
+def taken(source: object, names: str) -> dict[str, Any]:  # for `**`: the arguments of a message are of several types
     return {name: getattr(source, name) for name in names.split()}
 
 
-def named(partition: dict[str, Any]) -> dict[str, Any]:
+def named(partition: dict[str, object]) -> dict[str, object]:
     return {"topics": [{"topic_name": METADATA_TOPIC, "partitions": [{"partition_index": 0} | partition]}]}
 
 
-def _endpoints(endpoints: Sequence[Endpoint]) -> list[dict[str, Any]]:
+def _endpoints(endpoints: Sequence[Endpoint]) -> list[dict[str, object]]:
     return [endpoint._asdict() for endpoint in endpoints]
 
 
-def _endpoints_from(found: Any) -> tuple[Endpoint, ...]:
+def _endpoints_from(found: Sequence[_Endpoint]) -> tuple[Endpoint, ...]:
     return tuple(Endpoint(endpoint.name, endpoint.host, endpoint.port) for endpoint in found)
 
 

@@ -23,8 +23,8 @@ def refusal(api_key: int, request: Request[B], version: int, code: ErrorCode) ->
     return refused
 
 
+# Any: the API key says what is asked, and what it is answered.
 def _refusal(api_key: int, request: Any, version: int, code: ErrorCode) -> Any:
-    """The API key says what is asked, and what it is answered."""
     if code is ErrorCode.PRODUCER_FENCED and version < _FIRST_TO_KNOW_FENCED.get(api_key, 0):
         code = ErrorCode.INVALID_PRODUCER_EPOCH
     match api_key:

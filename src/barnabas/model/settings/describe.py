@@ -29,7 +29,7 @@ def topic_entries(settings: Settings, overrides: Mapping[str, str]) -> Iterator[
 def node_entries(settings: Settings, stored: Mapping[str, str]) -> Iterator[ConfigEntry]:
     """`stored` are the dynamic settings, among which names may be that only a plugin would know."""
     for name, row in NODE_SETTINGS.items():
-        if not row.internal or name in stored:
+        if not row.internal or name in stored or settings.source(name) is not ConfigSource.DEFAULT:
             yield _entry(row, value_text(settings[name]), settings.synonyms(name))
     for name, text in stored.items():
         if name not in NODE_SETTINGS:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.settings.kinds import ConfigSource, Setting, Value, parse_value, value_text
-from barnabas.model.settings.listeners import Listener, parse_listeners, protocol_map, spoken
+from barnabas.model.settings.listeners import Listener, parse_listeners, protocol_map
 from barnabas.model.settings.tables import GROUP_SETTINGS, NODE_SETTINGS, TOPIC_SETTINGS
 from barnabas.model.settings.typed import TypedValues
 
@@ -40,13 +40,14 @@ _FAMILIES = (
 )
 _FAMILY = {name: family for family in _FAMILIES for name in family}
 _TO_MS = {"minutes": 60_000, "hours": 3_600_000}
+_OF_LISTENER = "listener.name."
 _DEFAULTS: dict[str, Value] = {name: setting.default for name, setting in NODE_SETTINGS.items()}
 
 
 class Settings(TypedValues):
     """What `settings["log.segment.bytes"]` is, and why."""
 
-    __slots__ = ("_advertised", "_dynamic_cluster", "_dynamic_node", "_static", "_values", "origins")
+    __slots__ = ("_advertised", "_dynamic_cluster", "_dynamic_node", "_of_listeners", "_static", "_values", "origins")
 
     def __init__(
         self,
@@ -59,6 +60,7 @@ class Settings(TypedValues):
         self._advertised: list[Listener] | None = None
         self.origins: dict[str, str] = {name: value.origin for name, value in given.items()}
         self._static = {name: _parse_static(name, value) for name, value in given.items() if name in NODE_SETTINGS}
+        self._of_listeners = {name.lower(): value for name, value in given.items() if _is_of_listener(name)}
         self._dynamic_cluster = _parse_dynamic(dynamic_cluster or {})
         self._dynamic_node = _parse_dynamic(dynamic_node or {})
         self._values = {**_DEFAULTS, **self._static, **self._dynamic_cluster, **self._dynamic_node}
@@ -70,6 +72,8 @@ class Settings(TypedValues):
         """The same static values under other dynamic ones. What cannot be read here is left out, not fatal."""
         new = Settings.__new__(Settings)
         new.origins, new._static, new._advertised = self.origins, self._static, None
+        dynamic = {name.lower(): StaticValue(text) for name, text in (*cluster.items(), *node.items())}
+        new._of_listeners = self._of_listeners | {name: v for name, v in dynamic.items() if _is_of_listener(name)}
         new._dynamic_cluster, new._dynamic_node = _parse_dynamic(cluster), _parse_dynamic(node)
         identity = {"broker.id": self._values["broker.id"], "node.id": self._values["node.id"]}
         new._values = {**_DEFAULTS, **self._static, **new._dynamic_cluster, **new._dynamic_node, **identity}
@@ -107,6 +111,23 @@ class Settings(TypedValues):
             found.pop(0)
         return found
 
+    # --- of one listener ------------------------------------------------------------------------------------------
+
+    def listener_text(self, listener: str, name: str) -> str | None:
+        """What was set as `listener.name.LISTENER.NAME`, for names that only exist so (a mechanism's own)."""
+        found = self._of_listeners.get(f"{_OF_LISTENER}{listener}.{name}".lower())
+        return None if found is None else found.text
+
+    def listener_value(self, listener: str, name: str) -> Value:
+        """A setting of one listener (KIP-103): its own, else that of the node."""
+        found = self._of_listeners.get(f"{_OF_LISTENER}{listener}.{name}".lower())
+        return self[name] if found is None else _parse_static(name, found)
+
+    def listener_int(self, listener: str, name: str) -> int:
+        value = self.listener_value(listener, name)
+        assert isinstance(value, int), name
+        return value
+
     # --- what hangs on them -------------------------------------------------------------------------------------
 
     def topic(self, overrides: Mapping[str, str]) -> "TopicSettings":
@@ -130,14 +151,32 @@ class Settings(TypedValues):
 
     def client_listeners(self) -> list[Listener]:
         """Where clients are served. The quorum's own listeners are not among them."""
-        return spoken(self._client_only("listeners", self.list("listeners")))
+        return self._client_only("listeners", self.list("listeners"))
 
     def controller_listeners(self) -> list[Listener]:
         """Where the quorum is served, when it has listeners of its own."""
         controller = self._controller_names()
-        protocols = dict.fromkeys(controller, "PLAINTEXT") | protocol_map(self.str("listener.security.protocol.map"))
-        found = parse_listeners("listeners", self.list("listeners"), protocols)
-        return spoken(listener for listener in found if listener.name in controller)
+        found = parse_listeners("listeners", self.list("listeners"), self._protocols())
+        return [listener for listener in found if listener.name in controller]
+
+    def inter_broker_listener(self) -> Listener | None:
+        """Which of its listeners brokers use among themselves: by name, by protocol, else the first one."""
+        listeners = self.client_listeners()
+        name = str(self["inter.broker.listener.name"] or "").upper()
+        if not name and self.source("security.inter.broker.protocol") is not ConfigSource.DEFAULT:
+            name = self.str("security.inter.broker.protocol")
+        first = listeners[0] if listeners else None
+        return next((found for found in listeners if found.name == name), first)
+
+    def quorum_listener(self) -> tuple[str, str] | None:
+        """(name, protocol) of the listener on which controllers are reached; None: that of the brokers."""
+        own = self.controller_listeners()
+        if own:
+            return own[0].name, own[0].protocol
+        if "controller" in self.list("process.roles") or not self.list("controller.listener.names"):
+            return None  # a controller without a listener of its own is reached where its clients are
+        name = self.list("controller.listener.names")[0].upper()
+        return name, self._protocols()[name]
 
     def _controller_names(self) -> set[str]:
         return {item.upper() for item in self.list("controller.listener.names")}
@@ -150,8 +189,11 @@ class Settings(TypedValues):
 
     def _client_only(self, name: str, items: tuple[str, ...]) -> list[Listener]:
         controller = self._controller_names()
-        protocols = dict.fromkeys(controller, "PLAINTEXT") | protocol_map(self.str("listener.security.protocol.map"))
-        return [found for found in parse_listeners(name, items, protocols) if found.name not in controller]
+        return [found for found in parse_listeners(name, items, self._protocols()) if found.name not in controller]
+
+    def _protocols(self) -> dict[str, str]:
+        default = dict.fromkeys(self._controller_names(), "PLAINTEXT")
+        return default | protocol_map(self.str("listener.security.protocol.map"))
 
 
 class TopicSettings(TypedValues, Mapping[str, Value]):
@@ -205,6 +247,10 @@ def in_topic_unit(name: str, value: Value) -> Value:
     if factor is None or not isinstance(value, int):
         return value
     return -1 if value < 0 else value * factor
+
+
+def _is_of_listener(name: str) -> bool:
+    return name.lower().startswith(_OF_LISTENER)
 
 
 def _parse_static(name: str, value: StaticValue) -> Value:

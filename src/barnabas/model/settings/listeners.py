@@ -1,8 +1,8 @@
 """`listeners` and `advertised.listeners`: NAME://host:port, the protocol of each name looked up in
 `listener.security.protocol.map` (KIP-103), an IPv6 host in brackets.
 
-Only PLAINTEXT is spoken today: any other protocol on a client listener is refused with one line that says so. Names
-listed in `controller.listener.names` belong to the quorum; the node that is a cluster of one does not open them.
+What a listener asks of whoever connects is in listener_security.py. Names in `controller.listener.names` belong to
+the quorum; the node that is a cluster of one does not open them.
 """
 
 import re
@@ -53,16 +53,4 @@ def parse_listeners(setting: str, items: Iterable[str], protocols: Mapping[str, 
     names = [listener.name for listener in found]
     if len(set(names)) < len(names):
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"{setting}: a listener name stands there twice")
-    return found
-
-
-def spoken(listeners: Iterable[Listener]) -> list[Listener]:
-    """The same list, or one clear line when it asks for a protocol that is not there yet."""
-    found = list(listeners)
-    for listener in found:
-        if listener.protocol != "PLAINTEXT":
-            raise KafkaError(
-                ErrorCode.INVALID_CONFIG,
-                f"listener {listener.name} asks for {listener.protocol}, which is not there yet: only PLAINTEXT is",
-            )
     return found

@@ -5,6 +5,7 @@ What is accepted at the start must not fail later, at the first client that need
 
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.settings.effective import Settings
+from barnabas.model.settings.kinds import ConfigSource
 
 _IN_ORDER = (
     ("group.min.session.timeout.ms", "group.max.session.timeout.ms"),
@@ -29,6 +30,11 @@ def check_rules(settings: Settings) -> None:
     names = {listener.name for listener in settings.client_listeners()}
     if name and names and str(name).upper() not in names:
         raise _bad(f"inter.broker.listener.name={name} is not a listener of this node: {', '.join(sorted(names))}")
+    protocol = "security.inter.broker.protocol"
+    if not name and names and settings.source(protocol) is not ConfigSource.DEFAULT and settings[protocol] not in names:
+        raise _bad(
+            f"{protocol}={settings[protocol]}: no listener of this node has that name: {', '.join(sorted(names))}"
+        )
 
 
 def _bad(text: str) -> KafkaError:

@@ -11,8 +11,7 @@ from barnabas.model.settings.effective import Settings
 from barnabas.model.settings.tables import NODE_SETTINGS
 
 _ACCESS_CONTROL = re.compile(
-    r"authorizer\.class\.name|super\.users|allow\.everyone\.if\.no\.acl\.found"
-    r"|(listener\.name\.[^.]+\.)?([a-z0-9-]+\.)?(sasl\..+|ssl\.client\.auth)"
+    r"(listener\.name\.[^.]+\.)?([a-z0-9-]+\.)?sasl\.(oauthbearer|kerberos|server\.callback)\..+"
 )
 
 

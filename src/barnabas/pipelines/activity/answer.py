@@ -12,8 +12,8 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from statistics import median
-from typing import Any
 
+from barnabas.model.json_values import JsonObject
 from barnabas.pipelines.activity import insights as told
 from barnabas.pipelines.activity.generator import JOBS, SEARCHES, VIEWS
 from barnabas.pipelines.activity.rules import FRESH_POINTS, SEARCH_POINTS, VIEW_POINTS, Rules
@@ -22,7 +22,7 @@ from barnabas.pipelines.common.lateness import counts
 from barnabas.pipelines.framework.records import Record
 
 HOUR_MS = 3_600_000
-Event = dict[str, Any]
+Event = JsonObject
 
 
 def at_ms(event: Event) -> int:

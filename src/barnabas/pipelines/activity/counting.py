@@ -6,12 +6,12 @@ small query over it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.pipelines.activity import insights as told
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, Row
 
 HOUR_MS = 3_600_000
 
@@ -113,14 +113,14 @@ def _fields(all_events: DataFrame, is_search: Column, is_job: Column) -> tuple[t
 
     hour = f.pmod(f.floor(f.unix_millis("time") / HOUR_MS), f.lit(24))
     counted = all_events.where(is_search | is_job).groupBy("field", hour).agg(f.count_if(is_search), f.count_if(is_job))
-    by_field: dict[str, list[Any]] = {}
+    by_field: dict[str, tuple[list[int], list[int]]] = {}  # searches and jobs; searches by hour
     for name, at, searches, jobs in counted.collect():
-        row = by_field.setdefault(name, [0, 0, [0] * 24])
-        row[0] += searches
-        row[1] += jobs
-        row[2][int(at)] = int(searches)
-    ranked = sorted(by_field.items(), key=lambda item: (-item[1][0], item[0]))
-    return tuple(told.Field(name, int(row[0]), int(row[1]), tuple(row[2])) for name, row in ranked)
+        sums, hours = by_field.setdefault(name, ([0, 0], [0] * 24))
+        sums[0] += int(searches)
+        sums[1] += int(jobs)
+        hours[int(at)] = int(searches)
+    ranked = sorted(by_field.items(), key=lambda item: (-item[1][0][0], item[0]))
+    return tuple(told.Field(name, searches, jobs, tuple(hours)) for name, ((searches, jobs), hours) in ranked)
 
 
 def _tips(recommendations: DataFrame) -> tuple[told.Tip, ...]:
@@ -153,5 +153,5 @@ def _sessions(member_events: DataFrame, gap_ms: int) -> told.Sessions:
     return told.Sessions(int(row[0]), int(row[1]), int(row[2]), float(row[3]), tuple(int(each) for each in row[4:]))
 
 
-def _sorted(frame: DataFrame, column: str) -> list[Any]:
+def _sorted(frame: DataFrame, column: str) -> list[Row]:
     return sorted(frame.collect(), key=lambda row: row[column])

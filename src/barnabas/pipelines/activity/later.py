@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.pipelines.activity import counting, digest, report, table
 from barnabas.pipelines.activity.generator import JOBS, MEMBERS, SEARCHES, VIEWS
@@ -21,6 +21,7 @@ from barnabas.pipelines.framework import Outcome, RunContext
 from barnabas.pipelines.framework.spans import span_ms
 
 if TYPE_CHECKING:
+    import pandas
     from pyspark.sql import DataFrame
 
 DAY_MS = 86_400_000
@@ -86,10 +87,10 @@ def _digests(context: RunContext, events: DataFrame, end_ms: int, now_ms: int) -
     return written, digest.send(outbox, server) if server else 0
 
 
-def _rendering(day: str, now_ms: int) -> Any:
+def _rendering(day: str, now_ms: int) -> Callable[[Iterator[pandas.DataFrame]], Iterator[pandas.DataFrame]]:
     """What runs in the workers: rows of members with their company's jobs to messages."""
 
-    def render(frames: Iterator[Any]) -> Iterator[Any]:
+    def render(frames: Iterator[pandas.DataFrame]) -> Iterator[pandas.DataFrame]:
         import pandas
 
         for frame in frames:

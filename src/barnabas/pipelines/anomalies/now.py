@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as f
@@ -25,7 +24,7 @@ class Watch(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._memory = handle.getValueState("memory", "text STRING")
 
-    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: TimerValues) -> Iterator[Row]:
+    def handleInputRows(self, key: tuple[str, ...], rows: Iterator[Row], timerValues: TimerValues) -> Iterator[Row]:
         held = self._memory.get()
         memory = Memory.of(held[0] if held is not None else None)
         found = watched(memory, key[0], ((row["time_ms"], row["seq"], row["milli"]) for row in rows), self._rule)

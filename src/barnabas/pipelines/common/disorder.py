@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from random import Random
-from typing import Any
 
+from barnabas.model.json_values import JsonObject
 from barnabas.pipelines.framework.records import Record
 
 
@@ -25,7 +25,7 @@ class Happening:
     time_ms: int
     topic: str
     key: str
-    value: dict[str, Any]
+    value: JsonObject
 
 
 @dataclass(frozen=True, slots=True)

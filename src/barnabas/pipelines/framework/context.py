@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from barnabas.pipelines.common.state import use_rocksdb
 from barnabas.pipelines.errors import PipelineError
@@ -20,14 +20,17 @@ from barnabas.pipelines.framework.expected import Expected
 from barnabas.pipelines.framework.pipeline import DEAD_LETTER, Pipeline
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, DataFrameReader, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
-    from pyspark.sql.streaming.readwriter import DataStreamWriter
+    from pyspark.sql.streaming.readwriter import DataStreamReader, DataStreamWriter
 
 FORMAT = "barnabas"
 DEAD_LETTERS = "dead-letters"  # the query of deadletters.py
 AT_LEISURE = {"maxPartitions": "1"}  # of a read that may take its time: the other cores are for the fast queries
 CLOCKS_MS = 60_000  # a sender's clock may be behind, so that a record seems to be sent before its event
+
+Option: TypeAlias = bool | float | int | str | None  # what Spark takes for one
+Reader = TypeVar("Reader", "DataFrameReader", "DataStreamReader")
 
 
 @dataclass
@@ -86,12 +89,12 @@ class RunContext:
 
     # --- in ----------------------------------------------------------------------------------------------------------
 
-    def stream(self, name: str, **options: Any) -> DataFrame:
+    def stream(self, name: str, **options: Option) -> DataFrame:
         """The records of a topic that fit its schema, as they come: the schema's columns, and `_key`, `_partition`,
         `_offset`, `_timestamp` of the record."""
         return decoding.good(self.raw_stream(name, **options), self._expected(name), counted_as=self.topic(name))
 
-    def batch(self, name: str, earlier_ms: int = 0, **options: Any) -> DataFrame:
+    def batch(self, name: str, earlier_ms: int = 0, **options: Option) -> DataFrame:
         """The same of what is in the log now, from `begin_ms` on, or from so much earlier.
 
         There is no upper bound on purpose: a record may be late, so what belongs to the range is told by its event
@@ -104,16 +107,16 @@ class RunContext:
         reader = self.spark.read.format(FORMAT).options(**self._reading(name))
         return decoding.good(reader.load(), self._expected(name))
 
-    def raw_stream(self, name: str, **options: Any) -> DataFrame:
+    def raw_stream(self, name: str, **options: Option) -> DataFrame:
         """key, value, headers, topic, partition, offset, timestamp, as in Spark's own Kafka connector."""
         reading = {**self._reading(name), **options}
-        self.readers.setdefault(reading["kafka.group.id"], set()).update(reading["subscribe"].split(","))
+        self.readers.setdefault(str(reading["kafka.group.id"]), set()).update(str(reading["subscribe"]).split(","))
         reader = self.spark.readStream.format(FORMAT).options(**self._reading(name))
         reader = reader.option("startingOffsets", "earliest")
         frame: DataFrame = self._from(reader).options(**options).load()
         return frame
 
-    def raw_batch(self, name: str, earlier_ms: int = 0, **options: Any) -> DataFrame:
+    def raw_batch(self, name: str, earlier_ms: int = 0, **options: Option) -> DataFrame:
         reader = self.spark.read.format(FORMAT).options(**self._reading(name))
         frame: DataFrame = self._from(reader, earlier_ms + CLOCKS_MS).options(**options).load()
         return frame
@@ -194,7 +197,7 @@ class RunContext:
             **self.source,
         }
 
-    def _from(self, reader: Any, earlier_ms: int = CLOCKS_MS) -> Any:
+    def _from(self, reader: Reader, earlier_ms: int = CLOCKS_MS) -> Reader:
         if self.begin_ms is None:
             return reader
         reader = reader.option("startingTimestamp", str(max(0, self.begin_ms - earlier_ms)))

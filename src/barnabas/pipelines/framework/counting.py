@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
+from barnabas.model.json_values import Json
 from barnabas.pipelines.common.lateness import LATE_METRIC
 from barnabas.pipelines.framework.decoding import BAD_METRIC
 
@@ -27,7 +27,7 @@ class Counts:
     bad: Counter[str] = field(default_factory=Counter)  # by topic
     _seen: dict[int, None] = field(default_factory=dict)
 
-    def add(self, progress: Iterable[Mapping[str, Any]]) -> None:
+    def add(self, progress: Iterable[Mapping[str, Json]]) -> None:
         for each in progress:
             if each["batchId"] in self._seen or each["batchId"] < min(self._seen, default=0):
                 continue
@@ -41,14 +41,14 @@ class Counts:
             del self._seen[next(iter(self._seen))]
 
 
-def late_rows(progress: Mapping[str, Any]) -> int:
+def late_rows(progress: Mapping[str, Json]) -> int:
     """The rows of one batch that were left out because of their event time."""
     dropped = sum(int(each.get("numRowsDroppedByWatermark", 0)) for each in progress.get("stateOperators") or ())
     by_rule = (found.get("late") for name, found in _metrics(progress).items() if name.startswith(LATE_METRIC))
     return dropped + sum(int(each or 0) for each in by_rule)
 
 
-def watermark_trouble(progress: Mapping[str, Any], now_s: float) -> str:
+def watermark_trouble(progress: Mapping[str, Json], now_s: float) -> str:
     """What to say when the watermark is far in the future, so that every row is late; else nothing."""
     told = (progress.get("eventTime") or {}).get("watermark")
     if not told:
@@ -64,5 +64,5 @@ def watermark_trouble(progress: Mapping[str, Any], now_s: float) -> str:
     )
 
 
-def _metrics(progress: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+def _metrics(progress: Mapping[str, Json]) -> Mapping[str, Mapping[str, Json]]:
     return progress.get("observedMetrics") or {}

@@ -9,14 +9,14 @@ the JSON is looked at again.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.pipelines.framework.expected import Expected
 from barnabas.pipelines.source.values import texts
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import DataType, StructType
 
 CORRUPT = "_corrupt"
 WHY = "_why"
@@ -26,12 +26,18 @@ _LIKE_NO_TEXT = r"^(-?\d+(\.\d+)?([eE][+-]?\d+)?\z|true\z|false\z|[{\[])"
 _TIMES = ("timestamp", "timestamp_ntz", "date")
 
 
-def loose(kind: Any) -> Any:
+def loose_fields(schema: StructType) -> StructType:
+    from pyspark.sql import types as t
+
+    return t.StructType([t.StructField(each.name, loose(each.dataType)) for each in schema.fields])
+
+
+def loose(kind: DataType) -> DataType:
     """The type to read from JSON: times as text, nothing required."""
     from pyspark.sql import types as t
 
     if isinstance(kind, t.StructType):
-        return t.StructType([t.StructField(each.name, loose(each.dataType)) for each in kind.fields])
+        return loose_fields(kind)
     if isinstance(kind, t.ArrayType):
         return t.ArrayType(loose(kind.elementType))
     if isinstance(kind, t.MapType):
@@ -39,7 +45,7 @@ def loose(kind: Any) -> Any:
     return t.StringType() if kind.typeName() in _TIMES else kind
 
 
-def tight(column: Column, kind: Any, milliseconds: bool) -> Column:
+def tight(column: Column, kind: DataType, milliseconds: bool) -> Column:
     """A column of the loose type as the type that is wanted; null where it does not fit."""
     from pyspark.sql import functions as f
     from pyspark.sql import types as t
@@ -64,7 +70,7 @@ def tight(column: Column, kind: Any, milliseconds: bool) -> Column:
     return found
 
 
-def _has_floats(kind: Any) -> bool:
+def _has_floats(kind: DataType) -> bool:
     inner = [getattr(kind, name) for name in ("elementType", "valueType") if hasattr(kind, name)]
     inner += [field.dataType for field in getattr(kind, "fields", ())]
     return kind.typeName() in ("double", "float") or any(_has_floats(each) for each in inner)
@@ -118,7 +124,7 @@ def _or(one: Column, other: Column) -> Column:
     return f.coalesce(one, other)
 
 
-def _all_fit(raw: Column, made: Column, kind: Any) -> Column:
+def _all_fit(raw: Column, made: Column, kind: DataType) -> Column:
     """Whether nothing became null on the way from the loose type to the wanted one."""
     from pyspark.sql import functions as f
     from pyspark.sql import types as t
@@ -164,7 +170,7 @@ def _unread(why: Column, text: Column, raw: Column, kind: StructType, path: tupl
     return why
 
 
-def _wrong(text: Column, name: str, kind: Any, path: tuple[str, ...] | None = None) -> Column:
+def _wrong(text: Column, name: str, kind: DataType, path: tuple[str, ...] | None = None) -> Column:
     from pyspark.sql import functions as f
 
     shown = f.substring(f.get_json_object(text, _json_path(path or (name,))), 1, _SHOWN)

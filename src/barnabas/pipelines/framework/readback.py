@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from barnabas.client.common.rdkafka import ConsumerHandle
     from barnabas.pipelines.framework.watching import Shown
 
 WAIT_S = 0.2
@@ -22,7 +23,7 @@ def read_from_end(bootstrap: str, topics: Sequence[str], ended: Callable[[], boo
 
     ours = {"group.id": "barnabas-screen", "enable.auto.commit": False, "fetch.wait.max.ms": 50}
     ours |= {"isolation.level": "read_committed", "client.id": "barnabas-screen"}
-    handle: Any = open_handle(Consumer, librdkafka_settings(bootstrap, ours, {}, {}), "connect")
+    handle: ConsumerHandle = open_handle(Consumer, librdkafka_settings(bootstrap, ours, {}, {}), "connect")
     try:
         known = handle.list_topics(timeout=10).topics
         places = [
@@ -42,7 +43,7 @@ def read_from_end(bootstrap: str, topics: Sequence[str], ended: Callable[[], boo
         handle.close()
 
 
-def _end(handle: Any, topic: str, index: int, otherwise: int) -> int:
+def _end(handle: ConsumerHandle, topic: str, index: int, otherwise: int) -> int:
     """The end as of now: OFFSET_END would be looked up when the first fetch leaves, and what came between be missed."""
     from confluent_kafka import TopicPartition
 

@@ -11,12 +11,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
+
+from barnabas.model.json_values import JsonObject
+
+if TYPE_CHECKING:
+    from confluent_kafka import Producer
 
 TICK_S = 0.005
 FLUSH_S = 30.0
 
-TOMBSTONE: dict[str, Any] = {}  # this very object as a value: the record has none, it deletes its key
+TOMBSTONE: JsonObject = {}  # this very object as a value: the record has none, it deletes its key
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,19 +30,20 @@ class Record:
 
     topic: str
     key: str | None
-    value: dict[str, Any]
+    value: JsonObject
     time_ms: int
     headers: Mapping[str, bytes] | None = None
 
 
-def open_producer(bootstrap: str) -> Any:
+def open_producer(bootstrap: str) -> Producer:
     """A bare librdkafka producer that loses nothing over a restart of the node."""
     from confluent_kafka import Producer
 
     from barnabas.client.common.connection import librdkafka_settings, open_handle
 
     ours = {"enable.idempotence": True, "linger.ms": 2, "client.id": "barnabas-feed"}
-    return open_handle(Producer, librdkafka_settings(bootstrap, ours, {}, {}), "connect")
+    producer: Producer = open_handle(Producer, librdkafka_settings(bootstrap, ours, {}, {}), "connect")
+    return producer
 
 
 def write(bootstrap: str, records: Iterable[Record], rename: Callable[[str], str] = str) -> int:
@@ -81,11 +87,11 @@ def feed(
     return count
 
 
-def _send(producer: Any, record: Record, rename: Callable[[str], str]) -> None:
+def _send(producer: Producer, record: Record, rename: Callable[[str], str]) -> None:
     import msgspec
 
     value = None if record.value is TOMBSTONE else msgspec.json.encode(record.value)
-    headers = dict(record.headers) if record.headers else None
+    headers: dict[str, str | bytes | None] | None = dict(record.headers) if record.headers else None
     while True:
         try:
             producer.produce(rename(record.topic), value, record.key, timestamp=record.time_ms, headers=headers)

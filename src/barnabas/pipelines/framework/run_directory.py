@@ -17,8 +17,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
+from barnabas.model.json_values import JsonObject
 from barnabas.pipelines.errors import PipelineError
 
 CLUSTER = "cluster"
@@ -72,17 +72,17 @@ class RunDirectory:
             )
         marker.write_text(cluster_id + "\n")
 
-    def tell(self, part: str, state: dict[str, Any]) -> None:
+    def tell(self, part: str, state: JsonObject) -> None:
         fresh = self.folder / f"{part}.json.new"
         fresh.write_text(json.dumps(state))
         fresh.replace(self._told(part))
 
-    def state(self, part: str) -> dict[str, Any] | None:
+    def state(self, part: str) -> JsonObject | None:
         """What the running one told last; None when nobody runs."""
         if not self._is_held(part):
             return None
         try:
-            state: dict[str, Any] = json.loads(self._told(part).read_text())
+            state: JsonObject = json.loads(self._told(part).read_text())
         except (OSError, ValueError):
             return None
         return state

@@ -14,8 +14,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from barnabas.model.json_values import JsonObject
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.framework import deadletters, spark_start, topics
 from barnabas.pipelines.framework.context import RunContext, renamed
@@ -91,7 +92,7 @@ class Run:
     def __init__(self, wanted: Wanted, context: RunContext, house: RunDirectory, spark_s: float) -> None:
         self.wanted, self.context, self.house = wanted, context, house
         self.spark_s = spark_s  # how long Spark itself took to start
-        self.state: dict[str, Any] = {}  # what `status` shows beside the numbers: who runs, where, since when
+        self.state: JsonObject = {}  # what `status` shows beside the numbers: who runs, where, since when
         self.troubles: dict[str, str] = {}
         self.notice = ""  # something a person should know while it lasts
         self._failures: dict[str, list[float]] = {}
@@ -143,9 +144,12 @@ class Run:
 
     def _look_for_workers(self) -> None:
         """A cluster without room for an executor lets an application wait for ever, and says so only in its own log."""
-        spark: Any = self.context.spark.sparkContext
+        spark = self.context.spark.sparkContext
         conf = spark.getConf()
-        if local_cores(spark.master) is not None or conf.get("spark.dynamicAllocation.enabled", "false") == "true":
+        if (
+            local_cores(spark.master or "") is not None
+            or conf.get("spark.dynamicAllocation.enabled", "false") == "true"
+        ):
             return
         self.notice = ""
         try:
@@ -192,7 +196,7 @@ def _is_final(why: str) -> bool:
 
 
 @contextmanager
-def opened(wanted: Wanted, told: Callable[[str], Any] | None = None) -> Iterator[Run]:
+def opened(wanted: Wanted, told: Callable[[str], object] | None = None) -> Iterator[Run]:
     """Check, take the folder, start Spark; at the end stop everything."""
     say = told or (lambda _: None)
     wanted.check()

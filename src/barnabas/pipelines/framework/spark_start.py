@@ -8,13 +8,16 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.framework.failures import explain
 from barnabas.pipelines.session import local_cores
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
     from barnabas.pipelines.framework.running import Wanted
 
 FEW_CORES = 4
@@ -48,7 +51,7 @@ def is_there() -> None:
     find_java()
 
 
-def start(wanted: Wanted, log: Path) -> tuple[Any, bool]:
+def start(wanted: Wanted, log: Path) -> tuple[SparkSession, bool]:
     """The session, and whether it is ours to stop: a program may have one already, which is used as it is.
 
     What Spark's Java process writes to its stderr, as long as it lives, goes into a file.
@@ -96,7 +99,7 @@ def for_few_cores(wanted: Wanted) -> dict[str, str]:
     return conf
 
 
-def set_shuffle_partitions(spark: Any, wanted: Wanted) -> None:
+def set_shuffle_partitions(spark: SparkSession, wanted: Wanted) -> None:
     """On a cluster as many as it has cores, in place of Spark's 200: each costs a task and a state store with every
     micro-batch. A query keeps the number of its first start in its checkpoint."""
     if local_cores(wanted.master) is not None or SHUFFLE_PARTITIONS in wanted.conf:
@@ -104,7 +107,7 @@ def set_shuffle_partitions(spark: Any, wanted: Wanted) -> None:
     spark.conf.set(SHUFFLE_PARTITIONS, str(cluster_cores(spark.sparkContext)))
 
 
-def cluster_cores(context: Any, wait_s: float = EXECUTORS_WITHIN_S) -> int:
+def cluster_cores(context: SparkContext, wait_s: float = EXECUTORS_WITHIN_S) -> int:
     """What the settings say the application gets, else the cores of the executors that have come after a moment."""
     conf = context.getConf()
     told = conf.get("spark.cores.max") or ""

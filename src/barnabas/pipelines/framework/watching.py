@@ -16,14 +16,17 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.client.errors import UnknownGroup
+from barnabas.model.json_values import JsonObject
 from barnabas.pipelines.framework.counting import Counts, watermark_trouble
 from barnabas.pipelines.framework.pipeline import DEAD_LETTER
 from barnabas.pipelines.framework.topics import open_admin
 
 if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
     from barnabas.client.admin.admin import Admin
     from barnabas.client.admin.descriptions import GroupDescription
     from barnabas.pipelines.framework.running import Run
@@ -108,12 +111,12 @@ class Watch:
             seen |= counts.bad
         return max(seen.total(), self.bad)
 
-    def tell(self, state: dict[str, Any]) -> None:
+    def tell(self, state: JsonObject) -> None:
         """For `barnabas pipeline status`."""
         snapshot = self.look()
         self._run.house.tell("now", {**state, **asdict(snapshot), "told_at": time.time()})
 
-    def _query(self, name: str, query: Any) -> QueryState:
+    def _query(self, name: str, query: StreamingQuery) -> QueryState:
         """Rows are counted by batch, so that a query that was started again goes on counting."""
         state = QueryState(name, trouble=self._run.troubles.get(name, ""))
         progress = _progress(query)
@@ -191,7 +194,7 @@ def lag_of(
     return (sum(records.values()) if records else None), max(seconds, default=None)
 
 
-def rows_per_s(busy: list[dict[str, Any]], now: float) -> float:
+def rows_per_s(busy: list[JsonObject], now: float) -> float:
     """Over the last ten seconds, or twice the time of the last batch: while a long one runs, there is no progress."""
     if not busy:
         return 0.0
@@ -201,16 +204,16 @@ def rows_per_s(busy: list[dict[str, Any]], now: float) -> float:
     return float(sum(each["numInputRows"] for each in recent) / over_s)
 
 
-def _progress(query: Any) -> list[dict[str, Any]]:
+def _progress(query: StreamingQuery) -> list[JsonObject]:
     try:
         return [json.loads(each.json) for each in query.recentProgress]
     except Exception:  # a query that is just ending
         return []
 
 
-def _begun(progress: dict[str, Any]) -> float:
+def _begun(progress: JsonObject) -> float:
     return datetime.fromisoformat(progress["timestamp"]).timestamp()
 
 
-def _ended(progress: dict[str, Any]) -> float:
+def _ended(progress: JsonObject) -> float:
     return _begun(progress) + float(progress["durationMs"].get("triggerExecution", 0)) / 1000

@@ -11,11 +11,11 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from barnabas.model.json_values import JsonObject
 from barnabas.pipelines.lake.log import LAST_CHECKPOINT, Action, Snapshot, sync_folder
 
 EVERY = 50
@@ -85,7 +85,7 @@ def forget_old_versions(folder: Path, checkpoint: int, keep_ms: int = KEEP_VERSI
     return gone
 
 
-def _shaped(action: Action) -> dict[str, Any]:
+def _shaped(action: Action) -> JsonObject:
     """Maps travel as lists of pairs."""
     [(kind, body)] = action.items()
     shaped = dict(body)
@@ -97,7 +97,7 @@ def _shaped(action: Action) -> dict[str, Any]:
     return {kind: shaped}
 
 
-def _plain(body: dict[str, Any]) -> dict[str, Any]:
+def _plain(body: JsonObject) -> JsonObject:
     plain = {name: value for name, value in body.items() if value is not None}
     for name in ("partitionValues", "configuration"):
         if name in plain:

@@ -18,8 +18,8 @@ import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from barnabas.model.json_values import JsonObject
 from barnabas.pipelines.errors import PipelineError
 
 FOLDER = "_delta_log"
@@ -28,7 +28,7 @@ LAST_CHECKPOINT = "_last_checkpoint"
 ATTEMPTS = 50
 FORGET_REMOVED_MS = 7 * 86_400_000
 
-Action = dict[str, dict[str, Any]]
+Action = dict[str, JsonObject]
 
 
 class Taken(Exception):
@@ -66,7 +66,7 @@ class Snapshot:
     """The table after some version; -1 is a table that is not there yet."""
 
     version: int = -1
-    meta: dict[str, Any] | None = None
+    meta: JsonObject | None = None
     files: dict[str, DataFile] = field(default_factory=dict)
     removed: dict[str, int] = field(default_factory=dict)  # path -> when
     positions: dict[str, int] = field(default_factory=dict)  # what `txn` actions say: name -> version

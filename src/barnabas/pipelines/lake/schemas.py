@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from pyspark.sql.types import (
     ArrayType,
@@ -58,7 +57,7 @@ def from_text(text: str) -> StructType:
     return StructType.fromJson(json.loads(text))
 
 
-def _check(name: str, kind: Any) -> None:
+def _check(name: str, kind: object) -> None:
     if isinstance(kind, ArrayType):
         _check(name, kind.elementType)
     elif isinstance(kind, MapType):

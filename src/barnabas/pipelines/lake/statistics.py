@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 
+from barnabas.model.json_values import JsonObject
 from barnabas.pipelines.lake.log import DataFile
 
 COLUMNS = ("partition", "offset", "timestamp")
@@ -21,10 +21,10 @@ def described(table: Path, place: Path) -> DataFile:
     return DataFile(path.as_posix(), dict(values), about.st_size, int(about.st_mtime * 1000), json.dumps(_stats(place)))
 
 
-def _stats(place: Path) -> dict[str, Any]:
+def _stats(place: Path) -> JsonObject:
     footer = pq.read_metadata(place)
-    low: dict[str, Any] = {}
-    high: dict[str, Any] = {}
+    low: JsonObject = {}
+    high: JsonObject = {}
     for group in range(footer.num_row_groups):
         for index in range(footer.row_group(group).num_columns):
             column = footer.row_group(group).column(index)
@@ -42,7 +42,7 @@ def _stats(place: Path) -> dict[str, Any]:
     }
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Times as Delta writes them. Those of records are whole milliseconds, so nothing is cut off."""
     if not isinstance(value, datetime):
         return value

@@ -6,7 +6,6 @@ The two share nothing but the rule of what counts, so one can be held against th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as f
@@ -27,7 +26,7 @@ class Join(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._tape = handle.getValueState("tape", "text STRING")
 
-    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: TimerValues) -> Iterator[Row]:
+    def handleInputRows(self, key: tuple[str, ...], rows: Iterator[Row], timerValues: TimerValues) -> Iterator[Row]:
         symbol = key[0]
         held = self._tape.get()
         tape = Tape.of(symbol, held[0] if held is not None else None)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from barnabas.model.json_values import JsonObject
 from barnabas.pipelines.common import lateness, page
 from barnabas.pipelines.metrics.answer import ALLOWED_MS, WINDOW_MS, WindowMetrics
 from barnabas.pipelines.metrics.levels import Promise, ServiceLevel, by_name, level
@@ -27,7 +28,7 @@ def recomputed(requests: DataFrame, allowed_ms: int = ALLOWED_MS) -> list[Window
     return [window_of(row.asDict()) for row in rows]
 
 
-def window_of(row: dict[str, Any]) -> WindowMetrics:
+def window_of(row: JsonObject) -> WindowMetrics:
     """A row of Spark, or a value of the topic."""
     begin = row["window"] if isinstance(row["window"], datetime) else datetime.fromisoformat(row["window"])
     begin = begin if begin.tzinfo else begin.astimezone()  # Spark gives local times without a zone

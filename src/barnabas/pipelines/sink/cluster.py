@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from barnabas.client.common.connection import addresses
 from barnabas.link.blocking_driver import BlockingLink, LinkOptions
@@ -21,6 +21,7 @@ from barnabas.model.errors import ErrorCode
 from barnabas.pipelines.common.login import credentials, tls
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.sink.options import SinkOptions
+from barnabas.wire.codec import Decoded
 
 CLIENT_ID = "barnabas-spark"
 CONNECT_TIMEOUT_S = 5.0
@@ -79,10 +80,10 @@ class Cluster:
 
     # --- nodes ------------------------------------------------------------------------------------------------------
 
-    def ask_any(self, api_key: int, body: Mapping[str, object], newest: int) -> Any:
+    def ask_any(self, api_key: int, body: Mapping[str, object], newest: int) -> Decoded:
         return self._nodes.ask_any(api_key, body, newest)
 
-    def ask_node(self, node_id: int, api_key: int, body: Mapping[str, object], newest: int) -> Any:
+    def ask_node(self, node_id: int, api_key: int, body: Mapping[str, object], newest: int) -> Decoded:
         return self._nodes.ask(node_id, api_key, body, newest)
 
     def link(self, node_id: int) -> BlockingLink:

@@ -8,12 +8,15 @@ these columns, strings turned to bytes without a Python object for each.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from barnabas.pipelines.errors import PipelineError
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
 
 _WANTED = {
     "value": ("string", "binary"),
@@ -26,7 +29,7 @@ _WANTED = {
 Header = tuple[str, bytes | None]
 
 
-def check_schema(schema: Any, topic: str | None) -> None:
+def check_schema(schema: StructType, topic: str | None) -> None:
     """`schema` is Spark's StructType; `topic` the option, without which a topic column is needed."""
     found = {field.name.lower(): field.dataType.simpleString() for field in schema.fields}
     for name, kind in found.items():

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -23,7 +24,7 @@ _BYTES = pa.large_binary()
 _NO_HEADERS = b"\0"
 _LIMITS = tuple(1 << bits for bits in (7, 14, 21, 28, 35, 42, 49, 56, 63))  # a varint has a byte more from each on
 
-Numbers = np.ndarray[Any, Any]
+Numbers: TypeAlias = npt.NDArray[np.signedinteger]
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
 import pyarrow as pa
@@ -29,6 +30,9 @@ from barnabas.pipelines.sink.transactions import Transactions
 from barnabas.wire.apis import CREATE_TOPICS, FETCH, LIST_OFFSETS
 from barnabas.wire.batch import iter_batches
 from barnabas.wire.records import iter_records
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import CreateTopicsResponse, FetchResponse, ListOffsetsResponse
 
 COMMITS_TOPIC = "__barnabas_spark_commits"
 PARTITIONS = 4
@@ -109,7 +113,8 @@ class Ledger:
                 "replica_id": -1, "max_wait_ms": 500, "min_bytes": 1, "max_bytes": FETCH_BYTES, "isolation_level": 1,
                 "topics": [{"topic": COMMITS_TOPIC, "partitions": [asked]}],
             }  # fmt: skip
-            answer = self._cluster.ask_node(leader, FETCH, body, 12).responses[0].partitions[0]
+            fetched: FetchResponse = self._cluster.ask_node(leader, FETCH, body, 12)
+            answer = fetched.responses[0].partitions[0]
             self._check(answer.error_code)
             aborted = sorted((each.first_offset, each.producer_id) for each in answer.aborted_transactions or [])
             begun: set[int] = set()
@@ -133,7 +138,8 @@ class Ledger:
     def _offset(self, leader: int, partition: int, which: int) -> int:
         topics = [{"name": COMMITS_TOPIC, "partitions": [{"partition_index": partition, "timestamp": which}]}]
         body = {"replica_id": -1, "isolation_level": 1, "topics": topics}
-        answer = self._cluster.ask_node(leader, LIST_OFFSETS, body, 6).topics[0].partitions[0]
+        listed: ListOffsetsResponse = self._cluster.ask_node(leader, LIST_OFFSETS, body, 6)
+        answer = listed.topics[0].partitions[0]
         self._check(answer.error_code)
         return int(answer.offset)
 
@@ -180,7 +186,9 @@ class Ledger:
     def _make_topic(self) -> None:
         configs = [{"name": name, "value": value} for name, value in CONFIGS.items()]
         topic = {"name": COMMITS_TOPIC, "num_partitions": PARTITIONS, "replication_factor": -1, "configs": configs}
-        answer = self._cluster.ask_any(CREATE_TOPICS, {"topics": [topic], "timeout_ms": 30_000}, 7).topics[0]
+        body = {"topics": [topic], "timeout_ms": 30_000}
+        created: CreateTopicsResponse = self._cluster.ask_any(CREATE_TOPICS, body, 7)
+        answer = created.topics[0]
         if answer.error_code == ErrorCode.NOT_CONTROLLER:
             raise Again("the controller moves")
         if answer.error_code not in (0, ErrorCode.TOPIC_ALREADY_EXISTS):

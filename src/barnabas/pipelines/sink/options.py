@@ -12,9 +12,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from barnabas.client.common.connection import bootstrap_or_default
+from barnabas.client.common.connection import bootstrap_or_default, with_profile
 from barnabas.pipelines.errors import PipelineError
-from barnabas.pipelines.nearest import nearest, refuse_misspelt
+from barnabas.pipelines.options import flag, refuse_misspelt, refuse_not_yours, refuse_unknown
 from barnabas.pipelines.source.security import librdkafka_settings_of
 
 EXACTLY_ONCE, AT_LEAST_ONCE = "exactly-once", "at-least-once"
@@ -25,7 +25,6 @@ _KNOWN = (
     "topic", "delivery", "queryId", "batchId", "includeHeaders", "checkpointLocation",
     "queryName", "path", "failOnDataLoss",
 )  # fmt: skip
-_BY_LOWER = {name.lower(): name for name in _KNOWN}
 _USED = (
     "bootstrap.servers", "acks", "compression.type", "batch.size", "buffer.memory", "request.timeout.ms",
     "delivery.timeout.ms", "transaction.timeout.ms",
@@ -62,10 +61,8 @@ class SinkOptions:
 def parse_options(given: Mapping[str, str], *, streaming: bool) -> SinkOptions:
     options = {name.lower(): str(value) for name, value in given.items()}
     client = {name[6:]: value for name, value in options.items() if name.startswith("kafka.")}
-    _refuse_unknown(options)
-    for name, why in _NOT_YOURS.items():
-        if name in client:
-            raise PipelineError(f"kafka.{name} cannot be set: {why}")
+    refuse_unknown(options, _KNOWN, " for writing")
+    refuse_not_yours(client, _NOT_YOURS)
     refuse_misspelt(client, _USED)
     if client.get("acks", "all") not in ("all", "-1"):
         raise PipelineError(f"kafka.acks is all for this sink, not {client['acks']!r}: less may lose rows")
@@ -75,12 +72,13 @@ def parse_options(given: Mapping[str, str], *, streaming: bool) -> SinkOptions:
     query_id = options.get("queryid")
     _check_ids(options, query_id, delivery, streaming)
     timeout_ms = _number(client, "transaction.timeout.ms", 0, 1)
+    bootstrap = bootstrap_or_default(client.get("bootstrap.servers"))
     return SinkOptions(
-        bootstrap=bootstrap_or_default(client.get("bootstrap.servers")),
-        security=tuple(sorted(_security(client).items())),
+        bootstrap=bootstrap,
+        security=tuple(sorted(_security(with_profile(bootstrap, client)).items())),
         exactly_once=delivery == EXACTLY_ONCE,
         topic=options.get("topic"),
-        fail_on_data_loss=_flag(options, "failOnDataLoss", True),
+        fail_on_data_loss=flag(options, "failOnDataLoss", True),
         query_id=query_id,
         batch_id=_number(options, "batchId", 0, 0),
         compression=_compression(client),
@@ -90,15 +88,6 @@ def parse_options(given: Mapping[str, str], *, streaming: bool) -> SinkOptions:
         delivery_timeout_s=_number(client, "delivery.timeout.ms", 120_000, 1) / 1000,
         transaction_timeout_ms=timeout_ms or None,
     )
-
-
-def _refuse_unknown(options: Mapping[str, str]) -> None:
-    for name in options:
-        if name.startswith("kafka.") or name in _BY_LOWER:
-            continue
-        near = nearest(name, _BY_LOWER)
-        hint = f": did you mean {_BY_LOWER[near]}?" if near else ""
-        raise PipelineError(f"format barnabas has no option {name!r} for writing{hint}")
 
 
 def _check_ids(options: Mapping[str, str], query_id: str | None, delivery: str, streaming: bool) -> None:
@@ -135,10 +124,3 @@ def _number(given: Mapping[str, str], name: str, default: int, least: int) -> in
     if not text.strip().isdigit() or int(text) < least:
         raise PipelineError(f"{name} is a whole number from {least} on, not {text!r}")
     return int(text)
-
-
-def _flag(options: Mapping[str, str], name: str, default: bool) -> bool:
-    text = options.get(name.lower(), str(default)).lower()
-    if text not in ("true", "false"):
-        raise PipelineError(f"{name} is true or false, not {text!r}")
-    return text == "true"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from barnabas.link.codes import name_of
 from barnabas.model.errors import ErrorCode
 from barnabas.pipelines.errors import PipelineError
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import EndTxnResponse, InitProducerIdResponse
 
 LEAST_LEFT_MS = 20_000  # a transaction that times out sooner is not decided on
 
@@ -40,14 +43,14 @@ class Described:
     open_ms: int  # how long it has been open
 
 
-def ended(each: Prepared, answer: Any) -> Prepared | NotOpen:
+def ended(each: Prepared, answer: InitProducerIdResponse | EndTxnResponse) -> Prepared | NotOpen:
     """The answer to EndTxn and to InitProducerId: the producer that follows."""
     if answer.error_code:
         return NotOpen(f"{each.transactional_id}: {name_of(answer.error_code)}")
     return Prepared(each.transactional_id, answer.producer_id, answer.producer_epoch)
 
 
-def kept(each: Prepared, answer: Any) -> Prepared | NotOpen:
+def kept(each: Prepared, answer: InitProducerIdResponse) -> Prepared | NotOpen:
     """The answer to InitProducerId that keeps what is open: is that the transaction we mean?"""
     if answer.error_code:
         return NotOpen(f"{each.transactional_id}: {name_of(answer.error_code)}")

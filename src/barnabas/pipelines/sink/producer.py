@@ -15,7 +15,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from barnabas.pipelines.sink.encoding import Columns, Numbers, OpenBatch, joined
 from barnabas.pipelines.sink.prepared import FENCED, Fenced, Prepared
 from barnabas.wire.apis import PRODUCE
 from barnabas.wire.batch import HEADER_BYTES
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import ProduceResponse
 
 PRODUCE_NEWEST = 12
 FIRST_VERSION_THAT_ADDS = 12  # partitions join a transaction by being written to
@@ -179,7 +182,7 @@ class RecordProducer:
         if self._transactional_id is not None and version < FIRST_VERSION_THAT_ADDS:
             raise PipelineError("the cluster is older than Kafka 4.0: delivery=at-least-once is what it can do")
         taken: list[Place] = []
-        topics: dict[str, list[dict[str, Any]]] = {}
+        topics: dict[str, list[dict[str, object]]] = {}
         size = 0
         for place in places:
             batch = self._partitions[place].ready[0]
@@ -217,7 +220,7 @@ class RecordProducer:
         if wait and self._pause_s:
             self._rest()
 
-    def _answered(self, answer: Any) -> None:
+    def _answered(self, answer: ProduceResponse) -> None:
         for topic in answer.responses:
             for each in topic.partition_responses:
                 place = (topic.name, each.index)

@@ -9,12 +9,14 @@ and the partitions even.
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from barnabas.pipelines.common.arrays import Bytes
 from barnabas.pipelines.errors import PipelineError
 
 RUN_ROWS = 1_000  # rows without a key that stay together
@@ -22,10 +24,11 @@ RUN_ROWS = 1_000  # rows without a key that stay together
 _SEED = np.uint32(0x9747B28C)
 _MULTIPLIER = np.uint32(0x5BD1E995)
 
-Numbers = np.ndarray[Any, Any]
+Numbers: TypeAlias = npt.NDArray[np.signedinteger]
+Hashes: TypeAlias = npt.NDArray[np.uint32]
 
 
-def murmur2_column(keys: pa.Array) -> Numbers:
+def murmur2_column(keys: pa.Array) -> Hashes:
     """The hash of every key as an unsigned 32-bit number; 0 for null."""
     if pa.types.is_binary(keys.type):
         keys = keys.cast(pa.large_binary())
@@ -43,7 +46,7 @@ def murmur2_column(keys: pa.Array) -> Numbers:
     return hashes
 
 
-def _murmur2_matrix(matrix: Numbers, length: int) -> Numbers:
+def _murmur2_matrix(matrix: Bytes, length: int) -> Hashes:
     mixed = np.full(len(matrix), _SEED ^ np.uint32(length), dtype=np.uint32)
     whole = length & ~3
     if whole:

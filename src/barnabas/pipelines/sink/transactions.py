@@ -9,7 +9,7 @@ Before it is decided on it is prepared (KIP-939, where the cluster allows two-ph
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from barnabas.link.codes import is_retriable, name_of
 from barnabas.link.errors import LinkDown
@@ -18,6 +18,10 @@ from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.sink.cluster import Again, Cluster
 from barnabas.pipelines.sink.prepared import FENCED, Described, Fenced, NotOpen, Prepared, ended, kept, still_open
 from barnabas.wire.apis import DESCRIBE_TRANSACTIONS, END_TXN, INIT_PRODUCER_ID, LIST_TRANSACTIONS
+from barnabas.wire.codec import Decoded
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import DescribeTransactionsResponse, InitProducerIdResponse, ListTransactionsResponse
 
 INIT_NEWEST, END_NEWEST, DESCRIBE_NEWEST, LIST_NEWEST = 6, 5, 0, 2
 FIRST_TWO_PHASE_VERSION = 6  # of InitProducerId
@@ -53,7 +57,7 @@ class Transactions:
         timeout_ms = DECISION_TIMEOUT_MS if short else self._timeout_ms
         node_id = self._cluster.coordinators([transactional_id])[transactional_id]
         body = {"transactional_id": transactional_id, "transaction_timeout_ms": timeout_ms}
-        answer = self._cluster.ask_node(node_id, INIT_PRODUCER_ID, body, INIT_NEWEST)
+        answer: InitProducerIdResponse = self._cluster.ask_node(node_id, INIT_PRODUCER_ID, body, INIT_NEWEST)
         if answer.error_code == ErrorCode.INVALID_TRANSACTION_TIMEOUT and timeout_ms > 1000 and not own_timeout:
             self._timeout_ms = timeout_ms // 2
             return self._begin(transactional_id, short)
@@ -65,7 +69,7 @@ class Transactions:
 
         def ask() -> tuple[int, int]:
             body = {"transactional_id": None, "transaction_timeout_ms": DECISION_TIMEOUT_MS}
-            answer = self._cluster.ask_any(INIT_PRODUCER_ID, body, INIT_NEWEST)
+            answer: InitProducerIdResponse = self._cluster.ask_any(INIT_PRODUCER_ID, body, INIT_NEWEST)
             self._raise(answer.error_code, None, "get a producer id")
             return answer.producer_id, answer.producer_epoch
 
@@ -106,8 +110,8 @@ class Transactions:
         prepared: Sequence[Prepared],
         api_key: int,
         versions: tuple[int, int],
-        asked: Callable[[Prepared], dict[str, Any]],
-        judged: Callable[[Prepared, Any], Prepared | NotOpen],
+        asked: Callable[[Prepared], dict[str, object]],
+        judged: Callable[[Prepared, Decoded], Prepared | NotOpen],
     ) -> list[Prepared | NotOpen]:
         """One request for each to its coordinator, those to one node on their way together, until all are answered."""
         results: dict[Prepared, Prepared | NotOpen] = {}
@@ -138,8 +142,8 @@ class Transactions:
         those: list[Prepared],
         api_key: int,
         versions: tuple[int, int],
-        asked: Callable[[Prepared], dict[str, Any]],
-        judged: Callable[[Prepared, Any], Prepared | NotOpen],
+        asked: Callable[[Prepared], dict[str, object]],
+        judged: Callable[[Prepared, Decoded], Prepared | NotOpen],
         results: dict[Prepared, Prepared | NotOpen],
     ) -> None:
         link = self._cluster.link(node_id)
@@ -182,7 +186,7 @@ class Transactions:
         for name, node_id in self._cluster.coordinators(transactional_ids).items():
             by_node.setdefault(node_id, []).append(name)
         for node_id, names in by_node.items():
-            answer = self._cluster.ask_node(
+            answer: DescribeTransactionsResponse = self._cluster.ask_node(
                 node_id, DESCRIBE_TRANSACTIONS, {"transactional_ids": names}, DESCRIBE_NEWEST
             )
             for each in answer.transaction_states:
@@ -210,14 +214,14 @@ class Transactions:
             found = []
             for node_id in self._cluster.node_ids():
                 body = {"state_filters": states, "producer_id_filters": []}
-                answer = self._cluster.ask_node(node_id, LIST_TRANSACTIONS, body, LIST_NEWEST)
+                answer: ListTransactionsResponse = self._cluster.ask_node(node_id, LIST_TRANSACTIONS, body, LIST_NEWEST)
                 self._raise(answer.error_code, None, "list transactions")
                 found += [each.transactional_id for each in answer.transaction_states]
             return [name for name in found if name.startswith(prefix)]
 
         return self._cluster.patiently("list transactions", ask)
 
-    def _raise(self, code: int, transactional_id: str | None, doing: str) -> Any:
+    def _raise(self, code: int, transactional_id: str | None, doing: str) -> None:
         if not code:
             return
         if is_retriable(code):
@@ -229,15 +233,15 @@ class Transactions:
         raise PipelineError(f"could not {doing}: {name_of(code)}")
 
 
-def _taking_over(each: Prepared) -> dict[str, Any]:
+def _taking_over(each: Prepared) -> dict[str, object]:
     return {"transactional_id": each.transactional_id, "transaction_timeout_ms": DECISION_TIMEOUT_MS}
 
 
-def _keeping(each: Prepared) -> dict[str, Any]:
+def _keeping(each: Prepared) -> dict[str, object]:
     return {**_taking_over(each), "enable2_pc": True, "keep_prepared_txn": True}
 
 
-def _ending(each: Prepared) -> dict[str, Any]:
+def _ending(each: Prepared) -> dict[str, object]:
     return {
         "transactional_id": each.transactional_id,
         "producer_id": each.producer_id,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
@@ -24,6 +24,9 @@ from barnabas.pipelines.sink.settle import Settlement, abort_run, commit_unnamed
 from barnabas.pipelines.sink.tasks import Identity, TaskCommit, process, write_rows
 from barnabas.pipelines.sink.transactions import Transactions
 
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
 QUERY_ID_PROPERTY = "sql.streaming.queryId"
 BATCH_ID_PROPERTY = "streaming.sql.batchId"
 RUN_ID_PROPERTY = "spark.jobGroup.id"  # Spark runs the jobs of a stream in a group named after its run
@@ -36,13 +39,13 @@ _last_seen: dict[tuple[SinkOptions, str], Identity] = {}
 
 
 class BarnabasStreamWriter(DataSourceStreamArrowWriter):
-    def __init__(self, options: Mapping[str, str], schema: Any) -> None:
+    def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
         self._options = parse_options(options, streaming=True)
         self._checkpoint = str(options.get("checkpointLocation"))
         check_schema(schema, self._options.topic)
 
     @reason_first
-    def write(self, iterator: Iterator[Any]) -> TaskCommit:
+    def write(self, iterator: Iterator[object]) -> TaskCommit:
         identity = stream_identity(TaskContext.get()) if self._options.exactly_once else None
         return write_rows(self._options, identity, iterator)
 
@@ -64,7 +67,7 @@ class BarnabasStreamWriter(DataSourceStreamArrowWriter):
 class BarnabasBatchWriter(DataSourceArrowWriter):
     """With `queryId` a batch is one micro-batch of a query; without, its transactions are simply ended together."""
 
-    def __init__(self, options: Mapping[str, str], schema: Any) -> None:
+    def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
         self._options = parse_options(options, streaming=False)
         check_schema(schema, self._options.topic)
         self._identity: Identity | None = None
@@ -73,7 +76,7 @@ class BarnabasBatchWriter(DataSourceArrowWriter):
             self._identity = Identity(self._options.query_id or run, run, self._options.batch_id, decided_before=named)
 
     @reason_first
-    def write(self, iterator: Iterator[Any]) -> TaskCommit:
+    def write(self, iterator: Iterator[object]) -> TaskCommit:
         return write_rows(self._options, self._identity, iterator)
 
     @reason_first

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import types
@@ -41,7 +39,7 @@ class ColumnMaker:
         arrays = [decoded[name] if name in decoded else self._column(name, records) for name in self.schema.names]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
-    def _column(self, name: str, records: Records) -> Any:
+    def _column(self, name: str, records: Records) -> object:
         match name:
             case "key":
                 return records.keys()

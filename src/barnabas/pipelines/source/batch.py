@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
@@ -15,9 +15,12 @@ from barnabas.pipelines.source.options import SourceOptions
 from barnabas.pipelines.source.planning import Range, ranges_between, split_ranges
 from barnabas.pipelines.source.reading import read_split
 
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
 
 class BarnabasBatchReader(DataSourceReader):
-    def __init__(self, options: SourceOptions, schema: Any) -> None:
+    def __init__(self, options: SourceOptions, schema: StructType) -> None:
         self.options = options
         self.schema = schema
         self.tests: list[Test] = []
@@ -43,7 +46,7 @@ class BarnabasBatchReader(DataSourceReader):
         return [InputPartition(split) for split in splits]
 
     @reason_first
-    def read(self, partition: InputPartition) -> Iterator[Any]:
+    def read(self, partition: InputPartition) -> Iterator[object]:
         if partition.value is None:  # what Spark makes of no splits at all
             return iter(())
         return read_split(partition.value, self.options, self.schema, row_tests(self.tests))

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import Any
 
+from barnabas.model.json_values import JsonObject
 from barnabas.pipelines.errors import PipelineError
 
 EARLIEST = -2
@@ -72,7 +72,7 @@ def parse_assign(text: str, option: str) -> list[Place]:
     return sorted(set(places))
 
 
-def offsets_from_json(offset: dict[str, Any]) -> Offsets:
+def offsets_from_json(offset: JsonObject) -> Offsets:
     """What Spark keeps in a checkpoint; the JSON of the Kafka connector, so that a query can change its source."""
     return {(topic, int(part)): int(value) for topic, parts in offset.items() for part, value in parts.items()}
 
@@ -99,7 +99,7 @@ def _parse_places(text: str, option: str, what: str, lowest: int) -> Offsets:
     return places
 
 
-def _load(text: str, option: str) -> dict[str, Any]:
+def _load(text: str, option: str) -> JsonObject:
     try:
         found = json.loads(text)
     except ValueError:

@@ -11,13 +11,14 @@ import concurrent.futures
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicPartition
 
 from barnabas.client.admin.connection import AdminConnection
 from barnabas.client.admin.rdkafka import OffsetSpec
 from barnabas.client.common.connection import CONNECT_TIMEOUT_S, librdkafka_settings, open_handle
+from barnabas.client.common.rdkafka import ConsumerHandle
 from barnabas.client.errors import BarnabasError, NotAllowed, UnknownTopic, translate
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.nearest import did_you_mean
@@ -40,7 +41,7 @@ class Cluster:
         self._settings = librdkafka_settings_of(options.client)
         isolation = IsolationLevel.READ_COMMITTED if options.read_committed else IsolationLevel.READ_UNCOMMITTED
         self._isolation = isolation
-        self._committer: Any = None
+        self._committer: ConsumerHandle | None = None
         try:
             self._admin = AdminConnection(options.bootstrap, 10.0, CONNECT_TIMEOUT_S, self._settings, {})
         except BarnabasError as error:
@@ -135,13 +136,13 @@ class Cluster:
                 found[place] = without_match
         return found
 
-    def _offsets(self, wanted: Mapping[Place, Any]) -> Offsets:
+    def _offsets(self, wanted: Mapping[Place, OffsetSpec]) -> Offsets:
         if not wanted:
             return {}
         names = ", ".join(sorted({topic for topic, _ in wanted}))
         return self._patiently(lambda: self._ask_offsets(wanted), f"look up the offsets of {names}")
 
-    def _ask_offsets(self, wanted: Mapping[Place, Any]) -> Offsets:
+    def _ask_offsets(self, wanted: Mapping[Place, OffsetSpec]) -> Offsets:
         request = {TopicPartition(topic, part): spec for (topic, part), spec in wanted.items()}
         answers = self._admin.client.list_offsets(request, isolation_level=self._isolation, request_timeout=10.0)
         found = {(key.topic, key.partition): future.result(12.0).offset for key, future in answers.items()}

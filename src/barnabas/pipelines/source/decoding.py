@@ -13,12 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from barnabas.pipelines.source.walking import Ints, two_bytes, walk
+from barnabas.client.common.rdkafka import RawHeaders
+from barnabas.pipelines.common.arrays import Bytes, Ints, Mask, Words
+from barnabas.pipelines.source.walking import two_bytes, walk
 from barnabas.wire.batch import HEADER_BYTES, BatchHeader, Buffer
 from barnabas.wire.compression import Codec
 from barnabas.wire.errors import ProtocolError
@@ -56,21 +57,21 @@ class Records:
     Headers follow the value, unless they are given (`headers`, by librdkafka, which has opened them already).
     """
 
-    buffer: Any
+    buffer: Bytes
     offsets: Ints
     timestamps: Ints
-    log_append: Ints
+    log_append: Mask
     key_starts: Ints
     key_sizes: Ints
     value_starts: Ints
     value_sizes: Ints
     ends: Ints
-    headers: list[Any] | None = None
+    headers: list[RawHeaders | None] | None = None
 
     def __len__(self) -> int:
         return len(self.offsets)
 
-    def pick(self, rows: Any) -> Records:
+    def pick(self, rows: slice | Mask | Ints) -> Records:
         """Only these rows: a slice, a mask or indexes."""
         return Records(
             self.buffer,
@@ -148,7 +149,7 @@ def decode(chunk: Chunk) -> Iterator[Records]:
         yield records
 
 
-def _fields(data: Any, starts: Ints) -> Records:
+def _fields(data: Bytes, starts: Ints) -> Records:
     """The records that begin here, with offsets and timestamps as deltas."""
     words = two_bytes(data)
     sizes, at = varints(data, words, starts)
@@ -164,7 +165,7 @@ def _fields(data: Any, starts: Ints) -> Records:
     return Records(data, offset_deltas, time_deltas, no_times, key_starts, key_sizes, value_starts, value_sizes, ends)
 
 
-def varints(data: Any, words: Any, at: Ints) -> tuple[Ints, Ints]:
+def varints(data: Bytes, words: Words, at: Ints) -> tuple[Ints, Ints]:
     """The zigzag varint at each position, and the position after it. One or two bytes are looked up in a table."""
     values, widths = _varint_tables()
     word = words[at]
@@ -179,7 +180,7 @@ def varints(data: Any, words: Any, at: Ints) -> tuple[Ints, Ints]:
     return value, after
 
 
-def _long_varints(data: Any, at: Ints) -> tuple[Ints, Ints]:
+def _long_varints(data: Bytes, at: Ints) -> tuple[Ints, Ints]:
     """The same for any number of bytes, one byte of all of them after the other."""
     value = np.zeros(len(at), np.uint64)
     after = at.copy()
@@ -198,7 +199,7 @@ _LONGER = -(1 << 31)  # no varint of two bytes has this value
 
 
 @cache
-def _varint_tables() -> tuple[Any, Any]:
+def _varint_tables() -> tuple[Ints, Ints]:
     """For the two bytes at a varint's beginning, as a little-endian word: its value, and how many bytes it takes."""
     words = np.arange(1 << 16)
     first, second = words & 0xFF, words >> 8
@@ -208,7 +209,7 @@ def _varint_tables() -> tuple[Any, Any]:
     return value.astype(np.int32), np.where(one, 1, 2).astype(np.int8)
 
 
-def gather(data: Any, starts: Ints, sizes: Ints) -> pa.Array:
+def gather(data: Bytes, starts: Ints, sizes: Ints) -> pa.Array:
     """The bytes at these places as one Arrow array; a size of -1 is null."""
     count = len(starts)
     absent = sizes < 0

@@ -18,14 +18,14 @@ from typing import Any
 
 import numpy as np
 
+from barnabas.pipelines.common.arrays import Mask
 from barnabas.pipelines.source.decoding import Records
 from barnabas.pipelines.source.planning import Range
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICRO = timedelta(microseconds=1)
-Mask = Any  # numpy array of bool
 
-_OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
+_OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {  # numbers or texts, one or an array of them
     "EqualTo": lambda left, right: left == right,
     "EqualNullSafe": lambda left, right: left == right,
     "GreaterThan": lambda left, right: left > right,
@@ -42,10 +42,10 @@ class Test:
 
     column: str
     operation: str
-    values: tuple[Any, ...]
+    values: tuple[Any, ...]  # of the column's type
     negated: bool = False
 
-    def holds(self, left: Any) -> Any:
+    def holds(self, left: Any) -> Any:  # a bool, or an array of them
         """For one value, or for a numpy array of them."""
         if self.operation == "In":
             found = np.isin(left, self.values) if isinstance(left, np.ndarray) else left in self.values
@@ -54,7 +54,7 @@ class Test:
         return np.logical_not(found) if self.negated else found
 
 
-def accept(pushed: Any) -> Test | None:
+def accept(pushed: Any) -> Test | None:  # every kind of filter has attributes of its own
     """Spark's filter as a test of ours; None when it is not for us."""
     negated = type(pushed).__name__ == "Not"
     inner = pushed.child if negated else pushed

@@ -17,7 +17,7 @@ from barnabas.link.blocking_driver import BlockingLink, LinkOptions
 from barnabas.link.codes import is_retriable, name_of
 from barnabas.link.errors import LinkDown, LoginFailed
 from barnabas.link.exchange import ReusedMemory
-from barnabas.link.view import Address, ClusterView
+from barnabas.link.view import Address, ClientMetadata
 from barnabas.model.errors import ErrorCode
 from barnabas.model.limits import SPARK_ANSWER_MAX_BYTES
 from barnabas.pipelines.common.login import credentials, tls
@@ -202,7 +202,9 @@ class PartitionLeader:
         if part is None:
             raise _Unknown("there is no such partition")
         self._judge(part.error_code, 0)
-        view = ClusterView()  # a new one: this version of Metadata has no topic ids to tell a topic that was made again
+        view = (
+            ClientMetadata()
+        )  # a new one: this version of Metadata has no topic ids to tell a topic that was made again
         view.learn_metadata(answer)
         leader = view.leader(self.topic, self.partition)
         if leader is None or leader.node_id not in view.addresses:

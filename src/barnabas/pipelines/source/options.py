@@ -13,9 +13,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from barnabas.client.common.connection import bootstrap_or_default
+from barnabas.client.common.connection import bootstrap_or_default, with_profile
 from barnabas.pipelines.errors import PipelineError
-from barnabas.pipelines.nearest import nearest, refuse_misspelt
+from barnabas.pipelines.options import flag, refuse_misspelt, refuse_not_yours, refuse_unknown
 from barnabas.pipelines.source import bounds
 from barnabas.pipelines.source.bounds import EARLIEST, LATEST, Bound, Place
 from barnabas.pipelines.source.values.settings import ValueOptions, parse_value_options
@@ -31,7 +31,6 @@ _KNOWN = (
     "valueMode", "valueMessage", "valueFraming", "valueColumn", "valueTimestamps",
     "kafkaConsumer.pollTimeoutMs", "fetchOffset.numRetries", "fetchOffset.retryIntervalMs",
 )  # fmt: skip
-_BY_LOWER = {name.lower(): name for name in _KNOWN}
 _USED = ("bootstrap.servers", "group.id", "isolation.level")
 _NOT_YOURS = {
     "auto.offset.reset": "say where to start by startingOffsets",
@@ -79,8 +78,8 @@ def parse_options(given: Mapping[str, str], *, streaming: bool | None) -> Source
     it is known which of the two it becomes."""
     options = {name.lower(): str(value) for name, value in given.items()}
     client = {name[6:]: value for name, value in options.items() if name.startswith("kafka.")}
-    _refuse_unknown(options)
-    _refuse_not_yours(client)
+    refuse_unknown(options, _KNOWN)
+    refuse_not_yours(client, _NOT_YOURS)
     refuse_misspelt(client, _USED)
     topics, pattern, assigned = _strategy(options)
     starting = _starting(options, streaming)
@@ -91,8 +90,10 @@ def parse_options(given: Mapping[str, str], *, streaming: bool | None) -> Source
     isolation = client.pop("isolation.level", "read_committed").lower()
     if isolation not in ("read_committed", "read_uncommitted"):
         raise PipelineError(f"kafka.isolation.level is read_committed or read_uncommitted, not {isolation!r}")
+    bootstrap = bootstrap_or_default(client.pop("bootstrap.servers", None))
+    client = with_profile(bootstrap, client)
     return SourceOptions(
-        bootstrap=bootstrap_or_default(client.pop("bootstrap.servers", None)),
+        bootstrap=bootstrap,
         group=_group(options, client),
         client=client,
         topics=topics,
@@ -107,27 +108,12 @@ def parse_options(given: Mapping[str, str], *, streaming: bool | None) -> Source
         min_partitions=_count(options, "minPartitions"),
         max_partitions=_count(options, "maxPartitions"),
         max_records_per_partition=_count(options, "maxRecordsPerPartition"),
-        fail_on_data_loss=_flag(options, "failOnDataLoss", True),
+        fail_on_data_loss=flag(options, "failOnDataLoss", True),
         include_headers=include_headers(options),
         read_committed=isolation == "read_committed",
         value=parse_value_options(options),
         cores=int(os.environ.get(CORES_VARIABLE) or os.cpu_count() or 1),
     )
-
-
-def _refuse_unknown(options: Mapping[str, str]) -> None:
-    for name in options:
-        if name.startswith("kafka.") or name in _BY_LOWER:
-            continue
-        near = nearest(name, _BY_LOWER)
-        hint = f": did you mean {_BY_LOWER[near]}?" if near else ""
-        raise PipelineError(f"format barnabas has no option {name!r}{hint}")
-
-
-def _refuse_not_yours(client: Mapping[str, str]) -> None:
-    for name, why in _NOT_YOURS.items():
-        if name in client:
-            raise PipelineError(f"kafka.{name} cannot be set: {why}")
 
 
 def _strategy(options: Mapping[str, str]) -> tuple[tuple[str, ...], str | None, tuple[Place, ...]]:
@@ -200,17 +186,8 @@ def _count(options: Mapping[str, str], name: str) -> int | None:
     return int(text)
 
 
-def _flag(options: Mapping[str, str], name: str, default: bool) -> bool:
-    text = options.get(name.lower())
-    if text is None:
-        return default
-    if text.lower() not in ("true", "false"):
-        raise PipelineError(f"{name} is true or false, not {text!r}")
-    return text.lower() == "true"
-
-
 def include_headers(options: Mapping[str, str]) -> bool:
-    return _flag(options, "includeHeaders", False)
+    return flag(options, "includeHeaders", False)
 
 
 _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}

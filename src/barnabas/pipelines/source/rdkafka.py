@@ -9,13 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from itertools import chain
-from typing import Any
 
 import numpy as np
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, Consumer, KafkaError, KafkaException, TopicPartition
 
 from barnabas.client.common.connection import librdkafka_settings, open_handle
+from barnabas.client.common.rdkafka import ConsumerHandle, RawMessage
 from barnabas.client.errors import translate
+from barnabas.pipelines.common.arrays import Ints
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.source.decoding import Records
 from barnabas.pipelines.source.leader import PATIENCE_S
@@ -50,7 +51,7 @@ def read_by_librdkafka(split: Range, options: SourceOptions) -> Iterator[Records
         consumer.close()
 
 
-def _open(split: Range, options: SourceOptions) -> Any:
+def _open(split: Range, options: SourceOptions) -> ConsumerHandle:
     ours = {
         "group.id": options.group,
         "enable.auto.commit": False,
@@ -60,7 +61,7 @@ def _open(split: Range, options: SourceOptions) -> Any:
         "queued.max.messages.kbytes": 65_536,
     }
     settings = librdkafka_settings(options.bootstrap, ours, librdkafka_settings_of(options.client), {})
-    consumer = open_handle(Consumer, settings, f"read {split.topic}")
+    consumer: ConsumerHandle = open_handle(Consumer, settings, f"read {split.topic}")
     start = split.start
     try:
         low, _ = consumer.get_watermark_offsets(TopicPartition(split.topic, split.partition), PATIENCE_S)
@@ -74,9 +75,11 @@ def _open(split: Range, options: SourceOptions) -> Any:
     return consumer
 
 
-def _sort(messages: list[Any], split: Range, offset: int, options: SourceOptions) -> tuple[list[Any], int, bool]:
+def _sort(
+    messages: list[RawMessage], split: Range, offset: int, options: SourceOptions
+) -> tuple[list[RawMessage], int, bool]:
     """The records of the split among these, the offset to go on from, and whether the end has been reached."""
-    wanted: list[Any] = []
+    wanted: list[RawMessage] = []
     for message in messages:
         error = message.error()
         if error is None:
@@ -96,7 +99,7 @@ def _sort(messages: list[Any], split: Range, offset: int, options: SourceOptions
     return wanted, offset, False
 
 
-def _records(messages: list[Any]) -> Records:
+def _records(messages: list[RawMessage]) -> Records:
     keys = [message.key() for message in messages]
     values = [message.value() for message in messages]
     key_sizes, key_bytes = _sizes(keys)
@@ -122,6 +125,6 @@ def _records(messages: list[Any]) -> Records:
     )
 
 
-def _sizes(parts: list[bytes | None]) -> tuple[Any, list[bytes]]:
+def _sizes(parts: list[bytes | None]) -> tuple[Ints, list[bytes]]:
     sizes = np.array([-1 if part is None else len(part) for part in parts], np.int64)
     return sizes, [part or b"" for part in parts]

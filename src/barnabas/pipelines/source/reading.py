@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -26,9 +26,12 @@ from barnabas.pipelines.source.security import is_spoken_here, librdkafka_settin
 from barnabas.pipelines.source.visible import next_offset, visible_batches
 from barnabas.wire.errors import ProtocolError
 
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
 
 def read_split(
-    split: Range, options: SourceOptions, schema: Any, tests: tuple[Test, ...] = ()
+    split: Range, options: SourceOptions, schema: StructType, tests: tuple[Test, ...] = ()
 ) -> Iterator[pa.RecordBatch]:
     maker = ColumnMaker(schema, split.topic, split.partition, options.value)
     for records in read_records(split, options, tests):

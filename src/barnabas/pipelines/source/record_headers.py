@@ -5,8 +5,6 @@ Most records have none, and that is seen for all at once by the byte after the v
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 
@@ -22,15 +20,15 @@ def headers_of(records: Records, kind: pa.DataType) -> pa.Array:
     at = records.value_starts + np.maximum(records.value_sizes, 0)
     if len(at) == 0 or not records.buffer[at].any():
         return pa.nulls(len(records), kind)
-    data = memoryview(records.buffer)
-    rows: list[Any] = [None] * len(at)
+    data = records.buffer.data
+    rows: list[object] = [None] * len(at)
     for row in np.flatnonzero(records.buffer[at]):
         rows[row] = _open(data, int(at[row]), int(records.ends[row]))
     return pa.array(rows, kind)
 
 
-def _open(data: memoryview, position: int, end: int) -> list[dict[str, Any]]:
-    found = []
+def _open(data: memoryview, position: int, end: int) -> list[dict[str, str | bytes | None]]:
+    found: list[dict[str, str | bytes | None]] = []
     try:
         count, position = read_varint(data, position)
         if count < 0 or count * 2 > end - position:

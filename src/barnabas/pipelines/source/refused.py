@@ -6,11 +6,12 @@ all that is shown. So the reason is kept, and told by whatever Spark asks first.
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
 
+from barnabas.model.json_values import JsonObject
 from barnabas.pipelines.errors import PipelineError, reason_first
 
 
@@ -23,7 +24,7 @@ class RefusedStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         raise self._reason
 
     @reason_first
-    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> NoReturn:
+    def latestOffset(self, start: JsonObject, limit: ReadLimit) -> NoReturn:
         raise self._reason
 
     @reason_first
@@ -31,7 +32,7 @@ class RefusedStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         raise self._reason
 
     @reason_first
-    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> NoReturn:
+    def partitions(self, start: JsonObject, end: JsonObject) -> NoReturn:
         raise self._reason
 
     @reason_first

@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import (
@@ -25,6 +25,7 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from barnabas.client.errors import BarnabasError
+from barnabas.model.json_values import JsonObject
 from barnabas.pipelines.errors import reason_first
 from barnabas.pipelines.source.admission import Patience, at_most, waiting
 from barnabas.pipelines.source.bounds import LATEST, Offsets, offsets_from_json, offsets_to_json
@@ -34,13 +35,16 @@ from barnabas.pipelines.source.options import SourceOptions
 from barnabas.pipelines.source.planning import bundled, ranges_between, split_ranges
 from barnabas.pipelines.source.reading import read_split
 
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
 logger = logging.getLogger(__name__)
 SETTLE_S = 2.0  # a leader that has just been made may still say less than its predecessor said
 SETTLE_RETRY_S = 0.1
 
 
 class BarnabasStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    def __init__(self, options: SourceOptions, schema: Any) -> None:
+    def __init__(self, options: SourceOptions, schema: StructType) -> None:
         self.options = options
         self.schema = schema
         self._cluster: Cluster | None = None
@@ -56,21 +60,21 @@ class BarnabasStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._cluster = Cluster(self.options)
         return self._cluster
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> JsonObject:
         """The tasks get a copy, without the connections of the driver."""
         return {**self.__dict__, "_cluster": None}
 
     # --- offsets -----------------------------------------------------------------------------------------------------
 
     @reason_first
-    def initialOffset(self) -> dict[str, Any]:
+    def initialOffset(self) -> JsonObject:
         places = self.cluster.partitions()
         without_match = LATEST if self.options.start_at_latest_without_match else None
         found = self.cluster.resolve(self.options.starting, places, "startingOffsets", without_match=without_match)
         return offsets_to_json(found)
 
     @reason_first
-    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+    def latestOffset(self, start: JsonObject, limit: ReadLimit) -> JsonObject:
         begun = offsets_from_json(start)
         self._done_with(begun)
         end = self._latest(begun) if self._target is None else self._within_target(begun)
@@ -93,7 +97,7 @@ class BarnabasStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable()
 
     @reason_first
-    def reportLatestOffset(self) -> dict[str, Any] | None:
+    def reportLatestOffset(self) -> JsonObject | None:
         """The true end, also while a query works its way to the end of an older day."""
         if self._target is not None:
             self._seen = self.cluster.latest(self._target)
@@ -120,7 +124,7 @@ class BarnabasStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     # --- work --------------------------------------------------------------------------------------------------------
 
     @reason_first
-    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+    def partitions(self, start: JsonObject, end: JsonObject) -> Sequence[InputPartition]:
         options = self.options
         ends = offsets_from_json(end)
         starts = self._with_new(offsets_from_json(start), ends)
@@ -140,12 +144,12 @@ class BarnabasStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return [InputPartition(bundle) for bundle in bundled(splits, options.max_partitions)]
 
     @reason_first
-    def read(self, partition: InputPartition) -> Iterator[Any]:
+    def read(self, partition: InputPartition) -> Iterator[object]:
         for split in partition.value:
             yield from read_split(split, self.options, self.schema)
 
     @reason_first
-    def commit(self, end: dict[str, Any]) -> None:
+    def commit(self, end: JsonObject) -> None:
         self._done_with(offsets_from_json(end))
 
     def stop(self) -> None:

@@ -15,15 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
+from barnabas.pipelines.common.arrays import Bytes, Ints, Words
 from barnabas.wire.errors import ProtocolError
 from barnabas.wire.records import RECORD_MIN_BYTES
 from barnabas.wire.varints import read_varint
 
-Ints = Any  # numpy array of int64
 ENOUGH_LANES = 10  # from here on a step of numpy in all batches costs less than a step of Python in each
 ENOUGH_RUN = 16
 LONGEST_PAUSE = 4096
@@ -40,7 +40,7 @@ class Stretch(Protocol):
     def count(self) -> int: ...
 
 
-def walk(data: Any, stretches: Sequence[Stretch]) -> Ints:
+def walk(data: Bytes, stretches: Sequence[Stretch]) -> Ints:
     """The position of every record, stretch by stretch; `data` is a numpy array of bytes."""
     total = 0
     for each in stretches:
@@ -57,7 +57,7 @@ def walk(data: Any, stretches: Sequence[Stretch]) -> Ints:
     return np.concatenate(parts) if parts else np.empty(0, np.int64)
 
 
-def _lockstep(data: Any, stretches: Sequence[Stretch], longest: int) -> Ints | None:
+def _lockstep(data: Bytes, stretches: Sequence[Stretch], longest: int) -> Ints | None:
     """None when a record is too long for the table, or something is wrong that the slower gait will name."""
     strides = _strides()
     words = two_bytes(data)
@@ -86,7 +86,7 @@ def _lockstep(data: Any, stretches: Sequence[Stretch], longest: int) -> Ints | N
     return steps.T[lanes][np.arange(longest)[None, :] < counts[:, None]]
 
 
-def two_bytes(data: Any) -> Any:
+def two_bytes(data: Bytes) -> Words:
     """The two bytes at every position, as little-endian words that overlap; nothing is copied."""
     return np.ndarray((max(0, len(data) - 1),), "<u2", data, 0, (1,))
 
@@ -103,20 +103,20 @@ def _strides() -> Ints:
     return np.where(known, stride, _FAR_AWAY)
 
 
-def _alike(data: Any, stretch: Stretch) -> bool:
+def _alike(data: Bytes, stretch: Stretch) -> bool:
     """Whether the records of a batch have runs that are worth a look."""
     if stretch.count < 4 * ENOUGH_RUN:
         return False
     try:
-        return _run(data, memoryview(data), stretch.start, stretch.end, stretch.count)[0] >= 4 * ENOUGH_RUN
+        return _run(data, data.data, stretch.start, stretch.end, stretch.count)[0] >= 4 * ENOUGH_RUN
     except IndexError:
         return False
 
 
-def _along(data: Any, stretch: Stretch) -> list[Ints]:
+def _along(data: Bytes, stretch: Stretch) -> list[Ints]:
     parts: list[Ints] = []
     position, left, pause = stretch.start, stretch.count, ENOUGH_RUN
-    view = memoryview(data)
+    view = data.data
     try:
         while left:
             run, stride = _run(data, view, position, stretch.end, left) if left > 4 * ENOUGH_RUN else (0, 0)
@@ -137,7 +137,7 @@ def _along(data: Any, stretch: Stretch) -> list[Ints]:
     return parts
 
 
-def _run(data: Any, view: memoryview, position: int, end: int, left: int) -> tuple[int, int]:
+def _run(data: Bytes, view: memoryview, position: int, end: int, left: int) -> tuple[int, int]:
     """How many records from here on have the length of this one, and the distance between them."""
     size, after = read_varint(view, position)
     stride = after - position + size

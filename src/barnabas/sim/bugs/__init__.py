@@ -1,95 +1,15 @@
-"""Mistakes to plant, one a file, so that the tests can be tested: each has to be found by some seed."""
+"""Mistakes to plant, one a file, so that the tests can be tested: each has to be found by some seed.
 
-from barnabas.sim.bugs import (
-    abort_marker_missing,
-    aborted_offsets_count,
-    ack_before_flush,
-    ack_before_isr,
-    any_replica_leads,
-    committed_to_watermark,
-    coordinator_stays,
-    cut_to_watermark,
-    earlier_marker_ends,
-    folder_not_flushed,
-    follower_before_fsync,
-    former_life_counts,
-    fsync_skipped,
-    index_trusted,
-    isr_before_answer,
-    joins_too_early,
-    marker_before_prepare,
-    marker_sent_once,
-    metadata_before_flush,
-    min_isr_ignored,
-    never_cut,
-    new_leader_commits_all,
-    one_follower_is_enough,
-    pause_forgotten,
-    power_loss_unnoticed,
-    producer_ids_reused,
-    quorum_of_one,
-    recovered_not_flushed,
-    recovery_point_too_far,
-    replay_forgotten,
-    sequences_forgotten,
-    sequences_lost_on_failover,
-    stale_leader_obeyed,
-    timeout_by_clock,
-    torn_tail_served,
-    two_votes,
-    unverified_batches,
-    vote_not_persisted,
-    waiter_leaks,
-    watermark_off_by_one,
-    zombie_acknowledges,
-)
+A folder for each part of the node that they break.
+"""
+
+from barnabas.sim.bugs import controller, groups, producers, raft, replication, requests, storage, transactions
 from barnabas.sim.bugs.base import Bug
 
 BUGS: dict[str, Bug] = {
-    module.BUG.name: module.BUG
-    for module in (
-        ack_before_flush,
-        fsync_skipped,
-        folder_not_flushed,
-        recovered_not_flushed,
-        recovery_point_too_far,
-        torn_tail_served,
-        metadata_before_flush,
-        sequences_forgotten,
-        replay_forgotten,
-        producer_ids_reused,
-        unverified_batches,
-        index_trusted,
-        watermark_off_by_one,
-        committed_to_watermark,
-        abort_marker_missing,
-        marker_before_prepare,
-        aborted_offsets_count,
-        pause_forgotten,
-        waiter_leaks,
-        ack_before_isr,
-        one_follower_is_enough,
-        new_leader_commits_all,
-        min_isr_ignored,
-        joins_too_early,
-        isr_before_answer,
-        former_life_counts,
-        follower_before_fsync,
-        cut_to_watermark,
-        never_cut,
-        zombie_acknowledges,
-        sequences_lost_on_failover,
-        stale_leader_obeyed,
-        power_loss_unnoticed,
-        any_replica_leads,
-        vote_not_persisted,
-        two_votes,
-        quorum_of_one,
-        marker_sent_once,
-        coordinator_stays,
-        earlier_marker_ends,
-        timeout_by_clock,
-    )
+    bug.name: bug
+    for folder in (storage, producers, groups, transactions, replication, controller, raft, requests)
+    for bug in folder.BUGS
 }
 
 __all__ = ["BUGS", "Bug"]

@@ -10,8 +10,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import FunctionType
-from typing import Any
+from types import FunctionType, ModuleType
 
 _MISFITS = (TypeError, AttributeError, NameError, ImportError)
 _seen: list[tuple[str, str]] = []  # the file that raised it, and what, since a bug was planted
@@ -36,15 +35,15 @@ def note_error(error: BaseException | None) -> None:
 class Bug:
     name: str
     story: str
-    target: Any  # a class or a module
+    target: type | ModuleType
     attribute: str
-    make: Callable[[Any], Any]  # the wrong one, from the right one
+    make: Callable[..., object]  # the wrong one, from the right one; each declares the type of what it is given
     nodes: int = 1  # how many nodes it takes to matter
     scenario: str = ""  # the targeted scenario that reaches it (targeted.py); "": the general one does
 
     @contextmanager
     def planted(self) -> Iterator[None]:
-        above = getattr(self.target, "__mro__", (self.target,))
+        above = self.target.__mro__ if isinstance(self.target, type) else (self.target,)
         owner = next(place for place in above if self.attribute in place.__dict__)
         right = owner.__dict__[self.attribute]
         _seen.clear()
@@ -58,14 +57,14 @@ class Bug:
             raise BrokenBug(f"{self.name}: {own[0]}")
 
 
-def _watched(wrong: Any) -> Any:
+def _watched(wrong: object) -> object:
     """Notes what `wrong` raises when it is called, for the node may catch it. What it leaves behind (callbacks,
     coroutines) is noted where it ends up: in the log, or in the loop."""
     if not isinstance(wrong, FunctionType):
         return wrong
 
     @functools.wraps(wrong)
-    def call(*args: Any, **named: Any) -> Any:
+    def call(*args: object, **named: object) -> object:
         try:
             return wrong(*args, **named)
         except _MISFITS as error:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from barnabas.broker.node import Node
 from barnabas.broker.partition.partition import HostedPartition
+from barnabas.core.groups.shard import GroupShard
+from barnabas.core.txn.shard import TxnShard
+from barnabas.model.ids import TopicPartition
 from barnabas.sim import inspection
 from barnabas.sim.workloads.base import Workload
 from barnabas.sim.workloads.transactions import TransactionalProducer
@@ -68,9 +71,9 @@ def everything_led(world: World) -> bool:
     return True
 
 
-def state(world: World) -> dict[str, Any]:
+def state(world: World) -> dict[str, object]:
     """What must be the same after a kill: the image, the producers, the offsets of groups, the transactions."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     image = world.newest_image()
     assert image is not None
     found["topics"] = {name: (topic.id, len(topic.partitions), topic.configs) for name, topic in image.topics.items()}
@@ -80,18 +83,21 @@ def state(world: World) -> dict[str, Any]:
         for partition in filter(node.partitions.may_open, node.partitions):
             if world.is_damaged((partition.id.topic, partition.id.partition)) or not led_by(node, partition):
                 continue
-            if not partition.log.log_end_offset:
+            opened = partition.open()
+            if not opened.log.log_end_offset:
                 continue  # nobody has written to it, so it may not have been opened before
-            found[f"{partition.id} end"] = (partition.log.log_end_offset, partition.log.log_start_offset)
+            found[f"{partition.id} end"] = (opened.log.log_end_offset, opened.log.log_start_offset)
             found[f"{partition.id} producers"] = sorted(
                 (e.producer_id, e.producer_epoch, e.last_sequence, e.last_offset, e.current_txn_first_offset)
-                for e in partition.producers.entries()
+                for e in opened.producers.entries()
             )
-            found[f"{partition.id} aborted"] = partition.aborted.between(0, 1 << 62)
-        for name, driver in (("group", node.groups), ("transaction", node.transactions)):
-            for hosted in driver.every():
-                if summary := _summary(name, hosted.machine):
-                    found[f"{name}s {hosted.partition.id}"] = summary
+            found[f"{partition.id} aborted"] = opened.aborted.between(0, 1 << 62)
+        for groups in node.groups.every():
+            if offsets := _offsets(groups.machine):
+                found[f"groups {groups.partition.id}"] = offsets
+        for transactions in node.transactions.every():
+            if ids := _transactions(transactions.machine):
+                found[f"transactions {transactions.partition.id}"] = ids
     return found
 
 
@@ -99,22 +105,23 @@ def led_by(node: Node, partition: HostedPartition) -> bool:
     return node.partitions.get(partition.id.topic, partition.id.partition) is partition
 
 
-def _summary(kind: str, machine: Any) -> list[Any]:
-    world = machine._world
-    if kind == "group":
-        store = world.offsets
-        return sorted(
-            (group, topic, index, kept.offset)
-            for group in store.group_ids()
-            for topic, index, kept in store.of_group(group)
-        )
+def _offsets(machine: GroupShard) -> list[tuple[str, str, int, int]]:
+    store = machine._world.offsets
     return sorted(
-        (t.transactional_id, t.producer_id, t.producer_epoch, t.state.name, sorted(t.partitions))
-        for t in world.transactions.values()
+        (group, topic, index, kept.offset)
+        for group in store.group_ids()
+        for topic, index, kept in store.of_group(group)
     )
 
 
-def differences(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
+def _transactions(machine: TxnShard) -> list[tuple[str, int, int, str, list[TopicPartition]]]:
+    return sorted(
+        (t.transactional_id, t.producer_id, t.producer_epoch, t.state.name, sorted(t.partitions))
+        for t in machine._world.transactions.values()
+    )
+
+
+def differences(before: dict[str, object], after: dict[str, object]) -> Iterator[str]:
     """S5: memory before the kill, against what was rebuilt from the logs."""
     for key in sorted(set(before) | set(after)):
         if before.get(key) != after.get(key):

@@ -9,7 +9,7 @@ that is down is taken to hold what it held when its process ended.
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.partition.opened import OpenPartition
 from barnabas.core.cluster.image import MetadataImage, PartitionImage, TopicImage
 from barnabas.sim import inspection
 
@@ -26,19 +26,19 @@ class CommittedEverywhere:
 
     def watch(self) -> Callable[[], None]:
         """Look whenever a high watermark moves; gives how to stop."""
-        advance = HostedPartition._advance
+        advance = OpenPartition.advance_to
 
-        def watched(partition: HostedPartition, offset: int, size: int) -> None:
-            advance(partition, offset, size)
-            image = self._world.newest_image()
+        def watched(opened: OpenPartition, offset: int, size: int) -> None:
+            advance(opened, offset, size)
+            partition, image = opened.partition, self._world.newest_image()
             topic = image.topics.get(partition.id.topic) if image is not None else None
             if image is not None and topic is not None and topic.id == partition.topic_id and partition.is_leader:
                 index = partition.id.partition
                 self._look_at(image, topic, index, topic.partitions[index])
-                self._look_at_holders(partition, topic.partitions[index])
+                self._look_at_holders(opened, topic.partitions[index])
 
-        HostedPartition._advance = watched  # type: ignore[method-assign, assignment]
-        return lambda: setattr(HostedPartition, "_advance", advance)
+        OpenPartition.advance_to = watched  # type: ignore[method-assign, assignment]
+        return lambda: setattr(OpenPartition, "advance_to", advance)
 
     def look(self) -> None:
         image = self._world.newest_image()
@@ -54,15 +54,15 @@ class CommittedEverywhere:
         for key in [key for key in self._ends if key[0] == computer.number]:
             del self._ends[key]
         for replica in inspection.replicas(computer):
-            self._ends[(computer.number, replica.topic_id, replica.id.partition)] = replica.log.log_end_offset
+            self._ends[(computer.number, replica.partition.topic_id, replica.id.partition)] = replica.log.log_end_offset
 
     def _look_at(self, known: MetadataImage, topic: TopicImage, index: int, image: PartitionImage) -> None:
         computers, losses = self._world.computers, self._world.losses
         leader = computers[image.leader - 1]
         hosted = leader.node.partitions.hosted(topic.name, index) if leader.node is not None and leader.ready else None
-        if hosted is None or not hosted.is_open or hosted.leader_epoch != image.leader_epoch or not hosted.is_leader:
+        if hosted is None or hosted.opened is None or hosted.leader_epoch != image.leader_epoch or not hosted.is_leader:
             return
-        committed = hosted.high_watermark
+        committed = hosted.opened.high_watermark
         for number in image.isr:
             other = computers[number - 1]
             broker = known.brokers.get(number)
@@ -71,15 +71,16 @@ class CommittedEverywhere:
             if losses.is_unregistered(number, broker.broker_epoch):
                 continue
             replica = other.node.partitions.hosted(topic.name, index)
-            if replica is None or not replica.is_open or replica.lost or other.flips:
+            if replica is None or replica.opened is None or replica.lost or other.flips:
                 continue
-            if replica.log.log_end_offset < committed and not self._world.may_lose((topic.name, index), 0):
+            end = replica.opened.log.log_end_offset
+            if end < committed and not self._world.may_lose((topic.name, index), 0):
                 self._problem(
                     f"{(topic.name, index)}: committed up to {committed} by {leader.name} in epoch "
-                    f"{image.leader_epoch}, but {other.name}, which is in sync, ends at {replica.log.log_end_offset}"
+                    f"{image.leader_epoch}, but {other.name}, which is in sync, ends at {end}"
                 )
 
-    def _look_at_holders(self, leader: HostedPartition, image: PartitionImage) -> None:
+    def _look_at_holders(self, leader: OpenPartition, image: PartitionImage) -> None:
         """Called when the leader's high watermark moves."""
         wanted = self._world.min_insync.get(leader.id.topic, 1)
         if len(image.replicas) < wanted or self._world.may_lose((leader.id.topic, leader.id.partition), 0):
@@ -91,10 +92,10 @@ class CommittedEverywhere:
         if holders < wanted:
             self._problem(
                 f"{(leader.id.topic, leader.id.partition)}: {leader.high_watermark} is committed in epoch "
-                f"{leader.leader_epoch}, but the replicas end at {ends}, and {wanted} are to have it"
+                f"{leader.partition.leader_epoch}, but the replicas end at {ends}, and {wanted} are to have it"
             )
 
-    def _end_of(self, number: int, leader: HostedPartition) -> int | None:
+    def _end_of(self, number: int, leader: OpenPartition) -> int | None:
         """Where this replica ends, or ended when it died. None where that cannot be seen, or where its machine has lost
         its memory and the leader may not have heard of it yet."""
         if self._world.losses.is_recovering(number):
@@ -104,10 +105,10 @@ class CommittedEverywhere:
             if computer.node is None or not computer.ready:
                 return None
             replica = computer.node.partitions.hosted(leader.id.topic, leader.id.partition)
-            if replica is None or not replica.is_open or replica.topic_id != leader.topic_id:
+            if replica is None or replica.opened is None or replica.topic_id != leader.partition.topic_id:
                 return None
-            return replica.log.log_end_offset
-        return self._ends.get((number, leader.topic_id, leader.id.partition))
+            return replica.opened.log.log_end_offset
+        return self._ends.get((number, leader.partition.topic_id, leader.id.partition))
 
     def _problem(self, text: str) -> None:
         self._world.trace.note(f"PROBLEM {text}")

@@ -8,7 +8,7 @@ replica at its own time: those are not compared.
 import hashlib
 from typing import TYPE_CHECKING
 
-from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.partition.opened import OpenPartition
 from barnabas.sim import inspection
 from barnabas.sim.history import Partition
 from barnabas.sim.platter import File, Folder
@@ -39,17 +39,17 @@ class SameBytes:
                 if not partition.id.topic.startswith("__"):
                     self._read(computer, partition)
 
-    def _read(self, computer: "Computer", partition: HostedPartition) -> None:
+    def _read(self, computer: "Computer", partition: OpenPartition) -> None:
         name: Partition = (partition.id.topic, partition.id.partition)
         folder = computer.platter.find(f"{computer.data_dir}/{name[0]}-{name[1]}")
         if self._world.may_lose(name, 0) or not isinstance(folder, Folder):
             return
-        place = (computer.number, computer.lives, partition.topic_id, partition.id.partition)
+        place = (computer.number, computer.lives, partition.partition.topic_id, partition.id.partition)
         segment, position, offset = self._read_to.get(place, ("", 0, 0))
         end = partition.high_watermark
         if offset >= end:
             return
-        truth = self._truth.setdefault((partition.topic_id, partition.id.partition), {})
+        truth = self._truth.setdefault((partition.partition.topic_id, partition.id.partition), {})
         for name_there, file in sorted((n, f) for n, f in folder.live.items() if n.endswith(".log") and n >= segment):
             if name_there != segment:
                 segment, position = name_there, 0

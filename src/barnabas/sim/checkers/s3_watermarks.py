@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from barnabas.sim.history import Partition
 
 if TYPE_CHECKING:
-    from barnabas.broker.partition.partition import HostedPartition
+    from barnabas.broker.partition.opened import OpenPartition
     from barnabas.sim.computer import Computer
     from barnabas.sim.requests import Got
     from barnabas.sim.workloads.base import Workload
@@ -49,13 +49,13 @@ class Watermarks:
             self._problem(f"{partition}: the end is {end} for {reader.name}, after {before}")
         self._ends[reader.name, partition] = end
 
-    def look(self, computer: "Computer", partition: "HostedPartition") -> None:
+    def look(self, computer: "Computer", partition: "OpenPartition") -> None:
         """A replica inside a node that runs."""
         high, end, stable = partition.high_watermark, partition.log.log_end_offset, partition.last_stable_offset
         if not stable <= high <= end:
             where = f"{tuple(partition.id)} on {computer.name}"
             self._problem(f"{where}: last stable {stable}, high watermark {high}, log end {end}")
-        key = (computer.number, computer.lives, partition.topic_id, partition.id.partition)
+        key = (computer.number, computer.lives, partition.partition.topic_id, partition.id.partition)
         before = self._inside.get(key, 0)
         if high != before:
             place = (partition.id.topic, partition.id.partition)

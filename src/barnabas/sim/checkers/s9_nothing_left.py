@@ -54,8 +54,9 @@ def _node(world: World, computer: Computer) -> Iterator[str]:
             yield f"S9 {computer.name}: {count} tasks of {name} run"
     for partition in inspection.replicas(computer):
         followers = 0 if alone else 2 * len(world.computers)  # each may have fetches parked here
-        if len(partition.waiters) > followers or partition._acks:
-            yield f"S9 {partition.id}: {len(partition.waiters)} fetches and {len(partition._acks)} acks wait"
+        fetches, acks = len(partition.waiters.fetches), len(partition.waiters.acks)
+        if fetches > followers or acks:
+            yield f"S9 {partition.id}: {fetches} fetches and {acks} acks wait"
     yield from _files(computer)
 
 

@@ -4,14 +4,24 @@ A member reads nothing: it pretends to have read on and commits. What it was giv
 offset that was accepted go into the history.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from barnabas.model.errors import ErrorCode
 from barnabas.sim.client import NoAnswer
 from barnabas.sim.history import Committed, Partition
 from barnabas.sim.requests import METADATA, OFFSET_COMMIT, committed_offset, offsets_body
 from barnabas.sim.workloads.base import Workload
-from barnabas.wire.codec import decode_struct, encode_struct
+from barnabas.wire.codec import Decoded, decode_struct, encode_struct
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import (
+        ConsumerGroupHeartbeatResponse,
+        HeartbeatResponse,
+        JoinGroupResponse,
+        MetadataResponse,
+        OffsetCommitResponse,
+        SyncGroupResponse,
+    )
 
 _HEARTBEAT, _LEAVE, _JOIN, _SYNC, _CONSUMER_HEARTBEAT = 12, 13, 11, 14, 68
 _SESSION_MS = 6_000
@@ -39,7 +49,7 @@ class Member(Workload):
         if code := await self.client.find_coordinator(self.group, transaction=False):
             raise NoAnswer(str(code))
 
-    async def _ask(self, api_key: int, version: int, body: dict[str, Any]) -> Any:
+    async def _ask(self, api_key: int, version: int, body: dict[str, object]) -> Decoded:
         answer = await self.client.ask_coordinator(self.group, api_key, version, body)
         self.client.heard_coordinator(self.group, answer.error_code)
         return answer
@@ -63,7 +73,7 @@ class Member(Workload):
         }
         commit = Committed(self.group, partition, offset, self.world.loop.now, self.era)
         try:
-            answer = await self.client.ask_coordinator(self.group, OFFSET_COMMIT, 9, body)
+            answer: OffsetCommitResponse = await self.client.ask_coordinator(self.group, OFFSET_COMMIT, 9, body)
         except NoAnswer:
             self.history.unanswered_commits.append(commit)
             raise
@@ -89,7 +99,7 @@ class ClassicMember(Member):
             await self._join()
             return
         who = {"group_id": self.group, "generation_id": self.generation, "member_id": self.member_id}
-        answer = await self._ask(_HEARTBEAT, 4, who | {"group_instance_id": None})
+        answer: HeartbeatResponse = await self._ask(_HEARTBEAT, 4, who | {"group_instance_id": None})
         if answer.error_code == ErrorCode.NONE:
             await self.commit_one()
         elif answer.error_code in _AWAY:
@@ -109,7 +119,7 @@ class ClassicMember(Member):
             "protocols": [{"name": "range", "metadata": subscription}],
             "reason": "",
         }
-        joined = await self._ask(_JOIN, 9, body)
+        joined: JoinGroupResponse = await self._ask(_JOIN, 9, body)
         if joined.error_code == ErrorCode.MEMBER_ID_REQUIRED:
             self.member_id = joined.member_id
             return
@@ -128,7 +138,7 @@ class ClassicMember(Member):
             "protocol_name": joined.protocol_name,
             "assignments": plan,
         }
-        synced = await self._ask(_SYNC, 5, body)
+        synced: SyncGroupResponse = await self._ask(_SYNC, 5, body)
         if synced.error_code:
             return
         self.generation = joined.generation_id
@@ -166,8 +176,10 @@ class ConsumerMember(Member):
 
     async def prepare(self) -> None:
         await super().prepare()
-        answer = await self.client.ask(METADATA, 12, {"topics": None, "allow_auto_topic_creation": False})
-        self.topic_ids = {topic.topic_id: topic.name for topic in answer.topics}
+        answer: MetadataResponse = await self.client.ask(
+            METADATA, 12, {"topics": None, "allow_auto_topic_creation": False}
+        )
+        self.topic_ids = {topic.topic_id: topic.name or "" for topic in answer.topics}
         if self.topic not in self.topic_ids.values():
             raise NoAnswer("that node has not heard of the topic yet")
         self.member_id = self.member_id or f"member-{self.name}-{self.random.getrandbits(32):x}"
@@ -185,7 +197,7 @@ class ConsumerMember(Member):
             "server_assignor": None,
             "topic_partitions": [{"topic_id": ids[self.topic], "partitions": owned}] if owned else [],
         }
-        answer = await self._ask(_CONSUMER_HEARTBEAT, 1, body)
+        answer: ConsumerGroupHeartbeatResponse = await self._ask(_CONSUMER_HEARTBEAT, 1, body)
         if answer.error_code:
             if answer.error_code in _AWAY:
                 self.epoch, self.owned = 0, frozenset()

@@ -4,9 +4,8 @@ What is refused or not answered is tried no further. Added partitions are not wr
 be there, which `Admin` looks at.
 """
 
-from typing import Any
-
 from barnabas.sim.workloads.base import Workload
+from barnabas.wire.codec import Decoded
 
 _ALTER_REASSIGNMENTS, _LIST_REASSIGNMENTS, _ELECT_LEADERS, _CREATE_PARTITIONS = 45, 46, 43, 37
 
@@ -32,7 +31,7 @@ class Operator(Workload):
         name = self.random.choice(names)
         return name, self.random.randrange(self.world.topics.get(name, 2))
 
-    async def _ask_to_move(self, replicas: list[int] | None) -> Any:
+    async def _ask_to_move(self, replicas: list[int] | None) -> Decoded:
         topic, index = self._some()
         self.world.trace.note(f"operator: {topic}-{index} to {replicas}")
         part = {"partition_index": index, "replicas": replicas}

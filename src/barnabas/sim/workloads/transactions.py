@@ -7,7 +7,7 @@ the checkers accept both, but still the whole transaction or nothing of it.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from barnabas.model.errors import ErrorCode
 from barnabas.sim.client import NoAnswer
@@ -25,6 +25,10 @@ from barnabas.sim.requests import (
     produce,
 )
 from barnabas.sim.workloads.base import Workload
+from barnabas.wire.codec import Decoded
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import EndTxnResponse
 
 _V1 = {"produce": 9, "end": 4, "offsets": 3}
 _V2 = {"produce": 12, "end": 5, "offsets": 5}
@@ -173,7 +177,7 @@ class TransactionalProducer(Workload):
         }
         version = (_V1 if self.generation == 1 else _V2)["end"]
         transaction.outcome = "unknown"
-        answer = await self.insist(END_TXN, version, body, lambda answer: answer.error_code)
+        answer: EndTxnResponse = await self.insist(END_TXN, version, body, lambda answer: answer.error_code)
         transaction.outcome = "committed" if commit else "aborted"
         transaction.era = self.era
         if self.generation == 2:
@@ -182,8 +186,13 @@ class TransactionalProducer(Workload):
                 self.sequences = {}
 
     async def insist(
-        self, api_key: int, version: int, body: dict[str, Any], code_of: Callable[[Any], int], group: str | None = None
-    ) -> Any:
+        self,
+        api_key: int,
+        version: int,
+        body: dict[str, object],
+        code_of: Callable[[Decoded], int],
+        group: str | None = None,
+    ) -> Decoded:
         """Ask the coordinator of the transaction, or of the `group`, until it says yes; Refused when it says no."""
         key, transaction = (group, False) if group is not None else (self.transactional_id, True)
         while True:

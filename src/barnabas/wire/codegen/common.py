@@ -4,10 +4,13 @@ The source they make is built only from our own schema files (field names, numbe
 anything received, which is why running it with `exec` is safe; codec.py does that in one place.
 """
 
+from collections.abc import Callable
 from struct import Struct
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 from barnabas.wire.schema import FIXED_BYTES
+
+Compiled: TypeAlias = Callable[..., Any]  # the schema decides what it takes and gives
 
 
 class Source:
@@ -16,7 +19,7 @@ class Source:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.depth = 1
-        self.constants: dict[str, Any] = {}
+        self.constants: dict[str, object] = {}
         self._names = 0
 
     def line(self, text: str) -> None:
@@ -26,7 +29,7 @@ class Source:
         self._names += 1
         return f"{stem}_{self._names}"
 
-    def constant(self, stem: str, value: Any) -> str:
+    def constant(self, stem: str, value: object) -> str:
         for name, known in self.constants.items():
             if known is value:
                 return name
@@ -34,11 +37,11 @@ class Source:
         self.constants[name] = value
         return name
 
-    def compile(self, signature: str, label: str) -> Any:
+    def compile(self, signature: str, label: str) -> Compiled:
         text = "\n".join([f"def {signature}:", *self.lines])
         namespace = dict(self.constants)
         exec(compile(text, label, "exec"), namespace)  # noqa: S102 - our own schema files are its only source
-        return namespace[signature.partition("(")[0]]
+        return cast(Compiled, namespace[signature.partition("(")[0]])
 
 
 class FixedRun:

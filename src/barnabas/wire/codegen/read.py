@@ -13,7 +13,7 @@ never asks whether the frame is used up.
 
 import struct
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -23,7 +23,10 @@ from barnabas.wire.errors import ProtocolError
 from barnabas.wire.schema import FIXED_BYTES, FIXED_FORMATS, Field, Message, Shape, element_min_bytes, union
 from barnabas.wire.varints import cut, long_uvarint, skip_tags, uvarint
 
-Reader = Callable[[Any, int], Any]
+# The API key, or the name of a struct, decides which class a decoded message has: whoever asks declares it
+# (wire/messages has the types), and mypy holds what follows to that.
+Decoded: TypeAlias = Any
+Reader = Callable[[bytes | bytearray | memoryview, int], Decoded]
 
 
 class StructClass:
@@ -41,29 +44,38 @@ class StructClass:
                     known[field.struct] = StructClass(field.struct, field.fields, known)
                 assert known[field.struct].fields == field.fields, f"two structs of {name} are called {field.struct}"
                 self.nested[field.name] = known[field.struct]
-        members: list[Any] = []
+        members: list[tuple[str, type, object]] = []
         for field in fields:
             if field.array and field.default is msgspec.UNSET:
-                members.append((field.name, Any, msgspec.field(default_factory=list)))
+                members.append((field.name, object, msgspec.field(default_factory=list)))
             elif field.type == "struct" and not field.array and field.default is msgspec.UNSET:
-                members.append((field.name, Any, msgspec.field(default_factory=self.nested[field.name].type)))
+                members.append((field.name, object, msgspec.field(default_factory=self.nested[field.name].type)))
             else:
-                members.append((field.name, Any, field.zero()))
+                members.append((field.name, object, field.zero()))
         # gc=False: a message is a tree, so reference counts alone free it and the collector need not know it.
-        self.type: Any = msgspec.defstruct(name, members, gc=False)
+        self.type: type[Decoded] = msgspec.defstruct(name, members, gc=False)
+        self._converted = [
+            (field.name, self.nested.get(field.name), field.array)
+            for field in fields
+            if field.type == "struct" or field.array
+        ]
 
-    def build(self, body: Mapping[str, object]) -> Any:
-        """The object that a dict as writers take it stands for, without the bytes between them."""
-        found = {field.name: self._value(field, body[field.name]) for field in self.fields if field.name in body}
+    def build(self, body: Mapping[str, object]) -> Decoded:
+        """The object that a dict as writers take it stands for, without the bytes between them. Raises TypeError for a
+        name that is no field."""
+        found: dict[str, Any] = dict(body)  # each of its field's type
+        for name, nested, is_array in self._converted:
+            value = found.get(name)
+            if value is None:
+                continue
+            if nested is None:
+                found[name] = list(value)
+            elif is_array:
+                build = nested.build
+                found[name] = [build(item) for item in value]
+            else:
+                found[name] = nested.build(value)
         return self.type(**found)
-
-    def _value(self, field: Field, value: Any) -> object:
-        if value is None:
-            return None
-        if field.type == "struct":
-            nested = self.nested[field.name]
-            return [nested.build(item) for item in value] if field.array else nested.build(value)
-        return list(value) if field.array else value
 
 
 def message_class(message: Message, kind: str) -> StructClass:
@@ -93,7 +105,7 @@ def compile_reader(shape: Shape, top: StructClass, label: str, elements_max: int
     source.line(f"left = {elements_max}")
     result = reader.read_struct(shape.fields, top)
     source.line(f"return {result}")
-    return source.compile("read(data, p)", label)  # type: ignore[no-any-return]
+    return source.compile("read(data, p)", label)
 
 
 def _has_records(fields: tuple[Field, ...]) -> bool:
@@ -267,7 +279,7 @@ class _ReaderSource:
 # --- what the compiled code calls -----------------------------------------------------------------------------------
 
 
-def unpack_many(data: Any, position: int, count: int, letter: str) -> list[Any]:
+def unpack_many(data: bytes | memoryview, position: int, count: int, letter: str) -> list[object]:
     if count <= 8:  # replicas, in-sync replicas: worth a Struct of their own, which no client can make many of
         return list(struct_of(f">{count}{letter}").unpack_from(data, position)) if count else []
     return list(struct.unpack_from(f">{count}{letter}", data, position))

@@ -6,10 +6,9 @@ when it differs from its default (KIP-482). Values are trusted to be of the righ
 what cannot be packed raises, and explain.py then says which field it was.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from struct import Struct
-from typing import Any
 
 import msgspec
 
@@ -17,7 +16,7 @@ from barnabas.wire.codegen.common import FixedRun, Source, struct_of
 from barnabas.wire.schema import FIXED_FORMATS, Field, Shape
 from barnabas.wire.varints import uvarint_bytes
 
-Writer = Callable[[Any], bytes]
+Writer = Callable[[Mapping[str, object]], bytes]
 
 SHORT_ARRAY = 16  # replicas, in-sync replicas, partitions of an assignment
 
@@ -33,7 +32,7 @@ def compile_writer(shape: Shape, label: str) -> Writer:
     writer.write_struct(shape.fields, "body")
     writer.flush()
     source.line("return b''.join(pieces)")
-    return source.compile("write(body)", label)  # type: ignore[no-any-return]
+    return source.compile("write(body)", label)
 
 
 class _WriterSource:
@@ -193,7 +192,7 @@ class _WriterSource:
 
 # --- what the compiled code calls -----------------------------------------------------------------------------------
 
-_EMPTY: dict[str, Any] = {}
+_EMPTY: dict[str, object] = {}
 _SMALL = [bytes((length + 1,)) for length in range(127)]
 
 
@@ -203,7 +202,7 @@ def short_arrays(letter: str, flexible: bool) -> list[Callable[..., bytes]]:
     return [Struct(f">{'B' if flexible else 'i'}{count}{letter}").pack for count in range(SHORT_ARRAY)]
 
 
-def pack_long(values: Any, letter: str, flexible: bool) -> bytes:
+def pack_long(values: Sequence[object], letter: str, flexible: bool) -> bytes:
     """The same for an array of any length."""
     count = len(values)
     length = uvarint_bytes(count + 1) if flexible else struct_of(">i").pack(count)
@@ -214,5 +213,5 @@ def _null(flexible: bool, letter: str) -> bytes:
     return b"\x00" if flexible else struct_of(">" + letter).pack(-1)
 
 
-def wrong_uuid(value: Any) -> TypeError:
+def wrong_uuid(value: object) -> TypeError:
     return TypeError(f"a uuid is 16 bytes, not {value!r}")

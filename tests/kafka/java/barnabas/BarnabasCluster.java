@@ -30,6 +30,7 @@ import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.requests.MetadataRequest;
 import org.apache.kafka.common.requests.MetadataResponse;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
+import org.apache.kafka.common.test.JaasUtils;
 import org.apache.kafka.common.test.ClusterInstance;
 import org.apache.kafka.test.TestUtils;
 import org.apache.kafka.common.test.api.ClusterConfig;
@@ -106,6 +107,16 @@ public final class BarnabasCluster implements ClusterInstance {
         found.put("controller.quorum.voters", controllerPorts.entrySet().stream()
             .map(entry -> entry.getKey() + "@localhost:" + entry.getValue()).collect(Collectors.joining(",")));
         found.put("log.cleaner.dedupe.buffer.size", "2097152"); // as Kafka's test kit
+        if (config.brokerSecurityProtocol() == SecurityProtocol.SASL_PLAINTEXT) {
+            // Kafka's test kit has the same users in a JAAS file of its JVM.
+            found.put("sasl.enabled.mechanisms", "PLAIN");
+            found.put("sasl.mechanism.inter.broker.protocol", "PLAIN");
+            found.put("listener.name." + client.toLowerCase() + ".plain.sasl.jaas.config",
+                "org.apache.kafka.common.security.plain.PlainLoginModule required"
+                    + " username=\"" + JaasUtils.KAFKA_PLAIN_ADMIN + "\" password=\"" + JaasUtils.KAFKA_PLAIN_ADMIN_PASSWORD + "\""
+                    + " user_" + JaasUtils.KAFKA_PLAIN_ADMIN + "=\"" + JaasUtils.KAFKA_PLAIN_ADMIN_PASSWORD + "\""
+                    + " user_" + JaasUtils.KAFKA_PLAIN_USER1 + "=\"" + JaasUtils.KAFKA_PLAIN_USER1_PASSWORD + "\";");
+        }
         found.putAll(config.serverProperties());
         found.putAll(config.perServerOverrideProperties().getOrDefault(id, Map.of()));
         return found;

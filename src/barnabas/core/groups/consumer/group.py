@@ -38,6 +38,7 @@ class ConsumerGroup:
     __slots__ = (
         "facts",
         "group_id",
+        "may_describe",
         "members",
         "owners",
         "regexes",
@@ -60,6 +61,7 @@ class ConsumerGroup:
         self.owners: dict[tuple[bytes, int], str] = {}
         self.regexes: dict[str, RegexValue] = {}
         self.run: AssignmentRun | None = None  # computed in a thread at this moment
+        self.may_describe: Callable[[str], bool] | None = None  # which topics who beat last may be told of
         self.resolving: set[str] = set()  # regular expressions that a thread is matching
 
     @property

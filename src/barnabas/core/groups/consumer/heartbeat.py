@@ -76,6 +76,8 @@ def _beat(
     if request.subscribed_topic_regex:
         compile_regex(request.subscribed_topic_regex)
     world.groups[group.group_id] = group
+    if info.may_describe is not None:
+        group.may_describe = info.may_describe
     member = take_facts(world, group, member_id, before, _facts(before, request, info))
     before_sets = as_sets(before.place.assigned) if before is not None else {}
     member = step(world, group, member, owned)

@@ -53,7 +53,10 @@ def resolve(world: "ShardState", group: ConsumerGroup, text: str) -> RegexValue 
         return None
     if names:
         world.regexes.add(text, names, matching(compile_regex(text), names))
-    return RegexValue(world.regexes.topics(text, world.topics), world.topics.version, world.wall.stamp_ms)
+    topics = world.regexes.topics(text, world.topics)
+    if group.may_describe is not None:  # an expression must not tell a member of topics that it may not see
+        topics = tuple(filter(group.may_describe, topics))
+    return RegexValue(topics, world.topics.version, world.wall.stamp_ms)
 
 
 def _resolved(world: "ShardState", group: ConsumerGroup, text: str, names: frozenset[str], found: list[str]) -> None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import io
 import json
-from typing import Any
 
 from pyspark.sql import types
 
+from barnabas.model.json_values import Json
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.source.values.bad import Bad
 
@@ -37,7 +37,7 @@ _LOGICAL = {
 _UNSERVED = ("time-millis", "time-micros", "duration")
 
 
-def parsed_schema(text: str) -> Any:
+def parsed_schema(text: str) -> Json:
     try:
         import fastavro
     except ImportError:
@@ -48,21 +48,23 @@ def parsed_schema(text: str) -> Any:
         raise PipelineError(f"valueSchema is not an Avro schema: {error or type(error).__name__}") from None
 
 
-def avro_type(text: str) -> Any:
+def avro_type(text: str) -> types.StructType:
     parsed = parsed_schema(text)
     if not isinstance(parsed, dict) or parsed.get("type") != "record":
         raise PipelineError("valueSchema: an Avro record is wanted, for its fields become columns")
-    return _Types().of(json.loads(text), "valueSchema")
+    found = _Types().of(json.loads(text), "valueSchema")
+    assert isinstance(found, types.StructType)
+    return found
 
 
 class _Types:
     """Named types may be used again by name, also by the short one within their namespace."""
 
     def __init__(self) -> None:
-        self._named: dict[str, Any] = {}
+        self._named: dict[str, types.DataType] = {}
         self._open: list[str] = []
 
-    def of(self, schema: Any, where: str) -> Any:
+    def of(self, schema: Json, where: str) -> types.DataType:
         if isinstance(schema, list):
             others = [each for each in schema if each != "null"]
             if len(others) != 1:
@@ -91,7 +93,7 @@ class _Types:
             self._named[schema["name"].rpartition(".")[2]] = found
         return found
 
-    def _record(self, schema: Any, where: str) -> Any:
+    def _record(self, schema: Json, where: str) -> types.StructType:
         name = schema["name"].rpartition(".")[2]
         self._open.append(name)
         found = types.StructType()
@@ -101,7 +103,7 @@ class _Types:
         self._named[name] = found
         return found
 
-    def _known(self, name: str, where: str) -> Any:
+    def _known(self, name: str, where: str) -> types.DataType:
         short = name.rpartition(".")[2]
         if short in self._open:
             raise PipelineError(f"{where}: {name} contains itself, and a column's type is finite")
@@ -112,7 +114,7 @@ class AvroDecoder:
     def __init__(self, text: str) -> None:
         self._schema = parsed_schema(text)
 
-    def decode_one(self, value: bytes) -> Any:
+    def decode_one(self, value: bytes) -> object:
         import fastavro
 
         stream = io.BytesIO(value)

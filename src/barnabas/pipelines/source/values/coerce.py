@@ -13,7 +13,8 @@ import math
 import re
 from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
-from typing import Any
+
+from pyspark.sql import types
 
 from barnabas.pipelines.source.values import texts
 from barnabas.pipelines.source.values.bad import Bad
@@ -23,29 +24,29 @@ _DATE, _TIMESTAMP, _MILLISECONDS = (re.compile(each) for each in (texts.DATE, te
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def coerce(value: Any, kind: Any, path: str, milliseconds: bool = False) -> Any:
+def coerce(value: object, kind: types.DataType, path: str, milliseconds: bool = False) -> object:
     """`kind` is a Spark type; `path` names the field in the message."""
     if value is None:
         return None
-    name = kind.typeName()
-    if name == "struct":
+    if isinstance(kind, types.StructType):
         if not isinstance(value, dict):
             raise _wrong(value, kind, path)
         return _struct(value, kind, f"{path}." if path else "", milliseconds)
-    if name == "array":
+    if isinstance(kind, types.ArrayType):
         if not isinstance(value, list):
             raise _wrong(value, kind, path)
         return [coerce(each, kind.elementType, f"{path}[{at}]", milliseconds) for at, each in enumerate(value)]
-    if name == "map":
+    if isinstance(kind, types.MapType):
         if not isinstance(value, dict):
             raise _wrong(value, kind, path)
         return [(key, coerce(each, kind.valueType, f"{path}.{key}", milliseconds)) for key, each in value.items()]
+    name = kind.typeName()
     if milliseconds and name in ("timestamp", "timestamp_ntz") and (found := _since_1970(value)) is not None:
         return found if name == "timestamp" else found.replace(tzinfo=None)
     return _plain(value, kind, name, path)
 
 
-def _struct(value: dict[str, Any], kind: Any, inner: str, milliseconds: bool) -> dict[str, Any]:
+def _struct(value: dict[str, object], kind: types.StructType, inner: str, milliseconds: bool) -> dict[str, object]:
     found = {
         each.name: coerce(value.get(each.name), each.dataType, inner + each.name, milliseconds) for each in kind.fields
     }
@@ -55,7 +56,7 @@ def _struct(value: dict[str, Any], kind: Any, inner: str, milliseconds: bool) ->
     return found
 
 
-def _since_1970(value: Any) -> datetime | None:
+def _since_1970(value: object) -> datetime | None:
     if type(value) is not int and not isinstance(value, str):
         return None
     if not _MILLISECONDS.fullmatch(str(value)):
@@ -66,13 +67,13 @@ def _since_1970(value: Any) -> datetime | None:
         return None
 
 
-def _plain(value: Any, kind: Any, name: str, path: str) -> Any:
+def _plain(value: object, kind: types.DataType, name: str, path: str) -> object:
     if name in _BITS:
         if type(value) is int and -(1 << _BITS[name] - 1) <= value < 1 << _BITS[name] - 1:
             return value
     elif name in ("double", "float"):
         most = math.inf if name == "double" else texts.FLOAT_MAX
-        if type(value) in (int, float) and math.isfinite(value) and abs(value) <= most:
+        if isinstance(value, (int, float)) and type(value) is not bool and math.isfinite(value) and abs(value) <= most:
             return float(value)
     elif name == "boolean":
         if type(value) is bool:
@@ -80,14 +81,14 @@ def _plain(value: Any, kind: Any, name: str, path: str) -> Any:
     elif name == "string":
         if isinstance(value, str):
             return value
-    elif name.startswith("decimal"):
+    elif isinstance(kind, types.DecimalType):
         return _decimal(value, kind, path)
     elif isinstance(value, str):
         return _from_text(value, kind, name, path)
     raise _wrong(value, kind, path)
 
 
-def _from_text(value: str, kind: Any, name: str, path: str) -> Any:
+def _from_text(value: str, kind: types.DataType, name: str, path: str) -> object:
     try:
         if name == "binary":
             return base64.b64decode(value, validate=True)
@@ -103,7 +104,7 @@ def _from_text(value: str, kind: Any, name: str, path: str) -> Any:
     raise _wrong(value, kind, path)
 
 
-def _decimal(value: Any, kind: Any, path: str) -> Decimal:
+def _decimal(value: object, kind: types.DecimalType, path: str) -> Decimal:
     if type(value) in (int, float, str):
         try:
             found = Decimal(str(value)).quantize(Decimal(1).scaleb(-kind.scale), ROUND_HALF_UP)
@@ -115,6 +116,6 @@ def _decimal(value: Any, kind: Any, path: str) -> Decimal:
     raise _wrong(value, kind, path)
 
 
-def _wrong(value: Any, kind: Any, path: str) -> Bad:
+def _wrong(value: object, kind: types.DataType, path: str) -> Bad:
     text = repr(value)
     return Bad(f"{path or 'the value'}: {text[:40]}{' ...' if len(text) > 40 else ''} is not {kind.simpleString()}")

@@ -6,7 +6,7 @@ one (`decode_one`). A null value (a tombstone) is no bad record: its columns are
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -17,19 +17,33 @@ from barnabas.pipelines.source.values.bad import Bad, shown
 from barnabas.pipelines.source.values.ddl import without_not_null
 from barnabas.pipelines.source.values.settings import DROPMALFORMED, FAILFAST, ValueOptions
 
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
 _FRAME_BYTES = 5  # Confluent's: a zero and the number of the schema
 _BAD_TYPE = pa.struct([("reason", pa.string()), ("value", pa.binary())])
 
 
+class _Format(Protocol):
+    def decode_one(self, value: bytes) -> object: ...
+
+
+@runtime_checkable
+class _AtOnce(Protocol):
+    """A format that may take a whole chunk at once."""
+
+    def decode(self, records: Records, values: pa.Array) -> pa.Array | None: ...
+
+
 class ValueDecoder:
-    def __init__(self, options: ValueOptions, kind: Any, where: str) -> None:
+    def __init__(self, options: ValueOptions, kind: StructType, where: str) -> None:
         """`kind` is the StructType of a value; `where` names the partition in messages."""
         from pyspark.sql.pandas.types import to_arrow_type
 
         self.options = options
         self._where = where
         self.arrow = to_arrow_type(kind, timezone="UTC")
-        self._format: Any
+        self._format: _Format
         if options.format == "json":
             from barnabas.pipelines.source.values.json import JsonDecoder
 
@@ -46,15 +60,15 @@ class ValueDecoder:
     def decode(self, records: Records) -> tuple[Records, pa.Array, pa.Array]:
         """The records that stay, their values as structs, and what was bad about them."""
         values = records.values()
-        if hasattr(self._format, "decode"):
+        if isinstance(self._format, _AtOnce):
             at_once = self._format.decode(records, values)
             if at_once is not None:
                 return records, at_once, pa.nulls(len(records), _BAD_TYPE)
         return self._one_by_one(records, values)
 
     def _one_by_one(self, records: Records, values: pa.Array) -> tuple[Records, pa.Array, pa.Array]:
-        rows: list[Any] = []
-        bad: list[Any] = []
+        rows: list[object] = []
+        bad: list[object] = []
         for at, value in enumerate(values.to_pylist()):
             row = reason = None
             if value is not None:
@@ -75,7 +89,7 @@ class ValueDecoder:
             bad = [None] * len(rows)
         return records, pa.array(rows, self.arrow), pa.array(bad, _BAD_TYPE)
 
-    def _checked(self, value: bytes) -> Any:
+    def _checked(self, value: bytes) -> object:
         row = self._format.decode_one(value)
         try:
             pa.array([row], self.arrow)
@@ -93,7 +107,7 @@ class ValueDecoder:
         return _after_indexes(value)
 
 
-def _with_required(kind: Any, options: ValueOptions) -> Any:
+def _with_required(kind: StructType, options: ValueOptions) -> StructType:
     """The columns are nullable, whatever the schema said; the decoder has to know what must be there."""
     from pyspark.sql.types import StructField, StructType
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 import json
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -23,13 +23,16 @@ from barnabas.pipelines.source.decoding import Records
 from barnabas.pipelines.source.values.bad import Bad
 from barnabas.pipelines.source.values.coerce import coerce
 
+if TYPE_CHECKING:
+    from pyspark.sql.types import DataType, StructType
+
 _OPEN, _CLOSE = ord("{"), ord("}")
 _FROM_TEXT = ("date", "binary")
 _FIRST_DAY = date.min.toordinal() - date(1970, 1, 1).toordinal()  # as Arrow counts days
 
 
 class JsonDecoder:
-    def __init__(self, kind: Any, arrow: pa.DataType, *, milliseconds: bool = False) -> None:
+    def __init__(self, kind: StructType, arrow: pa.DataType, *, milliseconds: bool = False) -> None:
         """`kind` is the StructType of a value; a field in it that is not nullable must be there."""
         self._kind = kind
         self._arrow = arrow
@@ -71,7 +74,7 @@ class JsonDecoder:
             return None
         return pa.StructArray.from_arrays(columns, fields=list(self._arrow))
 
-    def decode_one(self, value: bytes) -> Any:
+    def decode_one(self, value: bytes) -> object:
         try:
             found = json.loads(value)
         except (ValueError, RecursionError) as error:
@@ -81,7 +84,7 @@ class JsonDecoder:
         return coerce(found, self._kind, "", self._milliseconds)
 
 
-def _may_be_read_at_once(kind: Any, milliseconds: bool, depth: int = 0) -> bool:
+def _may_be_read_at_once(kind: DataType, milliseconds: bool, depth: int = 0) -> bool:
     """Whether Arrow reads values of this type by the same rules as `coerce`, as far as a type tells."""
     name = kind.typeName()
     if depth > 1 and (name in _FROM_TEXT or (milliseconds and name.startswith("timestamp"))):

@@ -8,7 +8,7 @@ with presence (optional, a message, a member of a oneof) is null. A message that
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeAlias
 
 from pyspark.sql import types
 
@@ -16,11 +16,15 @@ from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.source.values.bad import Bad
 from barnabas.pipelines.source.values.settings import ValueOptions
 
+# A message of the user's, or what describes it or a field of it: protobuf has two implementations of each, in Python
+# and in C, and what they can be asked differs between its versions.
+Described: TypeAlias = Any
+
 _TIMESTAMP = "google.protobuf.Timestamp"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def message_class(options: ValueOptions) -> Any:
+def message_class(options: ValueOptions) -> type[Described]:
     try:
         from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
         from google.protobuf.message import DecodeError
@@ -48,11 +52,11 @@ def message_class(options: ValueOptions) -> Any:
         ) from None
 
 
-def protobuf_type(options: ValueOptions) -> Any:
+def protobuf_type(options: ValueOptions) -> types.StructType:
     return _struct(message_class(options).DESCRIPTOR, ())
 
 
-def _struct(descriptor: Any, within: tuple[str, ...]) -> Any:
+def _struct(descriptor: Described, within: tuple[str, ...]) -> types.StructType:
     if descriptor.full_name in within:
         raise PipelineError(f"{descriptor.full_name} contains itself, and a column's type is finite")
     found = types.StructType()
@@ -61,7 +65,7 @@ def _struct(descriptor: Any, within: tuple[str, ...]) -> Any:
     return found
 
 
-def _column(field: Any, within: tuple[str, ...]) -> Any:
+def _column(field: Described, within: tuple[str, ...]) -> types.DataType:
     if _is_map(field):
         entry = field.message_type.fields_by_name
         return types.MapType(_single(entry["key"], within), _single(entry["value"], within))
@@ -69,7 +73,7 @@ def _column(field: Any, within: tuple[str, ...]) -> Any:
     return types.ArrayType(single) if _is_repeated(field) else single
 
 
-def _single(field: Any, within: tuple[str, ...]) -> Any:
+def _single(field: Described, within: tuple[str, ...]) -> types.DataType:
     kinds = {
         field.CPPTYPE_INT32: types.IntegerType(),
         field.CPPTYPE_INT64: types.LongType(),
@@ -89,12 +93,12 @@ def _single(field: Any, within: tuple[str, ...]) -> Any:
     return kinds[field.cpp_type]
 
 
-def _is_repeated(field: Any) -> bool:
+def _is_repeated(field: Described) -> bool:
     repeated = getattr(field, "is_repeated", None)
     return bool(field.label == field.LABEL_REPEATED if repeated is None else repeated)
 
 
-def _is_map(field: Any) -> bool:
+def _is_map(field: Described) -> bool:
     return bool(field.message_type is not None and field.message_type.GetOptions().map_entry)
 
 
@@ -102,7 +106,7 @@ class ProtobufDecoder:
     def __init__(self, options: ValueOptions) -> None:
         self._class = message_class(options)
 
-    def decode_one(self, value: bytes) -> Any:
+    def decode_one(self, value: bytes) -> object:
         from google.protobuf.message import DecodeError
 
         try:
@@ -111,8 +115,8 @@ class ProtobufDecoder:
             raise Bad(f"not a {self._class.DESCRIPTOR.full_name}: {error}") from None
 
 
-def _row(message: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _row(message: Described) -> dict[str, object]:
+    found: dict[str, object] = {}
     for field in message.DESCRIPTOR.fields:
         if _is_map(field):
             inner = field.message_type.fields_by_name["value"]
@@ -127,7 +131,7 @@ def _row(message: Any) -> dict[str, Any]:
     return found
 
 
-def _value(value: Any, field: Any) -> Any:
+def _value(value: Described, field: Described) -> object:
     if field.cpp_type == field.CPPTYPE_MESSAGE:
         if field.message_type.full_name == _TIMESTAMP:
             return _EPOCH + timedelta(seconds=value.seconds, microseconds=value.nanos // 1000)

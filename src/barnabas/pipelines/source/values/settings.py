@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.source.values.texts import ISO, TIMESTAMPS, WITH_MILLISECONDS
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
 
 FORMATS = ("json", "avro", "protobuf")
 PERMISSIVE, FAILFAST, DROPMALFORMED = MODES = ("PERMISSIVE", "FAILFAST", "DROPMALFORMED")
@@ -84,7 +87,7 @@ def _schema(form: str, options: Mapping[str, str]) -> str | bytes:
         raise PipelineError(f"valueSchema: {text} is not text") from None
 
 
-def own_type(options: ValueOptions) -> Any:
+def own_type(options: ValueOptions) -> StructType:
     """The StructType that an Avro or Protobuf schema says; for JSON the columns themselves say it."""
     if options.format == "avro":
         from barnabas.pipelines.source.values.avro import avro_type

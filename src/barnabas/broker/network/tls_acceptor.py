@@ -1,0 +1,92 @@
+"""Accepts connections on a listener with TLS and does their handshakes.
+
+The loop's own servers tell of a TLS connection only when its handshake is done, so nobody could count those that never
+finish one. Here a connection counts from the moment it is accepted: ten thousand half-open handshakes are ten thousand
+connections, and each has ten seconds.
+"""
+
+import asyncio
+import errno
+import logging
+import socket
+from typing import TYPE_CHECKING
+
+from barnabas.broker.network.connection import Connection
+from barnabas.broker.network.session import plain_host
+from barnabas.model.limits import TLS_HANDSHAKE_SECONDS
+from barnabas.tls.contexts import RenewedContext
+
+if TYPE_CHECKING:
+    from barnabas.broker.network.listener import Listener
+
+events = logging.getLogger("barnabas.events")
+
+_ACCEPTED_AT_ONCE = 16  # then the loop does something else
+_REST_SECONDS = 0.5  # after the machine ran out of descriptors
+_SHUTDOWN_SECONDS = 1.0
+_OUT_OF_DESCRIPTORS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+
+
+class TlsAcceptor:
+    def __init__(self, listener: "Listener", bound: socket.socket, tls: RenewedContext, name: str) -> None:
+        self._listener = listener
+        self._bound = bound
+        self._tls = tls
+        self._name = name
+        self._loop = asyncio.get_running_loop()
+        self._handshakes: set[asyncio.Task[None]] = set()
+        bound.setblocking(False)
+        self._loop.add_reader(bound.fileno(), self._accept)
+
+    def _accept(self) -> None:
+        for _ in range(_ACCEPTED_AT_ONCE):
+            try:
+                client, address = self._bound.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                if error.errno not in _OUT_OF_DESCRIPTORS:  # of that one connection, as accept(2) tells them
+                    self._listener.troubles.warning("accept", f"a connection could not be accepted: {error}")
+                    return
+                self._loop.remove_reader(self._bound.fileno())
+                self._loop.call_later(_REST_SECONDS, self._go_on)
+                return
+            host = plain_host(address[0])
+            if reason := self._listener.admit_handshake(host):
+                self._listener.troubles.warning(reason, f"connection from {host} refused: {reason}")
+                client.close()
+                continue
+            task = self._loop.create_task(self._shake_hands(client, host))
+            self._handshakes.add(task)  # the loop itself holds tasks weakly
+            task.add_done_callback(self._handshakes.discard)
+
+    def _go_on(self) -> None:
+        if self._bound.fileno() >= 0:
+            self._loop.add_reader(self._bound.fileno(), self._accept)
+
+    async def _shake_hands(self, client: socket.socket, host: str) -> None:
+        try:
+            client.setblocking(False)
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            await self._loop.connect_accepted_socket(
+                lambda: Connection(self._listener),
+                client,
+                ssl=self._tls.context,
+                ssl_handshake_timeout=TLS_HANDSHAKE_SECONDS,
+                ssl_shutdown_timeout=_SHUTDOWN_SECONDS,
+            )
+        except OSError as error:  # ssl.SSLError is one
+            client.close()
+            why = getattr(error, "reason", None) or error.strerror or str(error)
+            if why:  # not for one that only looked whether the port is open
+                line = f"TLS handshake from {host} on listener {self._name} failed: {why}"
+                self._listener.troubles.warning(f"handshake {host}", line)
+        finally:
+            self._listener.handshake_ended(host)
+
+    def close(self) -> None:
+        if self._bound.fileno() >= 0:
+            self._loop.remove_reader(self._bound.fileno())
+            self._bound.close()
+        for task in self._handshakes:
+            task.cancel()

@@ -1,0 +1,153 @@
+"""How to log in at a cluster, kept in a file instead of in every command and program: a client profile.
+
+Where it is looked for, the first one that has something for the address:
+
+    BARNABAS_PROFILE                        a file: Kafka's client.properties as it is, or a TOML file as below
+    ~/.config/barnabas/client.toml          a table for each cluster: bootstrap, and settings by Kafka's names
+    ~/.config/barnabas/local/HOST_PORT      written by `barnabas up --secure`: where its admin's properties are
+
+    [orders]
+    bootstrap = "kafka-1.example.org:9092,kafka-2.example.org:9092"
+    security.protocol = "SASL_SSL"
+    sasl.mechanism = "SCRAM-SHA-512"
+    sasl.username = "alice"
+    sasl.password = "..."
+    ssl.ca.location = "/etc/ssl/orders.pem"
+
+A program that names a `security.protocol` itself is left alone. Files that others may read are used, with a warning.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from barnabas.client.errors import BadSetting
+from barnabas.model.errors import KafkaError
+from barnabas.model.properties import parse_properties
+from barnabas.model.settings.jaas import parse_jaas
+
+log = logging.getLogger("barnabas.client")
+
+VARIABLE = "BARNABAS_PROFILE"
+_BOOTSTRAP = ("bootstrap", "bootstrap.servers")
+_RENAMED = {
+    "ssl.truststore.certificates": "ssl.ca.pem",
+    "ssl.keystore.certificate.chain": "ssl.certificate.pem",
+    "ssl.keystore.key": "ssl.key.pem",
+    "sasl.mechanisms": "sasl.mechanism",
+}
+_SECURITY = ("security.", "sasl.", "ssl.", "enable.ssl.")
+_ONLY_JAVA = {"ssl.truststore.type", "ssl.keystore.type", "ssl.truststore.password", "ssl.protocol"}
+
+
+def config_folder() -> Path:
+    return Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser() / "barnabas"
+
+
+def local_file(address: str) -> Path:
+    """Where `up --secure` says whose credentials are for the node at this address."""
+    return config_folder() / "local" / address.replace(":", "_").replace("[", "").replace("]", "")
+
+
+def profile_for(addresses: Iterable[tuple[str, int]]) -> dict[str, str]:
+    """The settings of security for a cluster, by librdkafka's names; empty where nobody has written any down."""
+    wanted = [f"{host}:{port}" for host, port in addresses]
+    given = os.environ.get(VARIABLE)
+    if given:
+        return _security(_from_file(Path(given).expanduser(), wanted, required=True), given)
+    home = config_folder() / "client.toml"
+    if home.exists() and (found := _from_file(home, wanted, required=False)):
+        return _security(found, str(home))
+    for address in wanted:
+        pointer = local_file(address)
+        try:
+            path = Path(pointer.read_text().strip())
+            if path.exists():
+                return _security(_from_file(path, wanted, required=True), str(path))
+        except OSError:
+            continue
+    return {}
+
+
+def _from_file(path: Path, wanted: list[str], *, required: bool) -> dict[str, str]:
+    try:
+        text = path.read_text()
+        _warn_if_others_read(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadSetting(f"the client profile {path} cannot be read: {error}") from None
+    if path.suffix != ".toml":
+        return {name: value for name, value, _ in parse_properties(text)}
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadSetting(f"the client profile {path}: {error}") from None
+    for name, table in tables.items():
+        if not isinstance(table, dict):
+            raise BadSetting(f"the client profile {path}: {name} stands outside of a table such as [orders]")
+        settings = dict(_flat("", table))
+        told = next((settings[key] for key in _BOOTSTRAP if key in settings), "")
+        if {each.strip() for each in told.split(",")} & set(wanted):
+            return settings
+    if isinstance(tables.get("default"), dict):
+        return dict(_flat("", tables["default"]))
+    if required:
+        raise BadSetting(
+            f"the client profile {path} has no table whose bootstrap is {', '.join(wanted)}, and no [default]"
+        )
+    return {}
+
+
+def _flat(prefix: str, table: Mapping[str, object]) -> Iterable[tuple[str, str]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(f"{prefix}{key}.", value)
+        else:
+            yield prefix + key, str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _warn_if_others_read(path: Path) -> None:
+    if path.stat().st_mode & 0o077:
+        log.warning("others may read %s, which has secrets: chmod 600 %s", path, path)
+
+
+def _security(settings: Mapping[str, str], where: str) -> dict[str, str]:
+    """Kafka's own names become librdkafka's; what is not about security is left out."""
+    found: dict[str, str] = {}
+    for name, value in settings.items():
+        if not name.startswith(_SECURITY) or name in _ONLY_JAVA:
+            continue
+        if name == "sasl.jaas.config":
+            found |= _from_jaas(value, where)
+        elif name == "ssl.truststore.location":
+            found["ssl.ca.location"] = _pem(value, where, name)
+        elif name == "ssl.keystore.location" and not value.endswith((".p12", ".pfx")):
+            found["ssl.certificate.location"] = found["ssl.key.location"] = _pem(value, where, name)
+        elif name == "ssl.endpoint.identification.algorithm" and not value:
+            found[name] = "none"
+        else:
+            found[_RENAMED.get(name, name)] = value
+    return found
+
+
+def _from_jaas(text: str, where: str) -> dict[str, str]:
+    try:
+        options = parse_jaas(f"{where}: sasl.jaas.config", text).options
+    except KafkaError as error:
+        raise BadSetting(error.message) from None
+    if not {"username", "password"} <= set(options):
+        raise BadSetting(f"{where}: sasl.jaas.config has no username and password")
+    return {"sasl.username": options["username"], "sasl.password": options["password"]}
+
+
+def _pem(path: str, where: str, name: str) -> str:
+    try:
+        is_pem = b"-----BEGIN " in Path(path).expanduser().read_bytes()
+    except OSError as error:
+        raise BadSetting(f"{where}: {name}: {error}") from None
+    if not is_pem:
+        raise BadSetting(f"{where}: {name} is a store that only Java reads: make it PEM, with keytool -exportcert -rfc")
+    return str(Path(path).expanduser())

@@ -1,0 +1,20 @@
+"""After a restart nothing is known of the producers: a batch that was written and not acknowledged is taken again."""
+
+from collections.abc import Callable
+
+from barnabas.broker.partition.opened import OpenPartition
+from barnabas.broker.partition.partition import HostedPartition
+from barnabas.core.partition.producers import Producers
+from barnabas.sim.bugs.base import Bug
+
+
+def _make(right: Callable[[HostedPartition], OpenPartition]) -> object:
+    def open_first(self: HostedPartition) -> OpenPartition:
+        opened = right(self)
+        opened.producers = opened.state.producers = Producers()
+        return opened
+
+    return open_first
+
+
+BUG = Bug("sequences-forgotten", "producers' sequences are not restored at a start", HostedPartition, "_open", _make)
