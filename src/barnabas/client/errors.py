@@ -81,6 +81,10 @@ class DeliveryToUnknownTopic(DeliveryFailed, UnknownTopic):
     """A record was not delivered because its topic does not exist and the cluster does not create it."""
 
 
+class DeliveryNotAllowed(DeliveryFailed, NotAllowed):
+    """A record was not delivered because the principal may not write to its topic."""
+
+
 class SerializationError(BarnabasError):
     """A key or value could not be turned into bytes; nothing was sent."""
 

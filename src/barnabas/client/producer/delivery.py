@@ -16,7 +16,9 @@ from barnabas.client.common.rdkafka import Delivered
 from barnabas.client.errors import (
     BarnabasError,
     DeliveryFailed,
+    DeliveryNotAllowed,
     DeliveryToUnknownTopic,
+    NotAllowed,
     TimedOut,
     UnknownTopic,
     translate,
@@ -217,7 +219,7 @@ def explain(
         )
     if isinstance(reason, TimedOut):
         text += f" ({trouble})" if trouble else f". Has it a leader? See: barnabas topic describe {topic}"
-    return DeliveryFailed(text, reason.code)
+    return (DeliveryNotAllowed if isinstance(reason, NotAllowed) else DeliveryFailed)(text, reason.code)
 
 
 def no_partition(doing: str, topic: str, partition: int | None) -> str:

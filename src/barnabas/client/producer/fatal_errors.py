@@ -8,6 +8,7 @@ Here it always leaves as KafkaException, and from `poll` and `flush`, where nobo
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable
 from typing import TypeVar
@@ -18,6 +19,11 @@ from confluent_kafka import Producer as Librdkafka
 from barnabas.client.errors import BarnabasError, translate
 
 R = TypeVar("R")
+
+
+def is_fatal(error: Exception) -> bool:
+    """Does a call fail because of an earlier fatal error? librdkafka then says only "Local: Fatal error"."""
+    return isinstance(error, KafkaException) and bool(error.args[0].code() == KafkaError._FATAL)
 
 
 class WatchedLibrdkafka(Librdkafka):
@@ -40,6 +46,13 @@ class WatchedLibrdkafka(Librdkafka):
 
     def abort_transaction(self, *arguments: object) -> None:
         self._guarded(super().abort_transaction, arguments)
+
+    def reason_of_end(self) -> BarnabasError | None:
+        """The fatal error that ended it. One that no call has raised yet waits among the events."""
+        if self.fatal is None:
+            with contextlib.suppress(BarnabasError):
+                self.poll(0)
+        return self.fatal
 
     def _translated(self, function: Callable[..., R], arguments: tuple[object, ...]) -> R:
         try:

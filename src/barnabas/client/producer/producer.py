@@ -30,7 +30,7 @@ from barnabas.client.common.connection import (
 from barnabas.client.common.exit_hooks import ForkedHandle, never_free, register
 from barnabas.client.errors import BadSetting, BarnabasError, TimedOut
 from barnabas.client.producer.delivery import WAIT_SLICE_S, Deliveries, Delivery, OnDelivery, Unseen, explain
-from barnabas.client.producer.fatal_errors import WatchedLibrdkafka
+from barnabas.client.producer.fatal_errors import WatchedLibrdkafka, is_fatal
 from barnabas.client.producer.outgoing import (
     Headers,
     listed,
@@ -193,6 +193,8 @@ class Producer:
         except BufferError:
             return False
         except (KafkaException, TypeError, AttributeError, ValueError) as error:
+            if is_fatal(error) and self._transactions is None and (end := self._librdkafka.reason_of_end()) is not None:
+                raise end from None
             why = (self.bootstrap, self._max_bytes, self._transactions, partition, timestamp_ms)
             raise refusal(error, topic, data, key, *why) from None
         self._sends += 1
