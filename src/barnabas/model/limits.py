@@ -12,6 +12,7 @@ NAMED_ELEMENTS_MAX = 20_000  # where a handler looks at all in one step, 2 us ea
 DELETED_TOPICS_MAX = 10_000  # in one DeleteTopics, 4 us each; Kafka's controller writes as many records in one go
 LARGE_REQUEST_BYTES = 8 * 1024  # above it a request is worked off in parts; it may name a thousand things
 LARGE_REQUEST_THREAD_BYTES = 64 * 1024  # above it a thread decodes the request: from here on it takes milliseconds
+OPENED_AT_ONCE_BYTES = 2 * 1024 * 1024  # of a log and its indexes, read on the loop at opening: up to 30 ms
 TAGGED_FIELDS_MAX = 10_000  # tags of one struct; a known client sends a handful
 
 # --- decompression --------------------------------------------------------------------------------------------------

@@ -244,6 +244,9 @@ class Log(LogState):
     def batches_from(self, offset: int) -> Iterator[tuple[BatchHeader, memoryview]]:
         return reading.batches_from(self, offset)
 
+    def bytes_from(self, offset: int) -> int:
+        return reading.bytes_from(self, offset)
+
     def offset_for_timestamp(self, timestamp: int) -> time_lookup.FoundTimestamp | None:
         return time_lookup.offset_for_timestamp(self, timestamp)
 

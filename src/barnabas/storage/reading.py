@@ -226,6 +226,11 @@ def batches_from(log: "Log", offset: int) -> Iterator[tuple[BatchHeader, memoryv
             yield header, batch
 
 
+def bytes_from(log: "Log", offset: int) -> int:
+    """At most so many bytes are read by `batches_from`; the segment that has the offset counts whole."""
+    return sum(segment.size for segment in segments_from(log, offset)) if offset < log.log_end_offset else 0
+
+
 def segments_from(log: "Log", offset: int) -> list[Segment]:
     """The segments that can hold `offset` or more."""
     return log.segments[max(bisect_right(log.bases, offset) - 1, 0) :]

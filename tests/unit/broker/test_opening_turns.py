@@ -54,7 +54,7 @@ def test_all_are_in_sync_after_a_start_and_each_was_opened_in_its_turn(
 
 def test_one_that_cannot_be_opened_is_told_of_and_does_not_stop_the_others() -> None:
     class Partition:
-        is_open = deleted = False
+        is_open = deleted = is_being_opened = False
 
     async def story() -> None:
         broken, whole, gone = Partition(), Partition(), Partition()

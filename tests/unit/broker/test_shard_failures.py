@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.coordinator.driver import java_hash
 from barnabas.broker.coordinator.failures import FORGET_MS, MAX_BACKOFF_MS, ShardFailures
 from barnabas.broker.node import Node
+from barnabas.core.coordinator.java_hash import java_hash
 from barnabas.core.groups import requests as group_requests
 from barnabas.core.groups.classic.group import ClassicGroup
 from barnabas.core.groups.shard import GroupShard

@@ -34,7 +34,9 @@ from barnabas.broker.coordinator.failures import ShardFailures
 from barnabas.broker.coordinator.shard import CoordinatorShard, E, M, Waiting, release, release_all
 from barnabas.broker.network.context import RequestContext
 from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.partition.slow_openings import BeingOpened
 from barnabas.core.coordinator.contract import B, Reply, RequestInfo
+from barnabas.core.coordinator.java_hash import java_hash
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.storage.damage import Damaged
 from barnabas.wire.apis import SERVED
@@ -128,6 +130,9 @@ class Coordinators(ABC, Generic[M, E]):
                 raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
             for _ in self._replay(hosted):
                 pass
+        except BeingOpened:
+            self._again(index)
+            raise KafkaError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS) from None
         except _UNREADABLE as error:
             if isinstance(error, KafkaError) and error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
                 raise
@@ -384,14 +389,3 @@ class Coordinators(ABC, Generic[M, E]):
 
 def request_info(context: RequestContext) -> RequestInfo:
     return RequestInfo(context.api_key, context.api_version, context.client_id or "", context.session.client_host)
-
-
-def java_hash(text: str) -> int:
-    """Java's String.hashCode, made non-negative as Kafka does it."""
-    value = 0
-    data = text.encode("utf-16-be", "surrogatepass")
-    for i in range(0, len(data), 2):
-        value = (31 * value + (data[i] << 8 | data[i + 1])) & 0xFFFFFFFF
-    if value >= 1 << 31:
-        value = (1 << 32) - value
-    return 0 if value == 1 << 31 else value

@@ -1,8 +1,10 @@
 """What a replica uses of the node that hosts it, and the host of a node without other brokers."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from barnabas.broker.clock import Clock
+from barnabas.broker.partition.slow_openings import Reading
 from barnabas.broker.partition.state import read_producers
 from barnabas.core.partition.producers import ProducerTotal
 from barnabas.storage.segment import Segment
@@ -42,6 +44,9 @@ class ReplicaHost(Protocol):
     def segment_created(self, segment: Segment) -> None:
         """A segment has its log file; its index files are made later."""
 
+    def read_in_thread(self, read: Callable[[], Reading], done: Callable[[Callable[[], Reading]], None]) -> None:
+        """A replica is opened that takes long to read. `done` gets the result of `read`, as a function."""
+
     def rebuild(self, partition: "OpenPartition") -> None:
         """The end of its log was cut: read what the rest says of its producers, and call `partition.rebuilt`."""
 
@@ -75,6 +80,9 @@ class Alone:
 
     def segment_created(self, segment: Segment) -> None:
         pass
+
+    def read_in_thread(self, read: Callable[[], Reading], done: Callable[[Callable[[], Reading]], None]) -> None:
+        done(read)
 
     def rebuild(self, partition: "OpenPartition") -> None:
         partition.rebuilt(read_producers(partition.log))

@@ -38,7 +38,10 @@ class OpeningTurns:
             if not partition.is_open and not partition.deleted:
                 self._open(partition)
             if then is not None:
-                then()
+                if partition.is_being_opened:
+                    partition.when_opened(then)
+                else:
+                    then()
             await budget.pause()
 
     def _ended(self, task: "asyncio.Task[None]") -> None:

@@ -15,11 +15,14 @@ records and must not lead.
 """
 
 from collections.abc import Callable
+from functools import partial
+from typing import NoReturn
 
 from barnabas.broker.partition.config import PartitionConfig
 from barnabas.broker.partition.host import ReplicaHost
 from barnabas.broker.partition.leadership import Leadership
 from barnabas.broker.partition.opened import OpenPartition
+from barnabas.broker.partition.slow_openings import BeingOpened, Reading, read_state, takes_long
 from barnabas.broker.partition.state import PartitionState
 from barnabas.core.cluster.image import PartitionImage
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -27,12 +30,12 @@ from barnabas.model.ids import TopicPartition
 from barnabas.storage.damage import Damaged
 from barnabas.storage.disk import StorageFatal
 from barnabas.storage.log import Log
-from barnabas.wire.errors import ProtocolError
 
 # Of an opening that failed: it is tried again after so many times what it took. One that reads all of a damaged log
-# takes 0.6 s for 40 MB of small batches, on the loop, and clients ask for the partition ten times a second.
+# takes 0.6 s for 40 MB of small batches, and clients ask for the partition ten times a second.
 _REFUSED_TIMES = 100
 _REFUSED_MAX_MS = 60_000
+_REFUSED_LATE_MS = 10  # then a thread reads it the next time
 
 
 class HostedPartition:
@@ -40,7 +43,9 @@ class HostedPartition:
         "_host",
         "_open_log",
         "_refusal",
+        "_refused_late",
         "_refused_until_ms",
+        "_waiting",
         "config",
         "deleted",
         "id",
@@ -79,6 +84,8 @@ class HostedPartition:
         self._open_log = open_log
         self._refusal = ""  # why it could not be opened the last time
         self._refused_until_ms = 0
+        self._refused_late = False  # and that took long
+        self._waiting: list[Callable[[], None]] | None = None  # for the thread that reads it, if one does
         self._host = host
         self.image = image
         self.leader_epoch = image.leader_epoch
@@ -98,42 +105,82 @@ class HostedPartition:
 
     # --- opening ------------------------------------------------------------------------------------------------------
 
-    def open(self) -> OpenPartition:
+    def open(self, *, wait: bool = False) -> OpenPartition:
         """The open partition; the first call opens the folder. Raises KafkaError when that cannot be opened or has
-        lost committed records."""
-        return self.opened or self._try_open()
+        lost committed records, and BeingOpened where a thread reads it. `wait`: read it here, however long it takes."""
+        return self.opened or self._try_open(wait)
 
-    def _try_open(self) -> OpenPartition:
+    @property
+    def is_being_opened(self) -> bool:
+        return self._waiting is not None
+
+    def when_opened(self, then: Callable[[], None]) -> None:
+        """Call `then` when the thread that reads it has opened it, or could not."""
+        assert self._waiting is not None
+        self._waiting.append(then)
+
+    def _try_open(self, wait: bool) -> OpenPartition:
         if self.deleted:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{self.id} is being deleted")
+        if self._waiting is not None:
+            raise BeingOpened(self.id)
         began_ms = self._host.steady_ms()
         if began_ms < self._refused_until_ms:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, self._refusal)
+        if self._refused_late and not wait:
+            self._read_in_thread(lambda: read_state(*self._open_log(self)), began_ms)
         try:
-            return self._open()
-        except KafkaError as error:
-            now_ms = self._host.steady_ms()
-            self._refusal = error.message
-            self._refused_until_ms = now_ms + min((now_ms - began_ms) * _REFUSED_TIMES, _REFUSED_MAX_MS)
-            raise
-
-    def _open(self) -> OpenPartition:
-        log, high_watermark = self._open_log(self)
-        replicated, damaged = len(self.image.replicas) > 1, False
-        try:
-            state = PartitionState.load(log, log.report.transaction_indexes)
+            log, high_watermark = self._open_log(self)
+            if not wait and takes_long(log):
+                self._read_in_thread(partial(read_state, log, high_watermark), began_ms)
+            return self._adopt(read_state(log, high_watermark))
         except OSError as error:
-            raise self.storage_error(error) from error
-        except (Damaged, ProtocolError) as error:  # its producers are unknown, so it cannot be used
+            raise self._refused(self.storage_error(error), began_ms) from error
+        except BeingOpened:
+            raise
+        except KafkaError as error:
+            raise self._refused(error, began_ms) from None
+
+    def _read_in_thread(self, read: Callable[[], Reading], began_ms: int) -> NoReturn:
+        self._waiting = []
+        self._host.read_in_thread(read, partial(self._was_read, began_ms))
+        raise BeingOpened(self.id)
+
+    def _was_read(self, began_ms: int, result: Callable[[], Reading]) -> None:
+        """The thread is done."""
+        waiting, self._waiting = self._waiting or [], None
+        try:
+            if self.deleted:
+                result().log.let_go()  # its folder is removed by the table (table.py)
+            else:
+                self._adopt(result())
+        except OSError as error:
+            self._refused(self.storage_error(error), began_ms)
+        except KafkaError as error:
+            self._refused(error, began_ms)
+        for then in waiting:
+            then()
+
+    def _refused(self, error: KafkaError, began_ms: int) -> KafkaError:
+        now_ms = self._host.steady_ms()
+        took_ms = now_ms - began_ms
+        self._refusal, self._refused_late = error.message, took_ms > _REFUSED_LATE_MS
+        self._refused_until_ms = now_ms + min(took_ms * _REFUSED_TIMES, _REFUSED_MAX_MS)
+        return error
+
+    def _adopt(self, reading: Reading) -> OpenPartition:
+        log, high_watermark, state, damage = reading
+        replicated = len(self.image.replicas) > 1
+        if state is None:  # its producers are unknown, so it cannot be used
             if self.is_leader or not replicated:
-                self._host.damaged(self, str(error))
-                raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
+                self._host.damaged(self, str(damage))
+                raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(damage)) from damage
             log.truncate_fully_and_start_at(0)  # the leader fills it again
-            state, damaged = PartitionState.load(log), True
+            state = PartitionState.load(log)
         opened = OpenPartition(self, log, state, high_watermark, self._host)
         short = high_watermark > log.log_end_offset and self._host.stopped_in_order
-        self.lost = replicated and (short or damaged)
-        self.untouched = False
+        self.lost = replicated and (short or damage is not None)
+        self.untouched, self._refused_late = False, False
         self.opened = opened
         if self.lost:
             self._host.damaged(self, f"it ends at {log.log_end_offset}, committed was {high_watermark}")

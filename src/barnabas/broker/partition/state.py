@@ -32,8 +32,10 @@ class PartitionState:
         if log.log_end_offset:
             files = log.disk.scan(log.folder) if transaction_indexes is None else transaction_indexes
             state.aborted.load(files, offset)
-        for header, batch in log.batches_from(offset):
+        for number, (header, batch) in enumerate(log.batches_from(offset)):
             state.replay(log, header, batch)
+            if number % _YIELD_EVERY_BATCHES == 0:
+                time.sleep(0)  # in a thread, as in `read_producers`
         return state
 
     def replay(self, log: Log, header: BatchHeader, batch: memoryview) -> None:

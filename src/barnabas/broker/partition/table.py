@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
+from functools import partial
 from itertools import islice
 from typing import Protocol
 
@@ -18,6 +19,7 @@ from barnabas.broker.partition.host import ReplicaHost
 from barnabas.broker.partition.image_turns import CHECKS_A_TURN, PARTITIONS_A_TURN, ApplyTurns, DeletionTurns
 from barnabas.broker.partition.opened import OpenPartition
 from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.partition.slow_openings import BeingOpened
 from barnabas.core.cluster.image import MetadataImage, TopicImage
 from barnabas.model.errors import KafkaError
 from barnabas.model.ids import METADATA_TOPIC, TopicPartition
@@ -255,15 +257,17 @@ class PartitionTable:
         waiting = [partition for partition in self if partition.id in self._folders.existing]
         began_ms = self._host.steady_ms()
         with self._make_threads(_RECOVERY_THREADS, "recover") as threads:
-            count = sum(threads.map(self.try_open, waiting))
+            count = sum(threads.map(partial(self.try_open, wait=True), waiting))
         if count:
             self._folders.repairs.recovered(count, (self._host.steady_ms() - began_ms) / 1000)
         return count
 
-    def try_open(self, partition: HostedPartition) -> bool:
-        """False when it cannot be opened: then it is among the `unusable`."""
+    def try_open(self, partition: HostedPartition, *, wait: bool = False) -> bool:
+        """False when it is not open after that: it is among the `unusable`, or being opened by a thread."""
         try:
-            partition.open()
+            partition.open(wait=wait)
+        except BeingOpened:
+            return False
         except KafkaError as error:
             log.error("%s cannot be served: %s", partition.id, error.message)
             self.unusable[partition.id] = error

@@ -20,6 +20,7 @@ from barnabas.broker.partition.opened import OpenPartition
 from barnabas.broker.partition.opening_turns import OpeningTurns
 from barnabas.broker.partition.partition import HostedPartition
 from barnabas.broker.partition.producer_rebuilds import ProducerRebuilds
+from barnabas.broker.partition.slow_openings import Reading, SlowOpenings
 from barnabas.broker.replication.environment import ReplicaIO, ReplicationHooks
 from barnabas.broker.replication.fetch_settings import FetchLimits
 from barnabas.broker.replication.fetcher import ReplicaFetcher
@@ -59,6 +60,7 @@ class Replication:
             io.threads, health, lambda partition: hooks.partitions().recheck_leadership(partition)
         )
         self.opening = OpeningTurns(lambda partition: hooks.partitions().try_open(partition), hooks.failed)
+        self._slow_openings = SlowOpenings(io.threads)
         self._index_files = IndexFiles(io.threads)
         self.segment_created = self._index_files.segment_created
         self.throttle = Throttle(broker, "follower")
@@ -89,6 +91,7 @@ class Replication:
         self.lost.stop()
         self._index_files.stop()
         self._rebuilds.stop()
+        self._slow_openings.stop()
         for fetcher in self._fetchers.values():
             fetcher.close()
         self.sessions.close()
@@ -114,6 +117,9 @@ class Replication:
 
     def not_written(self, error: OSError) -> None:
         self._io.disk_space.failed(error)
+
+    def read_in_thread(self, read: Callable[[], Reading], done: Callable[[Callable[[], Reading]], None]) -> None:
+        self._slow_openings.start(read, done)
 
     def rebuild(self, partition: OpenPartition) -> None:
         self._rebuilds.start(partition)

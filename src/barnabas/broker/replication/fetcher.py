@@ -27,6 +27,7 @@ from functools import partial
 
 from barnabas.broker import clock
 from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.partition.slow_openings import BeingOpened
 from barnabas.broker.replication.environment import FetcherHost, ReplicaIO
 from barnabas.broker.replication.followed import NOT_YET, SESSION_ERRORS, Answered, Followed, Key
 from barnabas.broker.roles import RegisteredBroker
@@ -62,8 +63,7 @@ class ReplicaFetcher:
         self._connecting: asyncio.Task[None] | None = None
         self._backoff = 0.0
         self._session = (0, 0)
-        self._requests = 0
-        self._under_way = 0
+        self._requests = self._under_way = 0
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due = 0.0
         self._woken = False
@@ -176,6 +176,9 @@ class ReplicaFetcher:
             own = opened.log
             if own.damages:
                 opened.follower.start_anew(0)  # damaged: fetched again from the first record on
+        except BeingOpened:
+            partition.when_opened(partial(self._fetch_again, key, followed))
+            return None
         except KafkaError as error:
             log.error("%s cannot be followed: %s", partition.id, error.message)
             self._hold(key, followed)
@@ -390,9 +393,8 @@ class ReplicaFetcher:
 
     def close(self) -> None:
         self.closed = True
-        if self._timer is not None:
-            self._timer.cancel()
-        if self._connecting is not None:
-            self._connecting.cancel()
+        for waiting in (self._timer, self._connecting):
+            if waiting is not None:
+                waiting.cancel()
         if self._connection is not None:
             self._connection.close()

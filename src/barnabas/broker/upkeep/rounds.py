@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from barnabas.broker import clock
 from barnabas.broker.partition.partition import HostedPartition
+from barnabas.broker.partition.slow_openings import BeingOpened
 from barnabas.broker.upkeep.failures import UpkeepFailures
 from barnabas.storage.disk import StorageFatal
 
@@ -71,6 +72,8 @@ async def attempt(task: PartitionTask, partition: HostedPartition, failures: Upk
         return
     try:
         await task.run(partition)
+    except BeingOpened:
+        return  # the next round finds it open
     except Exception as error:  # whatever it is, it is this partition's own, and the others must not wait for it
         if partition.deleted:
             return
