@@ -65,8 +65,7 @@ def test_voters_are_added_and_removed(cluster: BarnabasCluster) -> None:
     assert "Nobody is here to answer" in voters(cluster, "--remove", str(other), code=2).stderr
     until(lambda: roles(cluster).get(leader) == "observer", "the one that lost its vote follows, and may be added")
     done = voters(cluster, "--remove", str(other), "--yes")
-    named = [f"run: barnabas cluster voters --add {each}" for each in (leader, other)]
-    assert any(each in done.stderr for each in named), "the second is named once the leader has seen it follow"
+    assert f"run: barnabas cluster voters --add {leader}" in done.stderr
     told = json.loads(voters(cluster, "--add", str(leader), "--json").stdout)
     assert leader in [each["id"] for each in told["replicas"] if each["role"] != "observer"]
     cluster.create("after", 2, 3)

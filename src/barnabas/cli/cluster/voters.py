@@ -233,10 +233,11 @@ def _remove(cluster: Cluster, node: int, yes: bool) -> None:
         raise Failure(f"node {node} is no voter", f"Voters are {', '.join(map(str, found.voters))}.")
     confirm(f"Take the vote of node {node}?", yes)
     named = node in cluster.brokers and _named_by_settings(cluster, node)
+    others = promotable(cluster)  # asked before: a new leader of the quorum has not seen yet who follows it
     left = remove_voter(cluster, node)
     if named:
         warn(rejoins(node))
-    if text := too_few_voters(left, promotable(cluster)):
+    if text := too_few_voters(left, others):
         warn(text)
 
 
