@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from . import wire
+from .secured import Secured
 
 READY_S = 120.0
 STOP_S = 60.0
@@ -45,6 +46,7 @@ class Server(ABC):
     def __init__(self, home: Path) -> None:
         self.home = home
         self.port = free_port()
+        self.secured: Secured | None = None  # listeners beside the plain one, to be set before the start
         self._process: subprocess.Popen[bytes] | None = None
         self._siblings = 0
 
@@ -155,8 +157,10 @@ class Barnabas(Server):
         self._cluster: list[str] = []
 
     def command(self) -> list[str]:
-        up = [sys.executable, "-m", "barnabas.cli.main", "up", *self._cluster]
-        return [*up, "--host", "127.0.0.1", "--port", str(self.port), "--data", str(self.data)]
+        more = {} if self.secured is None else self.secured.settings(f"PLAINTEXT://{self.bootstrap}", "")
+        cluster = [*self._cluster, *(word for name, value in more.items() for word in ("--set", f"{name}={value}"))]
+        address = [] if more else ["--host", "127.0.0.1", "--port", str(self.port)]  # the listeners say it
+        return [sys.executable, "-m", "barnabas.cli.main", "up", *cluster, *address, "--data", str(self.data)]
 
     def copy(self, home: Path) -> Server:
         return Barnabas(home)
@@ -260,4 +264,5 @@ class ApacheKafka(Server):
                 "log.retention.check.interval.ms": 300000,
             }
             | self._cluster
+            | ({} if self.secured is None else self.secured.settings(listeners, ",CONTROLLER:PLAINTEXT"))
         )

@@ -33,7 +33,7 @@ def _varint(number: int) -> bytes:
     return bytes(out)
 
 
-def _string(text: str) -> bytes:
+def string(text: str) -> bytes:
     return struct.pack(">h", len(text)) + text.encode()
 
 
@@ -50,18 +50,18 @@ def record_batch(values: Sequence[bytes]) -> bytes:
 
 
 def frame(api_key: int, version: int, body: bytes, *, flexible: bool = False) -> bytes:
-    header = struct.pack(">hhi", api_key, version, 1) + _string("bench") + (b"\0" if flexible else b"")
+    header = struct.pack(">hhi", api_key, version, 1) + string("bench") + (b"\0" if flexible else b"")
     return struct.pack(">i", len(header) + len(body)) + header + body
 
 
 def produce_frame(topic: str, batch: bytes) -> bytes:
     """acks=all, partition 0."""
-    head = struct.pack(">hhii", -1, -1, 30_000, 1) + _string(topic)
+    head = struct.pack(">hhii", -1, -1, 30_000, 1) + string(topic)
     return frame(PRODUCE, 3, head + struct.pack(">iii", 1, 0, len(batch)) + batch)
 
 
 def fetch_frame(topic: str, offset: int, max_bytes: int) -> bytes:
-    head = struct.pack(">iiiibi", -1, 500, 1, max_bytes, 0, 1) + _string(topic)
+    head = struct.pack(">iiiibi", -1, 500, 1, max_bytes, 0, 1) + string(topic)
     return frame(FETCH, 4, head + struct.pack(">iiqi", 1, 0, offset, max_bytes))
 
 
@@ -139,7 +139,7 @@ class Connection:
 
     def create_topic(self, name: str) -> int:
         """One partition; the error code."""
-        body = struct.pack(">i", 1) + _string(name) + struct.pack(">ihiiib", 1, 1, 0, 0, 30_000, 0)
+        body = struct.pack(">i", 1) + string(name) + struct.pack(">ihiiib", 1, 1, 0, 0, 30_000, 0)
         response = self.call(frame(CREATE_TOPICS, 2, body))
         return int(struct.unpack_from(">h", response, 4 + 4 + 2 + len(name))[0])
 

@@ -21,6 +21,7 @@ from .produce import Produce
 from .produce_java import ProduceJava
 from .recovery import Recovery
 from .requests import Requests
+from .security import Security
 from .spark_activity import SparkActivity
 from .spark_connector import SparkConnector
 from .spark_read import SparkRead
@@ -34,6 +35,7 @@ ALL: tuple[type[Workload[Any]], ...] = (
     Requests,
     Consume,
     Fetch,
+    Security,
     Latency,
     Transactions,
     Guarantees,

@@ -57,30 +57,45 @@ class Consume(Workload[ConsumeCase]):
     def run(self, server: Server, case: ConsumeCase, options: Options) -> RunResult:
         name = self.state[server.name, str(case.size)]
         records = options.count(RECORDS[case.size])
-        spawn = multiprocessing.get_context("spawn")
-        ready, go, finished = spawn.Semaphore(0), spawn.Event(), spawn.Queue()
-        arguments = (server.bootstrap, name, records, ready, go, finished)
-        readers = [spawn.Process(target=read_all, args=arguments, daemon=True) for _ in range(case.groups)]
+        return read_topic(server, server.bootstrap, {}, name, records, case.size, case.groups)
+
+
+def read_topic(
+    server: Server,
+    bootstrap: str,
+    settings: dict[str, object],
+    name: str,
+    records: int,
+    size: int,
+    groups: int = 1,
+) -> RunResult:
+    """All of a topic, by each of so many groups."""
+    spawn = multiprocessing.get_context("spawn")
+    ready, go, finished = spawn.Semaphore(0), spawn.Event(), spawn.Queue()
+    arguments = (bootstrap, settings, name, records, ready, go, finished)
+    readers = [spawn.Process(target=read_all, args=arguments, daemon=True) for _ in range(groups)]
+    for reader in readers:
+        reader.start()
+    try:
+        for _ in readers:
+            if not ready.acquire(timeout=60):
+                raise TimeoutError("a consumer has no partition after 60 s")
+        meter = Meter(server)
+        begin = time.perf_counter()
+        go.set()
+        ends = [finished.get(timeout=300) for _ in readers]
+        return meter.stop(records=records * groups, record_bytes=size, wall_s=max(ends) - begin)
+    finally:
         for reader in readers:
-            reader.start()
-        try:
-            for _ in readers:
-                if not ready.acquire(timeout=60):
-                    raise TimeoutError("a consumer has no partition after 60 s")
-            meter = Meter(server)
-            begin = time.perf_counter()
-            go.set()
-            ends = [finished.get(timeout=300) for _ in readers]
-            return meter.stop(records=records * case.groups, record_bytes=case.size, wall_s=max(ends) - begin)
-        finally:
-            for reader in readers:
-                reader.join(10)
-                reader.kill()
+            reader.join(10)
+            reader.kill()
 
 
-def read_all(bootstrap: str, name: str, records: int, ready: Any, go: Any, finished: Any) -> None:
+def read_all(
+    bootstrap: str, settings: dict[str, object], name: str, records: int, ready: Any, go: Any, finished: Any
+) -> None:
     """A process of its own: join a new group, wait for the start, read everything, tell the time."""
-    client = consumer(bootstrap, group_id=new_group())
+    client = consumer(bootstrap, group_id=new_group(), **settings)
 
     def assigned(*_: object) -> None:
         ready.release()
