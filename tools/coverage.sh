@@ -13,7 +13,7 @@ venv=$(tools/venv_for.sh 3.13 || tools/venv_for.sh 3.12) && export COVERAGE_CORE
 parts=${*:-tests/unit tests/clients}
 code=0
 for part in $parts; do
-    "$venv/bin/python" -m coverage run -m pytest -p no:cacheprovider "$part" -m "not long" || code=1
+    "$venv/bin/python" -m coverage run -m pytest -p no:cacheprovider -n 2 --dist loadfile "$part" -m "not long" || code=1
 done
 tools/coverage_report.sh "$venv"
 # shellcheck disable=SC2086  # one word for each part

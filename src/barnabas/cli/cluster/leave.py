@@ -28,8 +28,9 @@ def leave(cluster: Cluster, node: int, promote: int | None = None) -> None:
 def _give_back_vote(cluster: Cluster, node: int, promote: int | None) -> None:
     if promote is not None and promote not in quorum(cluster).voters:
         add_voter(cluster, promote)  # first, so that the quorum is never smaller than it was
+    others = [each for each in promotable(cluster) if each != node]  # before: a new leader has not seen them yet
     left = remove_voter(cluster, node)
-    if text := too_few_voters(left, promotable(cluster)):
+    if text := too_few_voters(left, others):
         warn(text)
 
 
