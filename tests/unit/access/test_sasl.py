@@ -22,7 +22,7 @@ def kept(mechanism: str, password: str, iterations: int = 4096) -> ScramCredenti
 
 
 def scram_server(mechanism: str, users: dict[str, ScramCredential], nonce: str = "server") -> ScramServer:
-    return ScramServer(SCRAM[mechanism], users.get, nonce, SECRET)
+    return ScramServer(SCRAM[mechanism], users.get, nonce, lambda: SECRET)
 
 
 def log_in(server: ScramServer, mechanism: str, user: str, password: str) -> Identity:

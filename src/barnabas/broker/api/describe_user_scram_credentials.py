@@ -8,6 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from barnabas.broker.network.context import RequestContext
+from barnabas.core.access.credentials import NO_USER
 from barnabas.model.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ def handle(
 ) -> DescribeUserScramCredentialsResponseBody:
     known: dict[str, list[CredentialInfoBody]] = {}
     for (user, mechanism), credential in node.image.scram.items():
-        known.setdefault(user, []).append({"mechanism": mechanism, "iterations": credential.iterations})
+        if (user, mechanism) != NO_USER:
+            known.setdefault(user, []).append({"mechanism": mechanism, "iterations": credential.iterations})
     asked = Counter(user.name for user in request.users or ()) or dict.fromkeys(known, 1)
     results = [_result(name, times, known.get(name, [])) for name, times in asked.items()]
     return {"error_code": 0, "error_message": None, "results": results}

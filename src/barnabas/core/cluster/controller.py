@@ -264,7 +264,7 @@ class Controller:
     ) -> "tuple[list[Record], list[UserResult]]":
         from barnabas.core.cluster import scram_users  # imported by the first change of a user, not by every start
 
-        return scram_users.alter(self.image.scram, deletions, upsertions)
+        return scram_users.alter(self.image.scram, deletions, upsertions, self._new_id)
 
     # --- brokers ------------------------------------------------------------------------------------------------
 

@@ -1,11 +1,11 @@
 """AlterUserScramCredentials (KIP-554): which records follow from it. A user fails or succeeds as a whole."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from barnabas.core.access.credentials import ScramCredential
-from barnabas.core.access.sasl.scram import BY_NUMBER, ITERATIONS_MAX, ITERATIONS_MIN, credential
+from barnabas.core.access.credentials import NO_USER, ScramCredential
+from barnabas.core.access.sasl.scram import BY_NUMBER, ITERATIONS_DEFAULT, ITERATIONS_MAX, ITERATIONS_MIN, credential
 from barnabas.core.cluster.records import Record, RemoveScramCredential, ScramCredentialRecord
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import SCRAM_CREDENTIALS_MAX
@@ -37,8 +37,9 @@ def alter(
     known: Mapping[tuple[str, int], ScramCredential],
     deletions: Sequence[ScramDeletion],
     upsertions: Sequence[ScramUpsertion],
+    new_id: Callable[[], bytes],
 ) -> tuple[list[Record], list[UserResult]]:
-    """The words of the errors are Kafka's: kafka-configs prints them."""
+    """The words of the errors are Kafka's: kafka-configs prints them. `new_id` gives random bytes."""
     changes: list[ScramDeletion | ScramUpsertion] = [*deletions, *upsertions]
     times = Counter((change.user, change.mechanism) for change in changes)
     records: dict[str, list[Record]] = {}
@@ -59,7 +60,23 @@ def alter(
         UserResult(user, refused[user].code, refused[user].message) if user in refused else UserResult(user)
         for user in records
     ]
-    return [record for user, made in records.items() if user not in refused for record in made], results
+    kept = [record for user, made in records.items() if user not in refused for record in made]
+    if kept and NO_USER not in known:
+        kept.append(_secret_of_salts(new_id))
+    return kept, results
+
+
+def _secret_of_salts(new_id: Callable[[], bytes]) -> Record:
+    user, mechanism = NO_USER
+    secret = new_id() + new_id()
+    return ScramCredentialRecord(
+        user=user,
+        mechanism=mechanism,
+        salt=new_id(),
+        stored_key=secret,
+        server_key=new_id() + new_id(),
+        iterations=ITERATIONS_DEFAULT,
+    )
 
 
 def _check_name(user: str, mechanism: int) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from barnabas.broker.metrics.event_log import LimitedLog
 from barnabas.broker.network.login.failed_logins import FailedLogins
-from barnabas.core.access.credentials import ScramCredential
+from barnabas.core.access.credentials import NO_USER, ScramCredential
 from barnabas.core.access.principals import PrincipalRules, Subject, distinguished_name
 from barnabas.core.access.sasl.contract import NotReady, SaslServer
 from barnabas.core.access.sasl.external import ExternalServer
@@ -39,7 +39,7 @@ class ListenerLogin:
         self._credentials = credentials
         self._passwords = security.jaas[PLAIN].users if PLAIN in security.jaas else {}
         self._rules = None if security.tls is None else PrincipalRules(security.tls.principal_rules)
-        self._secret = secrets.token_bytes(32)
+        self._own_secret = secrets.token_bytes(32)  # of a cluster that has had no user yet
 
     def server(self, mechanism: str, certified: Subject | None) -> SaslServer:
         """The machine for one login; `certified`: of the certificate that the client has shown."""
@@ -49,7 +49,11 @@ class ListenerLogin:
             return ExternalServer(self.certified_name(certified))
         scram = SCRAM[mechanism]
         nonce = base64.b64encode(secrets.token_bytes(_NONCE_BYTES)).decode()
-        return ScramServer(scram, lambda user: self._find(user, scram), nonce, self._secret)
+        return ScramServer(scram, lambda user: self._find(user, scram), nonce, self._secret_of_salts)
+
+    def _secret_of_salts(self) -> bytes:
+        kept = self._credentials().get(NO_USER)
+        return self._own_secret if kept is None else kept.stored_key
 
     def _find(self, user: str, mechanism: ScramMechanism) -> ScramCredential | None:
         """A node that starts may have old credentials; only nodes that log in by SCRAM cannot wait for newer ones."""

@@ -3,10 +3,10 @@
 What a node keeps of a password (`ScramCredential`) is in the metadata log: a salt, how often the password was hashed,
 and two keys that prove a login without letting anybody log in who reads them.
 
-An unknown user is answered like a known one, with a salt that is always the same for that name, and refused at the
-end: a stranger cannot find out which users there are. The nonce of the last message has to be the one that was agreed
-on (CVE-2024-56128). librdkafka before 2.6.1 puts its own part in front of it once more; Kafka 3.9 lets that pass, 4.0
-does not. It passes here: what makes a message useless for anybody who repeats it is the node's part.
+An unknown user is answered like a known one, with a salt that is always the same for that name, on every node, and
+refused at the end: a stranger cannot find out which users there are. The nonce of the last message has to be the one
+that was agreed on (CVE-2024-56128). librdkafka before 2.6.1 puts its own part in front of it once more; Kafka 3.9 lets
+that pass, 4.0 does not. It passes here: what makes a message useless for anybody who repeats it is the node's part.
 """
 
 import base64
@@ -73,15 +73,15 @@ def upsertion(
 
 
 class ScramServer:
-    """`find(user)` gives the user's credential or None; `nonce` is fresh randomness; `secret` is the node's own, for
-    the salts of users that do not exist."""
+    """`find(user)` gives the user's credential or None; `nonce` is fresh randomness; `secret()` is the
+    cluster's, for the salts of users that do not exist."""
 
     def __init__(
         self,
         mechanism: ScramMechanism,
         find: Callable[[str], ScramCredential | None],
         nonce: str,
-        secret: bytes,
+        secret: Callable[[], bytes],
         find_token: Callable[[str], tuple[str, ScramCredential] | None] | None = None,
     ) -> None:
         self._mechanism = mechanism
@@ -131,7 +131,7 @@ class ScramServer:
             self._identity = Identity(owner, by_token=True)
 
     def _invented_salt(self, user: str) -> bytes:
-        return hmac.digest(self._secret, f"{self._mechanism.name} {user}".encode(), "sha256")[:SALT_BYTES]
+        return hmac.digest(self._secret(), f"{self._mechanism.name} {user}".encode(), "sha256")[:SALT_BYTES]
 
     def _answer_final(self, text: str, header: str, client_first: str, server_first: str) -> bytes:
         match = _CLIENT_FINAL.fullmatch(text)
