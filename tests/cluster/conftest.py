@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cluster import BarnabasCluster
+from tests.support.nodes_security import NodesSecurity
 
 FAST = {
     "group.initial.rebalance.delay.ms": "0",
@@ -23,9 +24,13 @@ FAST = {
 def make_cluster(tmp_path: Path) -> Iterator[Callable[..., BarnabasCluster]]:
     made: list[BarnabasCluster] = []
 
-    def make(count: int = 3, linked: bool = False, **settings: str) -> BarnabasCluster:
+    def make(
+        count: int = 3, linked: bool = False, secured: Callable[[Path], NodesSecurity] | None = None, **settings: str
+    ) -> BarnabasCluster:
         given = {name.replace("_", "."): value for name, value in settings.items()}
-        cluster = BarnabasCluster(tmp_path / f"cluster-{len(made)}", count, {**FAST, **given}, linked)
+        folder = tmp_path / f"cluster-{len(made)}"
+        security = None if secured is None else secured(folder / "secure")
+        cluster = BarnabasCluster(folder, count, {**FAST, **given}, linked, security)
         made.append(cluster)
         cluster.start()
         return cluster

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.support.links import Links
 from tests.support.members import QUIET
+from tests.support.nodes_security import NodesSecurity, by_certificate
 from tests.support.process import free_port
 from tests.support.servers import BarnabasNode
 from tests.support.wire import DESCRIBE_QUORUM, METADATA, WireClient
@@ -20,37 +21,49 @@ from tests.support.wire import DESCRIBE_QUORUM, METADATA, WireClient
 
 class BarnabasCluster:
     def __init__(
-        self, folder: Path, count: int = 3, settings: Mapping[str, str] | None = None, linked: bool = False
+        self,
+        folder: Path,
+        count: int = 3,
+        settings: Mapping[str, str] | None = None,
+        linked: bool = False,
+        security: NodesSecurity | None = None,
     ) -> None:
-        """`linked`: between the nodes are `links`, which can be cut; clients reach every node all the time."""
+        """`linked`: between the nodes are `links`, which can be cut; clients reach every node all the time.
+        `security`: how nodes log in at each other."""
         self.folder = folder
         self.settings = dict(settings or {})
-        ports = _ports(3 * count if linked else count)
+        self.security = security if security is not None else by_certificate(folder / "secure") if SECURE else None
         numbers = range(1, count + 1)
+        ports, behind, doors = (_by_number(numbers, found) for found in _ports(3, count))
         self.links: Links | None = None
         if linked:
-            self.links = Links(
-                dict(zip(numbers, ports[count:], strict=False)), dict(zip(numbers, ports[2 * count :], strict=False))
-            )
+            self.links = Links(doors, behind, None if self.security is None else self._pids)
             self.links.start()
-        told = self.links.doors if self.links else dict(zip(numbers, ports, strict=True))
+        self._behind = behind  # the ports of the listener NODES, where there is one
+        told = doors if linked else ports if self.security is None else behind
         self.voters = ",".join(f"{number}@127.0.0.1:{port}" for number, port in told.items())
         self.nodes: dict[int, BarnabasNode] = {}
-        for number, port in zip(numbers, ports, strict=False):
+        for number, port in ports.items():
             more = {"controller.quorum.voters": self.voters, **self._listeners(number, port)}
             self.nodes[number] = self._node(number, port, more)
         self.clients: dict[int, WireClient] = {}
 
     def _listeners(self, number: int, port: int) -> dict[str, str]:
-        if self.links is None:
+        if self.links is None and self.security is None:
             return {}
-        behind, door = self.links.behind[number], self.links.doors[number]
+        behind = self._behind[number] = self._behind.get(number) or free_port()
+        door = behind if self.links is None else self.links.doors[number]
+        protocol = "PLAINTEXT" if self.security is None else self.security.protocol
         return {
+            **({} if self.security is None else self.security.of_node(number)),
             "listeners": f"PLAINTEXT://127.0.0.1:{port},NODES://127.0.0.1:{behind}",
             "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port},NODES://127.0.0.1:{door}",
-            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,NODES:PLAINTEXT",
+            "listener.security.protocol.map": f"PLAINTEXT:PLAINTEXT,NODES:{protocol}",
             "inter.broker.listener.name": "NODES",
         }
+
+    def _pids(self) -> dict[int, int]:
+        return {node.process.pid: number for number, node in self.nodes.items() if node.process is not None}
 
     def _node(self, number: int, port: int, more: Mapping[str, str]) -> BarnabasNode:
         rack = {"broker.rack": f"rack-{number}"} if self.settings.get("racks") else {}
@@ -61,6 +74,11 @@ class BarnabasCluster:
     @property
     def bootstrap(self) -> str:
         return ",".join(node.bootstrap for node in self.nodes.values())
+
+    @property
+    def nodes_bootstrap(self) -> str:
+        """Of the listener on which the nodes speak to each other."""
+        return ",".join(f"127.0.0.1:{port}" for port in self._behind.values())
 
     @property
     def up(self) -> list[int]:
@@ -78,9 +96,11 @@ class BarnabasCluster:
 
     def add(self, number: int, more: Mapping[str, str] | None = None) -> BarnabasNode:
         """A further node that finds the cluster by its addresses."""
-        servers = ",".join(node.bootstrap for node in self.nodes.values())
-        settings = {"controller.quorum.bootstrap.servers": servers, **(more or {})}
-        self.nodes[number] = self._node(number, free_port(), settings)
+        servers = self.bootstrap if self.security is None else self.nodes_bootstrap
+        port = free_port()
+        own = {} if self.links is not None else self._listeners(number, port)
+        settings = {"controller.quorum.bootstrap.servers": servers, **own, **(more or {})}
+        self.nodes[number] = self._node(number, port, settings)
         self.start(number)
         return self.nodes[number]
 
@@ -206,12 +226,19 @@ class BarnabasCluster:
         return sum(self.nodes[number].rss_bytes() for number in self.up)
 
 
-def _ports(count: int) -> list[int]:
+def _ports(kinds: int, count: int) -> list[list[int]]:
     ports: set[int] = set()
-    while len(ports) < count:
+    while len(ports) < kinds * count:
         ports.add(free_port())
-    return sorted(ports)
+    found = sorted(ports)
+    return [found[at : at + count] for at in range(0, kinds * count, count)]
+
+
+def _by_number(numbers: Sequence[int], ports: Sequence[int]) -> dict[int, int]:
+    return dict(zip(numbers, ports, strict=True))
 
 
 CHAOS = os.environ.get("BARNABAS_CHAOS") == "1"
 """Set by `make chaos`: the long form of the tests."""
+SECURE = os.environ.get("BARNABAS_CHAOS_SECURE") == "1"
+"""The nodes of every cluster speak TLS with each other and log in by certificate, as with `up --secure`."""

@@ -1,7 +1,7 @@
 """The wires between the nodes of a cluster, to be cut: the others are told a door of this process for each node, which
 carries the bytes on.
 
-Who connects is read from the client id of its first request. A cut wire loses nothing and says nothing, as a network
+Who connects is read from the client id of its first request, or, under TLS, from whose process has the socket. A cut wire loses nothing and says nothing, as a network
 does: bytes, ends and resets wait until it is healed, and nobody gets a new connection through, in either direction,
 while one of the two is closed.
 """
@@ -13,6 +13,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 _UP_TO_CLIENT_ID = 14  # size, API key, version, correlation id, length of the client id
@@ -20,8 +21,15 @@ Wire = tuple[int, int]  # from a node to a node
 
 
 class Links:
-    def __init__(self, doors: Mapping[int, int], behind: Mapping[int, int]) -> None:
-        """`doors`: the port of each node that others are told; `behind`: the one it listens on."""
+    def __init__(
+        self,
+        doors: Mapping[int, int],
+        behind: Mapping[int, int],
+        pids: Callable[[], Mapping[int, int]] | None = None,
+    ) -> None:
+        """`doors`: the port of each node that others are told; `behind`: the one it listens on. `pids`: the number of
+        each node by its process, where TLS hides the first request."""
+        self._pids = pids
         self.doors, self.behind = dict(doors), dict(behind)
         self.delay_seconds = 0.0
         self._gates: dict[Wire, asyncio.Event] = {}
@@ -108,9 +116,13 @@ class Links:
         return accepted
 
     async def _connect(self, target: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        first = await reader.readexactly(_UP_TO_CLIENT_ID)
-        client_id = await reader.readexactly(int.from_bytes(first[-2:], "big"))
-        source = int(client_id.removeprefix(b"node-"))
+        first = client_id = b""
+        if self._pids is None:
+            first = await reader.readexactly(_UP_TO_CLIENT_ID)
+            client_id = await reader.readexactly(int.from_bytes(first[-2:], "big"))
+            source = int(client_id.removeprefix(b"node-"))
+        else:
+            source = _owner(writer.get_extra_info("peername")[1], self._pids())
         await self._gates[source, target].wait()
         await self._gates[target, source].wait()
         far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self.behind[target])
@@ -139,3 +151,17 @@ class Links:
                 writer.write(data)
                 await writer.drain()
         writer.transport.abort()
+
+
+def _owner(port: int, pids: Mapping[int, int]) -> int:
+    """The node whose process has the socket with this local port; OSError for one that is gone."""
+    local = f"0100007F:{port:04X}"
+    rows = (line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:])
+    socket = next((f"socket:[{row[9]}]" for row in rows if row[1] == local), "")
+    for pid, number in pids.items():
+        with contextlib.suppress(OSError):
+            for file in Path(f"/proc/{pid}/fd").iterdir():
+                with contextlib.suppress(OSError):
+                    if str(file.readlink()) == socket:
+                        return number
+    raise ConnectionError("nobody has that socket any more")

@@ -13,7 +13,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from barnabas.link.errors import LinkDown, NotKafka, Silent
+from barnabas.link.errors import LinkDown, LoginFailed, NotKafka, Silent
 from barnabas.link.exchange import Exchange
 from barnabas.model.limits import PEER_ANSWER_MAX_BYTES
 from barnabas.wire.codec import Decoded, decode_response, encode_request
@@ -37,6 +37,8 @@ class AsyncLink(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport | None = None
         self.closed = False
         self._given_up = False  # by us: nobody is told again
+        self._next_login: asyncio.TimerHandle | None = None  # KIP-368
+        self._logging_in: asyncio.Task[None] | None = None
 
     # --- asking -----------------------------------------------------------------------------------------------------
 
@@ -65,17 +67,32 @@ class AsyncLink(asyncio.BufferedProtocol):
             self._give_up(problem)
             raise problem from None
 
-    async def log_in(self, credentials: "Credentials", nonce: str, timeout_ms: float = ANSWER_TIMEOUT_MS) -> None:
-        """Before the first request; LoginFailed when the node refuses."""
-        from barnabas.link.opening import log_in  # a node of an open cluster does not need it
+    async def log_in(self, credentials: "Credentials", new_nonce: Callable[[], str]) -> None:
+        """Before the first request; LoginFailed when the node refuses. Where a login does not count for ever, the next
+        one follows by itself in time, between other requests."""
+        from barnabas.link.opening import log_in, log_in_again_after_ms  # a node of an open cluster does not need it
 
-        conversation = log_in(credentials, nonce)
+        conversation = log_in(credentials, new_nonce())
         try:
             step = next(conversation)
             while True:
-                step = conversation.send(await self.ask(step.api_key, step.version, step.body, timeout_ms))
-        except StopIteration:
-            return
+                step = conversation.send(await self.ask(step.api_key, step.version, step.body))
+        except StopIteration as end:
+            if end.value and not self.closed:
+                after_s = log_in_again_after_ms(end.value) / 1000
+                self._next_login = self._loop.call_later(after_s, self._begin_login, credentials, new_nonce)
+
+    def _begin_login(self, credentials: "Credentials", new_nonce: Callable[[], str]) -> None:
+        if not self.closed:
+            self._logging_in = self._loop.create_task(self._log_in_again(credentials, new_nonce))
+
+    async def _log_in_again(self, credentials: "Credentials", new_nonce: Callable[[], str]) -> None:
+        try:
+            await self.log_in(credentials, new_nonce)
+        except LinkDown:
+            return  # whoever uses the connection has been told
+        except LoginFailed as error:
+            self._give_up(LinkDown(str(error)))
 
     @property
     def waiting(self) -> int:
@@ -132,6 +149,8 @@ class AsyncLink(asyncio.BufferedProtocol):
     def _release(self, why: LinkDown) -> bool:
         """Fails everything in flight; gives whether there was anything."""
         self.closed = True
+        if self._next_login is not None:
+            self._next_login.cancel()
         owed = bool(self._exchange.in_flight)
         for request in self._exchange.in_flight:
             answer, timer = request.waiter

@@ -5,10 +5,12 @@
     link.send(FETCH, 12, body); ...; answer = link.receive()  # the next request may be on its way meanwhile
 
 The constructor gives a connection on which everything was said that comes first: TLS, versions, login. Whatever ends it
-is a LinkDown (errors.py); a login that is refused is LoginFailed. One thread at a time.
+is a LinkDown (errors.py); a login that is refused is LoginFailed. Where a login does not count for ever, the next one
+precedes a request while no other is in flight. One thread at a time.
 """
 
 import base64
+import math
 import os
 import select
 import socket
@@ -20,7 +22,7 @@ from typing import TypeVar
 
 from barnabas.link.errors import LinkDown, LoginFailed, NotKafka, Silent, Unreachable
 from barnabas.link.exchange import Exchange, Memory, Request, own_memory
-from barnabas.link.opening import Conversation, ask_versions, log_in
+from barnabas.link.opening import Conversation, ask_versions, log_in, log_in_again_after_ms
 from barnabas.link.sasl import Credentials
 from barnabas.link.versions import NodeVersions
 from barnabas.model.limits import PEER_ANSWER_MAX_BYTES
@@ -50,17 +52,25 @@ class BlockingLink:
         self.where = f"{host}:{port}"
         self._exchange: Exchange[None] = Exchange(options.client_id, options.answer_max_bytes, memory)
         self._answer_timeout_s = options.opening_timeout_s or options.answer_timeout_s
+        self._credentials = options.credentials
+        self._log_in_at = math.inf  # again (KIP-368)
         self._socket = self._connect(options)
         self._versions: NodeVersions | None = None
         try:
             if options.ask_versions:
                 self._versions = self._converse(ask_versions())
-            if options.credentials is not None:
-                self._converse(log_in(options.credentials, base64.b64encode(os.urandom(18)).decode()))
+            self._log_in()
         except BaseException:
             self.close()
             raise
         self._answer_timeout_s = options.answer_timeout_s
+
+    def _log_in(self) -> None:
+        self._log_in_at = math.inf
+        if self._credentials is not None:
+            lifetime_ms = self._converse(log_in(self._credentials, base64.b64encode(os.urandom(18)).decode()))
+            if lifetime_ms:
+                self._log_in_at = time.monotonic() + log_in_again_after_ms(lifetime_ms) / 1000
 
     def _connect(self, options: LinkOptions) -> socket.socket:
         host, port = self.address
@@ -116,6 +126,8 @@ class BlockingLink:
         return self.receive(timeout_s)
 
     def send(self, api_key: int, version: int, body: Mapping[str, object]) -> None:
+        if self._log_in_at < time.monotonic() and not self._exchange.in_flight:
+            self._log_in()
         payload = encode_request(api_key, version, body)
         head = self._exchange.request(api_key, version, len(payload), None)
         try:

@@ -40,8 +40,8 @@ def ask_versions() -> Conversation[NodeVersions]:
     return NodeVersions({each.api_key: (each.min_version, each.max_version) for each in answer.api_keys})
 
 
-def log_in(credentials: Credentials, nonce: str) -> Conversation[None]:
-    """`nonce`: fresh randomness for each login."""
+def log_in(credentials: Credentials, nonce: str) -> Conversation[int]:
+    """`nonce`: fresh randomness for each login. Gives for how many milliseconds it counts, 0 where it does not end."""
     offered: SaslHandshakeResponse = yield Ask(SASL_HANDSHAKE, 1, {"mechanism": credentials.mechanism})
     if offered.error_code:
         known = ", ".join(offered.mechanisms) or "none"
@@ -55,4 +55,10 @@ def log_in(credentials: Credentials, nonce: str) -> Conversation[None]:
         try:
             message = speaking.send(bytes(answer.auth_bytes))
         except StopIteration:
-            return
+            return answer.session_lifetime_ms
+
+
+def log_in_again_after_ms(lifetime_ms: int) -> float:
+    """When the next login begins on the same connection (KIP-368): early enough for its messages, which may have to
+    wait behind the answers of long polls, to arrive before the node closes the connection."""
+    return max(lifetime_ms * 0.5, min(lifetime_ms * 0.85, lifetime_ms - 5_000))

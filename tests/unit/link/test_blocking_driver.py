@@ -72,6 +72,28 @@ def test_a_login_comes_before_the_first_request() -> None:
     assert seen == [SASL_HANDSHAKE, SASL_AUTHENTICATE, DESCRIBE_CLUSTER]
 
 
+def test_a_login_that_ends_is_repeated_while_nothing_is_in_flight() -> None:
+    """KIP-368; the session's lifetime is 20 ms here, so the next login is due after 10."""
+    seen: list[int] = []
+
+    def story(server: Conversation) -> None:
+        for lifetime_ms in (20, 0):
+            server.answer_next({"error_code": 0, "mechanisms": ["PLAIN"]})
+            server.answer_next({"error_code": 0, "auth_bytes": b"", "session_lifetime_ms": lifetime_ms})
+        server.answer_next(CLUSTER)
+        server.answer_next(CLUSTER)
+        seen.extend(each.api_key for each in server.asked)
+
+    options = LinkOptions("me", credentials=Credentials("PLAIN", "u", "p"), ask_versions=False)
+    with serving(story) as port:
+        link = BlockingLink("127.0.0.1", port, options)
+        time.sleep(0.02)
+        for _ in range(2):
+            assert link.call(DESCRIBE_CLUSTER, 0, {}).controller_id == 4
+        link.close()
+    assert seen == [SASL_HANDSHAKE, SASL_AUTHENTICATE] * 2 + [DESCRIBE_CLUSTER] * 2
+
+
 def test_requests_in_flight_are_answered_in_order() -> None:
     def story(server: Conversation) -> None:
         headers = [server.read() for _ in range(3)]

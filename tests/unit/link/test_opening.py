@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from barnabas.link.errors import LoginFailed, NotKafka, UnknownApi
-from barnabas.link.opening import Ask, Conversation, ask_versions, log_in
+from barnabas.link.opening import Ask, Conversation, ask_versions, log_in, log_in_again_after_ms
 from barnabas.link.sasl import Credentials, messages
 from barnabas.link.versions import NONE_IN_COMMON, NodeVersions
 from barnabas.wire.apis import API_VERSIONS, FETCH, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE
@@ -31,7 +31,7 @@ def run(conversation: Conversation[Any], *answers: Any) -> tuple[list[Ask], Any]
 
 
 def told(**fields: Any) -> SimpleNamespace:
-    return SimpleNamespace(**{"error_code": 0, "error_message": None, **fields})
+    return SimpleNamespace(**{"error_code": 0, "error_message": None, "session_lifetime_ms": 0, **fields})
 
 
 def scram_messages(*answers: str) -> list[str]:
@@ -87,6 +87,14 @@ def test_a_login_is_a_handshake_and_the_messages_of_the_mechanism() -> None:
     answers = [told(auth_bytes=each.encode()) for each in (SERVER_FIRST, SERVER_LAST)]
     asked, _ = run(log_in(SCRAM, NONCE), told(mechanisms=[]), *answers)
     assert [each.api_key for each in asked] == [SASL_HANDSHAKE, SASL_AUTHENTICATE, SASL_AUTHENTICATE]
+
+
+@pytest.mark.parametrize(("lifetime_ms", "after_ms"), [(2_000, 1_000), (20_000, 15_000), (3_600_000, 3_060_000)])
+def test_the_next_login_begins_before_this_one_ends(lifetime_ms: int, after_ms: int) -> None:
+    answer = told(auth_bytes=b"", session_lifetime_ms=lifetime_ms)
+    _, lifetime = run(log_in(Credentials("PLAIN", "u", "p"), ""), told(mechanisms=["PLAIN"]), answer)
+    assert lifetime == lifetime_ms
+    assert log_in_again_after_ms(lifetime) == after_ms
 
 
 def test_a_node_that_refuses() -> None:

@@ -43,7 +43,7 @@ class PeerConnector:
             async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
                 await self._open(lambda: connection, host, port, self._security.context())
                 if self._security.credentials is not None:
-                    await connection.log_in(self._security.credentials, os.urandom(_NONCE_BYTES).hex())
+                    await connection.log_in(self._security.credentials, _new_nonce)
         except TimeoutError:
             connection.close()
             raise Silent("the connection is not accepted", where) from None
@@ -59,6 +59,10 @@ class PeerConnector:
             connection.close()  # given up in the middle of a login
             raise
         return connection
+
+
+def _new_nonce() -> str:
+    return os.urandom(_NONCE_BYTES).hex()
 
 
 async def wait_for(connecting: "asyncio.Task[AsyncLink]") -> AsyncLink:
