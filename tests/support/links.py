@@ -1,9 +1,9 @@
 """The wires between the nodes of a cluster, to be cut: the others are told a door of this process for each node, which
 carries the bytes on.
 
-Who connects is read from the client id of its first request, or, under TLS, from whose process has the socket. A cut wire loses nothing and says nothing, as a network
-does: bytes, ends and resets wait until it is healed, and nobody gets a new connection through, in either direction,
-while one of the two is closed.
+Who connects is read from the client id of its first request, or, under TLS, from whose process has the socket. A cut
+wire loses nothing and says nothing, as a network does: bytes, ends and resets wait until it is healed, and nobody gets
+a new connection through, in either direction, while one of the two is closed.
 """
 
 from __future__ import annotations

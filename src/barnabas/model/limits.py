@@ -76,6 +76,8 @@ TRANSACTION_PATTERN_MAX_BYTES = 8 << 20  # memory of the compiled pattern (RE2's
 # --- logins ---------------------------------------------------------------------------------------------------------
 TLS_HANDSHAKE_SECONDS = 10  # a connection that has not done its handshake by then is closed
 LOGIN_SECONDS = 30  # a connection that has not logged in by then is closed: it counts as one of the node's
+PENDING_LOGINS_SHARE = 4  # of max.connections: a quarter may be connections that have not logged in ...
+PENDING_LOGINS_MIN = 16  # ... but no fewer than these: a client opens several at once
 FAILED_LOGIN_DELAY_MAX_MS = 5_000  # before a failed login is answered, however often it failed
 FAILED_LOGINS_REMEMBERED = 10_000  # addresses and users whose failures are counted, 200 bytes each
 SCRAM_CHANGES_MAX = 2_000  # of one request, 10 us each: two keys are made from every password

@@ -18,7 +18,7 @@ from tests.support.certificates import Authority
 def test_two_listeners_of_one_port_are_refused() -> None:
     bound = [Endpoint("A", "SASL_PLAINTEXT", "10.0.0.5", 9092), Endpoint("B", "PLAINTEXT", "127.0.0.1", 9092)]
     with pytest.raises(KafkaError, match="same port"):
-        secure_ports(Settings(), bound, None, dict, None)  # type: ignore[arg-type]
+        secure_ports(Settings(), bound, None, dict, None, None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

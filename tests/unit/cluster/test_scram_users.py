@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from barnabas.broker.network.login.failed_logins import FailedLogins
 from barnabas.broker.network.login.listener_login import ListenerLogin
+from barnabas.broker.network.pending_logins import PendingLogins
 from barnabas.core.access.credentials import NO_USER
 from barnabas.core.cluster.image import MetadataImage
 from barnabas.core.cluster.scram_users import ScramDeletion, ScramUpsertion, alter
@@ -56,7 +57,7 @@ def salt_of_nobody(image: MetadataImage) -> bytes:
         security = listener_security(Settings({"sasl.enabled.mechanisms": "SCRAM-SHA-512"}), "X", "SASL_PLAINTEXT")
         opened = asyncio.Event()
         opened.set()
-        login = ListenerLogin(security, lambda: image.scram, FailedLogins(lambda: 0.0), opened)
+        login = ListenerLogin(security, lambda: image.scram, FailedLogins(lambda: 0.0), opened, PendingLogins(print))
         return login.server("SCRAM-SHA-512", None).step(FIRST)[0].split(b",s=")[1]
 
     return asyncio.run(ask())

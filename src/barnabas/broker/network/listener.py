@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from barnabas.broker.metrics.event_log import LimitedLog
 from barnabas.broker.network import descriptors
 from barnabas.broker.network.connection import Connection
+from barnabas.broker.network.pending_logins import PendingLogins
 from barnabas.broker.network.request_memory import RequestMemory
 from barnabas.model import limits
 from barnabas.model.settings import ConfigSource, Settings
@@ -64,6 +65,7 @@ class Listener:
         self._sockets: list[socket.socket] = []
         self._servers: list[asyncio.Server | TlsAcceptor] = []
         self._handshakes: Counter[str] = Counter()  # under way, by address
+        self.pending_logins = PendingLogins(lambda line: self.troubles.warning("pending logins", line))
         self._sweep_timer: asyncio.TimerHandle | None = None
 
     def limit(self, connections_max: int, per_address_max: int | None) -> None:
@@ -73,6 +75,7 @@ class Listener:
         self._connections_why = "open files, ulimit -n" if files < self._connections_max else "max.connections"
         self._connections_max = min(self._connections_max, files)
         self._per_address_max = per_address_max
+        self.pending_logins.limit(self._connections_max)
 
     def bind(self, host: str, port: int) -> tuple[str, int]:
         """Bind the address; gives it as bound (port 0: a free one). Clients that connect now wait in the kernel."""
@@ -93,7 +96,9 @@ class Listener:
         if any(endpoint.protocol != "PLAINTEXT" for endpoint in bound):
             from barnabas.broker.network.security import secure_ports  # only a node that needs it imports it
 
-            self.security = secure_ports(settings, bound, self.dispatcher, credentials, opened)
+            self.security = secure_ports(
+                settings, bound, self.dispatcher, credentials, opened, self.pending_logins
+            )
 
     async def serve(self) -> None:
         """Serve the addresses that were bound."""

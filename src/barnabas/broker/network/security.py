@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from barnabas.broker.network.login.conversation import Login
 from barnabas.broker.network.login.failed_logins import FailedLogins
 from barnabas.broker.network.login.listener_login import Credentials, ListenerLogin
+from barnabas.broker.network.pending_logins import PendingLogins
 from barnabas.broker.network.session import Principal
 from barnabas.core.access.principals import BadRule
 from barnabas.core.cluster.records import Endpoint
@@ -37,6 +38,7 @@ class PortSecurity:
         credentials: Credentials,
         failed: FailedLogins,
         opened: asyncio.Event,
+        pending: PendingLogins,
     ) -> None:
         self.name = security.name
         self._asks_login = security.protocol in SASL_PROTOCOLS
@@ -46,7 +48,7 @@ class PortSecurity:
             self.tls = RenewedContext(security.tls, server_context)
         self._dispatcher = dispatcher
         try:
-            self._login = ListenerLogin(security, credentials, failed, opened)
+            self._login = ListenerLogin(security, credentials, failed, opened, pending)
         except BadRule as error:
             raise KafkaError(ErrorCode.INVALID_CONFIG, f"ssl.principal.mapping.rules: {error}") from None
 
@@ -91,6 +93,7 @@ def secure_ports(
     dispatcher: "Dispatcher",
     credentials: Credentials,
     opened: asyncio.Event,
+    pending: PendingLogins,
 ) -> dict[int, PortSecurity]:
     """For each listener that is not PLAINTEXT. KafkaError(INVALID_CONFIG) with one line for a person."""
     bound = list(bound)
@@ -102,7 +105,12 @@ def secure_ports(
     failed = FailedLogins(lambda: asyncio.get_running_loop().time() * 1000)
     return {
         endpoint.port: PortSecurity(
-            listener_security(settings, endpoint.name, endpoint.protocol), dispatcher, credentials, failed, opened
+            listener_security(settings, endpoint.name, endpoint.protocol),
+            dispatcher,
+            credentials,
+            failed,
+            opened,
+            pending,
         )
         for endpoint in bound
         if endpoint.protocol != "PLAINTEXT"

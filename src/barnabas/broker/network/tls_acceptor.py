@@ -58,7 +58,12 @@ class TlsAcceptor:
                 continue
             task = self._loop.create_task(self._shake_hands(client, host))
             self._handshakes.add(task)  # the loop itself holds tasks weakly
-            task.add_done_callback(self._handshakes.discard)
+            task.add_done_callback(self._ended)
+            self._listener.pending_logins.began(task, task.cancel)
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        self._handshakes.discard(task)
+        self._listener.pending_logins.ended(task)
 
     def _go_on(self) -> None:
         if self._bound.fileno() >= 0:
@@ -81,6 +86,9 @@ class TlsAcceptor:
             if why:  # not for one that only looked whether the port is open
                 line = f"TLS handshake from {host} on listener {self._name} failed: {why}"
                 self._listener.troubles.warning(f"handshake {host}", line)
+        except asyncio.CancelledError:
+            client.close()
+            raise
         finally:
             self._listener.handshake_ended(host)
 

@@ -47,6 +47,9 @@ class LoginConnection(Protocol):
     def close(self) -> None:
         """It took too long."""
 
+    def abort(self) -> None:
+        """Too many others wait to log in."""
+
 
 class Login:
     """`serve` is the dispatcher; `certified` the subject of the certificate that the client has shown."""
@@ -68,6 +71,7 @@ class Login:
         loop = asyncio.get_running_loop()
         self._deadline = loop.call_later(LOGIN_SECONDS, connection.close)
         self._expiry: asyncio.TimerHandle | None = None
+        listener.pending.began(self, connection.abort)
         self.principal: Principal | None = None  # None: not logged in yet
 
     @property
@@ -151,6 +155,7 @@ class Login:
             )
         self.principal = principal
         self._deadline.cancel()
+        self._listener.pending.ended(self)
         self._server, self._bare = None, False
         session = self._connection.session
         self._listener.failed.succeeded(session.client_host, identity.user)
@@ -176,5 +181,6 @@ class Login:
 
     def close(self) -> None:
         self._deadline.cancel()
+        self._listener.pending.ended(self)
         if self._expiry is not None:
             self._expiry.cancel()

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 
 from barnabas.broker.metrics.event_log import LimitedLog
 from barnabas.broker.network.login.failed_logins import FailedLogins
+from barnabas.broker.network.pending_logins import PendingLogins
 from barnabas.core.access.credentials import NO_USER, ScramCredential
 from barnabas.core.access.principals import PrincipalRules, Subject, distinguished_name
 from barnabas.core.access.sasl.contract import NotReady, SaslServer
@@ -26,9 +27,15 @@ class ListenerLogin:
     """`opened` is set once the node has caught up with the metadata, which has the users of SCRAM."""
 
     def __init__(
-        self, security: ListenerSecurity, credentials: Credentials, failed: FailedLogins, opened: asyncio.Event
+        self,
+        security: ListenerSecurity,
+        credentials: Credentials,
+        failed: FailedLogins,
+        opened: asyncio.Event,
+        pending: PendingLogins,
     ) -> None:
         self.opened = opened
+        self.pending = pending
         self.mechanisms = security.mechanisms
         self.reauth_ms = security.reauth_ms
         self.failed_delay_ms = security.failed_delay_ms
