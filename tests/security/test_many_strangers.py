@@ -1,33 +1,47 @@
 """Strangers who connect and do not log in: they have a quarter of the places, and nobody who logs in is kept out."""
 
 import socket
+import ssl
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from barnabas.wire.apis import METADATA
+from barnabas.wire.apis import METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE
+from barnabas.wire.codec import encode_request
 from tests.security.conftest import PROTOCOLS, SecuredNode, settings
-from tests.security.test_before_login import logged_in
+from tests.security.test_before_login import framed, logged_in
 from tests.support.members import until
 from tests.support.process import free_port
 from tests.support.servers import BarnabasNode
 
 PLACES = 120
 QUARTER = PLACES // 4
+FLOODS = 60
+
+
+def another_node(secured: SecuredNode, folder: Path, **more: str) -> Iterator[SecuredNode]:
+    ports = {name: free_port() for name in PROTOCOLS}
+    server = secured.authority.issue("node-1", "nodes")
+    told = settings(ports, secured.authority.file, server) | more
+    node = BarnabasNode(folder / "node", told, port=ports["OPEN"])
+    node.start()
+    yield replace(secured, node=node, ports=ports)
+    node.stop()
 
 
 @pytest.fixture
 def small(secured: SecuredNode, tmp_path: Path) -> Iterator[SecuredNode]:
     """A node with few places for connections."""
-    ports = {name: free_port() for name in PROTOCOLS}
-    server = secured.authority.issue("node-1", "nodes")
-    told = settings(ports, secured.authority.file, server) | {"max.connections": str(PLACES)}
-    node = BarnabasNode(tmp_path / "node", told, port=ports["OPEN"])
-    node.start()
-    yield replace(secured, node=node, ports=ports)
-    node.stop()
+    yield from another_node(secured, tmp_path, **{"max.connections": str(PLACES)})
+
+
+@pytest.fixture
+def slow(secured: SecuredNode, tmp_path: Path) -> Iterator[SecuredNode]:
+    """A node that lets a failed login wait for long: what comes behind it is not read."""
+    yield from another_node(secured, tmp_path, **{"connection.failed.authentication.delay.ms": "60000"})
 
 
 def is_open(stranger: socket.socket) -> bool:
@@ -59,3 +73,38 @@ def test_strangers_do_not_take_all_places(small: SecuredNode, listener: str) -> 
         for stranger in strangers:
             stranger.close()
     until(lambda: f"more than {QUARTER} others" in small.node.tail(), "the log says so")
+
+
+def test_what_comes_while_a_tls_connection_is_not_read_is_not_kept(slow: SecuredNode) -> None:
+    """Beyond what a socket's buffer in the kernel takes; a TLS transport kept 0.5 MiB more before."""
+    context = ssl.create_default_context(cafile=str(slow.authority.file))
+    handshake = framed(SASL_HANDSHAKE, 1, encode_request(SASL_HANDSHAKE, 1, {"mechanism": "PLAIN"}))
+    wrong = framed(SASL_AUTHENTICATE, 1, encode_request(SASL_AUTHENTICATE, 1, {"auth_bytes": b"\0alice\0wrong"}))
+    floods: list[ssl.SSLSocket] = []
+    for _ in range(FLOODS):
+        plain = socket.create_connection(("127.0.0.1", slow.ports["SECURE"]), 5)
+        floods.append(context.wrap_socket(plain, server_hostname="127.0.0.1"))
+        floods[-1].sendall(handshake)
+        assert floods[-1].recv(4096)
+    before = slow.node.rss_bytes()
+    try:
+        for flood in floods:
+            flood.sendall(wrong)
+            flood.setblocking(False)
+        taken_at = time.monotonic()
+        while time.monotonic() < taken_at + 0.5:  # until nobody takes any more
+            if sum(send_some(flood) for flood in floods):
+                taken_at = time.monotonic()
+            else:
+                time.sleep(0.05)
+        assert (slow.node.rss_bytes() - before) / FLOODS < 300 * 1024
+    finally:
+        for flood in floods:
+            flood.close()
+
+
+def send_some(flood: ssl.SSLSocket) -> bool:
+    try:
+        return flood.send(b"x" * 65_536) > 0
+    except (ssl.SSLWantWriteError, BlockingIOError):
+        return False

@@ -22,7 +22,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING
 
 from barnabas.broker.network.session import OWN, Session, plain_host
-from barnabas.broker.network.writer import Piece, TlsWriter, Writer, writer_for
+from barnabas.broker.network.writer import Piece, TlsWriter, Writer, pause_reading, resume_reading, writer_for
 from barnabas.model import limits
 from barnabas.wire.errors import ProtocolError
 from barnabas.wire.frames import LENGTH_BYTES, frame_end
@@ -347,7 +347,7 @@ class Connection(asyncio.BufferedProtocol):
     def _pause(self) -> None:
         if self._reading and not self.closed:
             self._reading = False
-            self._transport.pause_reading()
+            pause_reading(self._transport)
 
     def _resume_if_room(self) -> None:
         if (
@@ -360,7 +360,7 @@ class Connection(asyncio.BufferedProtocol):
             and self._writer.queued_bytes <= _QUEUED_MAX_BYTES // 2
         ):
             self._reading = True
-            self._transport.resume_reading()
+            resume_reading(self._transport)
 
     @property
     def queued_memory(self) -> int:
