@@ -32,7 +32,7 @@ def test_java_settings_are_understood() -> None:
             "kafka.transaction.timeout.ms": "90000",
             "kafka.security.protocol": "SASL_SSL",
             "kafka.sasl.mechanism": "PLAIN",
-            "kafka.sasl.jaas.config": 'o.a.k.PlainLoginModule required username="u" password="p";',
+            "kafka.sasl.jaas.config": 'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="p";',
             "topic": "there",
         },
         streaming=True,

@@ -6,7 +6,8 @@ import ssl
 from typing import NamedTuple
 
 from barnabas.cli.common.failure import Failure
-from barnabas.link.sasl import MECHANISMS, Credentials
+from barnabas.link.login_settings import UnusableLogin, credentials_of, tls_of
+from barnabas.link.sasl import Credentials
 
 
 class Login(NamedTuple):
@@ -21,31 +22,8 @@ def login_for(bootstrap: str) -> Login:
 
     try:
         profile = profile_for(addresses(bootstrap))
+        return Login(tls_of(profile), credentials_of(profile))
     except BadSetting as error:
         raise Failure(str(error)) from None
-    protocol = profile.get("security.protocol", "PLAINTEXT").upper()
-    return Login(
-        _tls(profile) if protocol.endswith("SSL") else None,
-        _credentials(profile) if protocol.startswith("SASL_") else None,
-    )
-
-
-def _credentials(profile: dict[str, str]) -> Credentials:
-    mechanism = profile.get("sasl.mechanism", "").upper()
-    if mechanism not in MECHANISMS:
-        raise Failure(f"the client profile logs in by {mechanism or 'nothing'}", f"Use one of {', '.join(MECHANISMS)}.")
-    return Credentials(mechanism, profile.get("sasl.username", ""), profile.get("sasl.password", ""))
-
-
-def _tls(profile: dict[str, str]) -> ssl.SSLContext:
-    try:
-        context = ssl.create_default_context(cafile=profile.get("ssl.ca.location"), cadata=profile.get("ssl.ca.pem"))
-        if "ssl.certificate.location" in profile:
-            context.load_cert_chain(
-                profile["ssl.certificate.location"], profile.get("ssl.key.location"), profile.get("ssl.key.password")
-            )
-    except (OSError, ValueError) as error:
-        raise Failure(f"the certificates of the client profile cannot be used: {error}") from None
-    if profile.get("ssl.endpoint.identification.algorithm", "https") in ("", "none"):
-        context.check_hostname = False
-    return context
+    except UnusableLogin as error:
+        raise Failure(f"the client profile cannot be used: {error}") from None

@@ -25,23 +25,15 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from barnabas.client.common.kafka_names import UnusableSetting, librdkafka_names
 from barnabas.client.errors import BadSetting
-from barnabas.model.errors import KafkaError
 from barnabas.model.properties import parse_properties
-from barnabas.model.settings.jaas import parse_jaas
 
 log = logging.getLogger("barnabas.client")
 
 VARIABLE = "BARNABAS_PROFILE"
 _BOOTSTRAP = ("bootstrap", "bootstrap.servers")
-_RENAMED = {
-    "ssl.truststore.certificates": "ssl.ca.pem",
-    "ssl.keystore.certificate.chain": "ssl.certificate.pem",
-    "ssl.keystore.key": "ssl.key.pem",
-    "sasl.mechanisms": "sasl.mechanism",
-}
 _SECURITY = ("security.", "sasl.", "ssl.", "enable.ssl.")
-_ONLY_JAVA = {"ssl.truststore.type", "ssl.keystore.type", "ssl.truststore.password", "ssl.protocol"}
 
 
 def config_folder() -> Path:
@@ -115,39 +107,8 @@ def _warn_if_others_read(path: Path) -> None:
 
 
 def _security(settings: Mapping[str, str], where: str) -> dict[str, str]:
-    """Kafka's own names become librdkafka's; what is not about security is left out."""
-    found: dict[str, str] = {}
-    for name, value in settings.items():
-        if not name.startswith(_SECURITY) or name in _ONLY_JAVA:
-            continue
-        if name == "sasl.jaas.config":
-            found |= _from_jaas(value, where)
-        elif name == "ssl.truststore.location":
-            found["ssl.ca.location"] = _pem(value, where, name)
-        elif name == "ssl.keystore.location" and not value.endswith((".p12", ".pfx")):
-            found["ssl.certificate.location"] = found["ssl.key.location"] = _pem(value, where, name)
-        elif name == "ssl.endpoint.identification.algorithm" and not value:
-            found[name] = "none"
-        else:
-            found[_RENAMED.get(name, name)] = value
-    return found
-
-
-def _from_jaas(text: str, where: str) -> dict[str, str]:
+    """By librdkafka's names; what is not about security is left out."""
     try:
-        options = parse_jaas(f"{where}: sasl.jaas.config", text).options
-    except KafkaError as error:
-        raise BadSetting(error.message) from None
-    if not {"username", "password"} <= set(options):
-        raise BadSetting(f"{where}: sasl.jaas.config has no username and password")
-    return {"sasl.username": options["username"], "sasl.password": options["password"]}
-
-
-def _pem(path: str, where: str, name: str) -> str:
-    try:
-        is_pem = b"-----BEGIN " in Path(path).expanduser().read_bytes()
-    except OSError as error:
-        raise BadSetting(f"{where}: {name}: {error}") from None
-    if not is_pem:
-        raise BadSetting(f"{where}: {name} is a store that only Java reads: make it PEM, with keytool -exportcert -rfc")
-    return str(Path(path).expanduser())
+        return librdkafka_names({name: value for name, value in settings.items() if name.startswith(_SECURITY)})
+    except UnusableSetting as error:
+        raise BadSetting(f"{where}: {error}") from None
