@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.cli.acl.command import _rules
+from barnabas.cli.acl.command import _rules, check
 from barnabas.cli.acl.resources import operations_of, principal_of, resource_of, shown
 from barnabas.cli.common.failure import USAGE, Failure
 
@@ -75,3 +75,13 @@ def test_what_makes_no_sense() -> None:
 
 def test_operations() -> None:
     assert operations_of("READ, alter_configs") == ["read", "alter-configs"]
+
+
+@pytest.mark.parametrize(
+    ("operation", "resource", "told"),
+    [("raed", "topic:orders", "there is no 'raed'"), ("idempotent-write", "topic:orders", "nothing can be done")],
+)
+def test_check_looks_at_its_words_before_it_asks_a_node(operation: str, resource: str, told: str) -> None:
+    with pytest.raises(Failure, match=told) as refused:
+        check("alice", operation, resource, bootstrap="127.0.0.1:1")  # nobody listens there
+    assert refused.value.code == USAGE

@@ -22,6 +22,9 @@ def test_a_stream_is_exactly_once_and_a_batch_at_least_once() -> None:
     assert not parse_options({"delivery": "at-least-once"}, streaming=True).exactly_once
 
 
+PLAIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
+
+
 def test_java_settings_are_understood() -> None:
     options = parse_options(
         {
@@ -32,7 +35,7 @@ def test_java_settings_are_understood() -> None:
             "kafka.transaction.timeout.ms": "90000",
             "kafka.security.protocol": "SASL_SSL",
             "kafka.sasl.mechanism": "PLAIN",
-            "kafka.sasl.jaas.config": 'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="p";',
+            "kafka.sasl.jaas.config": f'{PLAIN_MODULE} required username="u" password="p";',
             "topic": "there",
         },
         streaming=True,

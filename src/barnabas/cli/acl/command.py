@@ -248,7 +248,7 @@ def check(
       barnabas acl check alice read topic:orders
       barnabas acl check bob read group:billing --host 127.0.0.1 --json
     """
-    from barnabas.cli.acl.decision import Asked, decide
+    from barnabas.cli.acl.decision import Asked, checked, decide
 
     names = operations_of(operation)
     if len(names) != 1:
@@ -257,6 +257,7 @@ def check(
     if pattern == "prefixed":
         raise usage(f"{resource!r} is many resources", "Ask for one by its whole name.")
     asked = Asked(principal_of(user), host, names[0], kind, name)
+    checked(asked)
     with _cluster(bootstrap) as cluster:
         decision = decide(cluster, asked)
     outcome(as_json, decision, f"{'allowed' if decision.allowed else 'not allowed'}: {decision.told()}")

@@ -48,15 +48,21 @@ class Told:
         return f"by the rule that {rule.principal} {verb} {rule.operation} {shown(rule)}{where}"
 
 
-def decide(cluster: Admin, asked: Asked) -> Told:
-    rules = cluster.acls(AclFilter(asked.resource_type, asked.name, "match"))
-    bindings = {_binding(rule): rule for rule in rules}
-    index = NO_RULES.changed({number.to_bytes(16, "big"): rule for number, rule in enumerate(bindings)}, ())
+def checked(asked: Asked) -> tuple[int, int]:
+    """The numbers of resource type and operation; a failure where there is no such thing, before anybody is asked."""
     kind = _number(AclResourceType, asked.resource_type)
     operation = _number(AclOperation, asked.operation)
     if operation not in OPERATIONS[AclResourceType(kind)]:
         possible = ", ".join(each.name.lower().replace("_", "-") for each in OPERATIONS[AclResourceType(kind)])
         raise usage(f"nothing can be done to a {asked.resource_type} by {asked.operation!r}", f"Ask for {possible}.")
+    return kind, operation
+
+
+def decide(cluster: Admin, asked: Asked) -> Told:
+    kind, operation = checked(asked)
+    rules = cluster.acls(AclFilter(asked.resource_type, asked.name, "match"))
+    bindings = {_binding(rule): rule for rule in rules}
+    index = NO_RULES.changed({number.to_bytes(16, "big"): rule for number, rule in enumerate(bindings)}, ())
     found = _authorizer(cluster).decide(index, asked.principal, asked.host, operation, kind, asked.name)
     reason = "no rule allows it" if found.reason is Reason.NO_RULE_AT_ALL and not found.allowed else str(found.reason)
     return Told(found.allowed, reason, None if found.rule is None else bindings[found.rule])
