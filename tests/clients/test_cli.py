@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from barnabas.testing import running_node
+
 EXECUTABLE = Path(sys.executable).with_name("barnabas")
 WAIT_S = 60
 
@@ -314,3 +316,24 @@ def test_wrong_input_says_which_line(run: Run, topic: str) -> None:
 
 def test_versions(run: Run) -> None:
     assert listed(run, "version")["barnabas"]
+
+
+def test_a_member_of_a_group_without_a_coordinator_gives_up() -> None:
+    """A `consume --group` that is to end comes to one."""
+    impatient = (
+        "import sys\n"
+        "from barnabas.cli.consume import reading\n"
+        "from barnabas.cli.main import main\n"
+        "reading.GIVE_UP_S = 2.0\n"
+        "sys.exit(main())\n"
+    )
+    with running_node() as node:
+        node.fail_next("FindCoordinator", "COORDINATOR_NOT_AVAILABLE", times=-1)
+        command = [sys.executable, "-c", impatient]
+        made = subprocess.run([*command, "topic", "create", "views", "-b", node.bootstrap], timeout=60, check=False)
+        assert made.returncode == 0
+        consume = [*command, "consume", "views", "--group", "readers", "-b", node.bootstrap]
+        found = subprocess.run(consume, capture_output=True, text=True, timeout=60, check=False)
+    assert found.returncode == 1
+    last = found.stderr.splitlines()[-1]
+    assert "gave up after 2 s" in last and "barnabas cluster status" in last, found.stderr

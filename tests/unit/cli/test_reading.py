@@ -138,6 +138,22 @@ def test_what_was_not_taken_is_not_stored() -> None:
     assert consumer.stored == []
 
 
+class WithoutCoordinator(FakeConsumer):
+    def subscribe(self, topics: list[str], on_assign: Any, on_revoke: Any) -> None:
+        """Nobody assigns anything."""
+
+    def poll(self, timeout: float) -> FakeMessage | None:
+        time.sleep(0.002)
+        return None
+
+
+def test_a_member_that_is_to_end_gives_up_on_a_group_without_a_coordinator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "GIVE_UP_S", 0.02)
+    with pytest.raises(Failure, match=r"^gave up after 0 s: the group has given no partitions") as failed:
+        places(read_group(WithoutCoordinator(), "views", follow=False))  # type: ignore[arg-type]
+    assert "barnabas cluster status" in failed.value.line()
+
+
 class WithoutLeader(FakeConsumer):
     """Partition 1 has no leader; partition 0 gets a new record at every turn after its end."""
 

@@ -8,6 +8,7 @@ With a group the broker hands out the partitions and the place in them; offsets 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -134,12 +135,18 @@ def read_group(handle: ConsumerHandle, topic: str, *, follow: bool) -> Iterator[
 
     handle.subscribe([topic], on_assign=on_assign, on_revoke=on_revoke)
     leaderless = Leaderless(handle, topic, WAITS if follow else WAITS_A_WHILE)
+    give_up_at = time.monotonic() + GIVE_UP_S
     while follow or not assigned or behind:
         batch = []
         if mine:
             leaderless.look(mine if follow else behind)
         if not follow:
             leaderless.give_up(GIVE_UP_S)
+            if not assigned and time.monotonic() > give_up_at:
+                raise Failure(
+                    f"gave up after {GIVE_UP_S:.0f} s: the group has given no partitions to this member",
+                    "Its coordinator may have no leader: barnabas cluster status",
+                )
         for message in _next_batch(handle):
             if message.error() is None:
                 batch.append(message)
