@@ -2,8 +2,9 @@
 
 A node without an authorizer has no `Access` at all (`node.access is None`), and every check ends there. With one,
 each session remembers what was decided for it until the rules change, so that a request costs a look into a table
-however many rules there are. What a node asks itself always passes; other nodes are clients with rights of their own,
-normally super users, as in Kafka.
+however many rules there are. With an audit trail (broker/audit) refusals are told there, and a session's first access
+to a topic; what it has accessed before is in its memo. What a node asks itself always passes; other nodes are clients
+with rights of their own, normally super users, as in Kafka.
 """
 
 from __future__ import annotations
@@ -11,14 +12,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from barnabas.broker.network.session import OWN
-from barnabas.core.access.authorizer import Authorizer
+from barnabas.core.access.authorizer import Authorizer, Decision
 from barnabas.core.access.rules import AclRules
 from barnabas.model.access import CLUSTER_NAME, OPERATIONS, AclOperation, AclResourceType
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import ACCESS_MEMO_MAX
 from barnabas.model.settings.unkept import refuse_access_control
+from barnabas.wire.apis import FETCH, PRODUCE
 
 if TYPE_CHECKING:
+    from barnabas.broker.audit.trail import AuditTrail
     from barnabas.broker.network.session import Principal, Session
     from barnabas.core.cluster.image import MetadataImage
     from barnabas.model.settings import Settings
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 _CLUSTER = int(AclResourceType.CLUSTER)
 _WRITES = (int(AclOperation.WRITE), int(AclResourceType.TOPIC))
+_READS = (int(AclOperation.READ), int(AclResourceType.TOPIC))
 
 
 class HoldsImage(Protocol):
@@ -36,7 +40,7 @@ class HoldsImage(Protocol):
 class AccessMemo:
     """What was decided for one session under one set of rules."""
 
-    __slots__ = ("answers", "passes", "principal", "rules", "who", "writable")
+    __slots__ = ("answers", "passes", "principal", "readable", "rules", "who", "writable")
 
     def __init__(self, session: Session, rules: AclRules, super_users: frozenset[str]) -> None:
         self.rules = rules
@@ -44,13 +48,15 @@ class AccessMemo:
         self.who = str(session.principal)
         self.passes = session is OWN or self.who in super_users
         self.answers: dict[tuple[int, int, str | None], bool] = {}
-        self.writable: set[str] = set()  # topics, once more: for the short way of Produce
+        self.writable: set[str] = set()  # topics that it has written to, once more: for the short way of Produce
+        self.readable: set[str] = set()  # and those that it has read
 
 
 class Access:
     def __init__(self, cluster: HoldsImage, authorizer: Authorizer) -> None:
         self._cluster = cluster
         self._authorizer = authorizer
+        self.audit: AuditTrail | None = None
 
     def allows(self, session: Session, operation: int, resource_type: int, name: str) -> bool:
         memo = session.access_memo
@@ -61,8 +67,16 @@ class Access:
         found = memo.answers.get((operation, resource_type, name))
         return self._decide(session, memo, operation, resource_type, name) if found is None else found
 
+    def requires(self, session: Session, api_key: int, operation: int, resource_type: int, name: str) -> bool:
+        """The same for something that a client asked for by name: if it may not, that is told in the audit trail."""
+        if self.allows(session, operation, resource_type, name):
+            return True
+        if self.audit is not None:
+            self.audit.refused(session, api_key, operation, resource_type, name)
+        return False
+
     def may_write(self, session: Session, topic: str) -> bool:
-        """The same as `allows(session, WRITE, TOPIC, topic)`, quicker: every small Produce asks it."""
+        """As `allows(session, WRITE, TOPIC, topic)`, and quicker: every small Produce asks it. If it may, it does."""
         memo = session.access_memo
         if (
             memo is not None
@@ -71,7 +85,35 @@ class Access:
             and memo.principal is session.principal
         ):
             return True
-        return self.allows(session, *_WRITES, topic)
+        return self.allows(session, *_WRITES, topic) and self._accesses(session, PRODUCE, _WRITES[0], topic)
+
+    def may_read(self, session: Session, topic: str) -> bool:
+        """The same for Fetch, which reads if it may; a refusal is told in the audit trail."""
+        memo = session.access_memo
+        if (
+            memo is not None
+            and topic in memo.readable
+            and memo.rules is self._cluster.image.acls
+            and memo.principal is session.principal
+        ):
+            return True
+        return self.requires(session, FETCH, *_READS, topic) and self._accesses(session, FETCH, _READS[0], topic)
+
+    def _accesses(self, session: Session, api_key: int, operation: int, topic: str) -> bool:
+        memo = session.access_memo
+        assert memo is not None
+        accessed = memo.writable if operation == _WRITES[0] else memo.readable
+        if len(accessed) >= ACCESS_MEMO_MAX:
+            accessed.clear()
+        accessed.add(topic)
+        if self.audit is not None:
+            self.audit.accessed(session, api_key, operation, topic)
+        return True
+
+    def explain(self, session: Session, operation: int, resource_type: int, name: str) -> Decision:
+        """What is decided now, and by which rule."""
+        who, host = str(session.principal), session.client_host
+        return self._authorizer.decide(self._cluster.image.acls, who, host, operation, resource_type, name)
 
     def passes(self, session: Session) -> bool:
         """May the session do everything?"""
@@ -117,10 +159,7 @@ class Access:
     def _remember(self, memo: AccessMemo, key: tuple[int, int, str | None], found: bool) -> None:
         if len(memo.answers) >= ACCESS_MEMO_MAX:
             memo.answers.clear()
-            memo.writable.clear()
         memo.answers[key] = found
-        if found and key[:2] == _WRITES and key[2] is not None:
-            memo.writable.add(key[2])
 
 
 def access_of(cluster: HoldsImage, settings: Settings) -> Access | None:

@@ -15,10 +15,11 @@ import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from barnabas.broker import identity
 from barnabas.broker.access import Access, access_of
+from barnabas.broker.audit.start import audit_of
 from barnabas.broker.clock import Clock
 from barnabas.broker.controller.driver import ControllerDriver
 from barnabas.broker.controller.last_stop import last_stop
@@ -66,6 +67,9 @@ from barnabas.model.limits import OPENED_AT_ONCE_MAX
 from barnabas.model.settings import ResourceType, Settings
 from barnabas.storage.directory import DataDirectory
 
+if TYPE_CHECKING:
+    from barnabas.broker.audit.trail import AuditTrail
+
 log = logging.getLogger(__name__)
 
 _READ_THREADS = 4
@@ -94,6 +98,7 @@ class Node:
         self.health = Health()
         self.faults: Faults | None = None
         self.access: Access | None = None  # None: everybody may do everything
+        self.audit: AuditTrail | None = None
         self.failure: BaseException | None = None
         self.stopped = asyncio.Event()
         self.opened = asyncio.Event()  # clients are served
@@ -128,9 +133,7 @@ class Node:
         self.node_id = identity.node_id(self.settings, self.data)
         self.quorum_connector = PeerConnector(self.node_id, self.platform.connect, quorum_security(self.settings))
         plan = membership.plan(self.settings, self.node_id, self.platform.hostname())
-        self.has_broker, self.is_controller = (
-            role in plan.roles for role in (membership.BROKER, membership.CONTROLLER)
-        )
+        self.has_broker, self.is_controller = membership.BROKER in plan.roles, membership.CONTROLLER in plan.roles
         self.cluster_id = await identity.cluster_id(
             self.settings, self.data, plan, self.node_id, self.quorum_connector, self.platform.new_uuid
         )
@@ -153,6 +156,8 @@ class Node:
         await self.upkeep.flush_before_serving()
         self.is_open = True
         self.opened.set()
+        if self.audit is not None:
+            self.audit.start()
         self.upkeep.flush_recovered()
         self.transactions.wake()
         self.groups.wake()
@@ -177,6 +182,7 @@ class Node:
             listen=self.platform.listen,
         )
         self.listener.limit(*connection_limits(self.settings))
+        self.audit = audit_of(self, self.settings, self.clock, self.access, self.listener)
         self._closers.append(self.listener.abandon)
         self._addresses = identity.bind_addresses(
             self.settings, plan, self.node_id, self.listener.bind, self.platform.hostname()
@@ -214,22 +220,13 @@ class Node:
         )
         await self._load(folders.load)
         self.partitions = PartitionTable(
-            folders,
-            lambda: self.settings,
-            self.flusher.request,
-            self.read_threads,
-            platform.threads,
-            self.replication,
+            folders, lambda: self.settings, self.flusher.request, self.read_threads, platform.threads, self.replication
         )
         self.suspected_brokers = SuspectedBrokers(lambda broker_id: self.image.is_alive(broker_id))
         self.recently_departed = RecentlyDeparted()
         self.peers.on_lost(self.suspected_brokers.lost)
-        self._closers += [
-            self.suspected_brokers.close,
-            self.recently_departed.close,
-            self.peers.close,
-            self.replication.stop,
-        ]
+        self._closers += [self.suspected_brokers.close, self.recently_departed.close]
+        self._closers += [self.peers.close, self.replication.stop]
         self._make_fetch_state()
 
     async def _load(self, read: Callable[[], Loaded]) -> Loaded:
@@ -362,6 +359,8 @@ class Node:
 
     async def stop(self) -> None:
         clean = self.failure is None
+        if self.audit is not None:
+            await self.audit.close()
         if clean and self.is_open:
             await self._hand_over()
         self.lifecycle.close()

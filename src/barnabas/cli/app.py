@@ -12,6 +12,7 @@ import typer.core
 
 from barnabas.cli import version
 from barnabas.cli.acl import command as acl
+from barnabas.cli.audit import command as audit
 from barnabas.cli.cluster import command as cluster
 from barnabas.cli.common.failure import FAILED, USAGE, usage
 from barnabas.cli.config import command as config
@@ -46,6 +47,7 @@ class InOrder(typer.core.TyperGroup):
             "pipeline",
             "user",
             "acl",
+            "audit",
             "secure",
             "config",
             "log",
@@ -86,6 +88,7 @@ app.add_typer(txn.app, name="txn")
 app.add_typer(pipeline.app, name="pipeline")
 app.add_typer(user.app, name="user")
 app.add_typer(acl.app, name="acl")
+app.command("audit")(audit.audit)
 app.add_typer(secure.app, name="secure")
 app.add_typer(config.app, name="config")
 app.add_typer(log.app, name="log")

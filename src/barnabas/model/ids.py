@@ -13,7 +13,8 @@ LOST_DIRECTORY = (1).to_bytes(16, "big")  # Kafka's reserved id for the director
 METADATA_TOPIC = "__cluster_metadata"
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTION_TOPIC = "__transaction_state"
-INTERNAL_TOPICS = frozenset({OFFSETS_TOPIC, TRANSACTION_TOPIC})
+AUDIT_TOPIC = "__audit"  # our own; Kafka has none
+INTERNAL_TOPICS = frozenset({OFFSETS_TOPIC, TRANSACTION_TOPIC, AUDIT_TOPIC})
 
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 TOPIC_NAME_MAX_CHARS = 249  # with "-<partition>" and a suffix it must still be a file name (255 bytes)

@@ -107,6 +107,15 @@ ACL_MATCHES_PER_REQUEST_MAX = 100_000  # rules named in one DeleteAcls answer; a
 ACL_TEXT_MAX_CHARS = 4_096  # a name, a principal or a host in a rule: the longest name of a certificate fits
 ACCESS_MEMO_MAX = 1_000  # decisions remembered for a connection, 200 bytes each; then it begins anew
 
+# --- the audit trail ------------------------------------------------------------------------------------------------
+AUDIT_EVENTS_MAX = 5_000  # told apart within an interval, 1.5 KB each; what comes beyond is counted together
+AUDIT_EVENTS_PER_SOURCE_MAX = 100  # of one principal or address: nobody takes the place of all others
+AUDIT_QUEUE_BYTES = 8 << 20  # events that wait for their topic to have a leader; then they are dropped, and counted
+AUDIT_BATCH_BYTES = 256 << 10  # written at once: less than any message.max.bytes in use
+AUDIT_TEXT_CHARS = 256  # of a principal, a resource, a client id; the longest name of a topic fits
+AUDIT_DETAIL_CHARS = 512  # of a reason or a detail: a rule is shown whole unless its names are very long
+AUDITED_ITEMS_MAX = 500  # of one administrative request, 10 us each; how many more there were is told
+
 # --- storage --------------------------------------------------------------------------------------------------------
 SEGMENT_FILES_OPEN_MAX = 2_000  # descriptors for segments; 10,000 partitions share them, the rest is for sockets
 RECENT_BATCHES_MAX = 1_024  # positions of the newest batches kept in memory, 16 KB a partition at most

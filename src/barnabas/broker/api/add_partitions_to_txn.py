@@ -21,6 +21,7 @@ from barnabas.broker.api.permissions import (
     WRITE,
     may,
     may_on_cluster,
+    refused_on_cluster,
     require_transactional_id,
 )
 from barnabas.broker.network.context import Answered, RequestContext
@@ -48,7 +49,8 @@ def handle(
 ) -> Answered[AddPartitionsToTxnResponseBody]:
     if context.api_version >= _SEVERAL_SINCE:
         if not may_on_cluster(node, context, CLUSTER_ACTION):
-            return {"error_code": int(ErrorCode.CLUSTER_AUTHORIZATION_FAILED), "results_by_transaction": []}
+            code = refused_on_cluster(node, context, CLUSTER_ACTION).code
+            return {"error_code": int(code), "results_by_transaction": []}
         return _several(node, request, context)
     require_transactional_id(node, context, WRITE, request.v3_and_below_transactional_id)
     topics = request.v3_and_below_topics

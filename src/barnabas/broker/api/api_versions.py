@@ -40,6 +40,7 @@ def handle(
         return {"error_code": int(ErrorCode.INVALID_REQUEST), "api_keys": []}
     session = context.session
     session.software_name, session.software_version = request.client_software_name, request.client_software_version
+    session.client_id = context.client_id or ""
     known = _answers.get(node)
     if known is None or known[0] is not node.image:
         known = _answers[node] = (node.image, {})

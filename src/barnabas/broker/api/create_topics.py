@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from barnabas.broker.api.permissions import CREATE, DESCRIBE_CONFIGS, TOPIC, TOPIC_REFUSED, may, may_on_cluster
+from barnabas.broker.api.permissions import CREATE, DESCRIBE_CONFIGS, TOPIC, TOPIC_REFUSED, may, may_on_cluster, sees
 from barnabas.broker.network.context import RequestContext
 from barnabas.broker.network.loop_budget import in_turns
 from barnabas.core.cluster import NewTopic, TopicResult
@@ -104,7 +104,7 @@ async def _in_parts(node: AdminNode, wanted: list[NewTopic], validate_only: bool
 def _item(node: AdminNode, context: RequestContext, result: TopicResult) -> CreatableTopicResultBody:
     if result.code is not ErrorCode.NONE:
         return {"name": result.name, "error_code": int(result.code), "error_message": result.message, "configs": []}
-    if not may(node, context, DESCRIBE_CONFIGS, TOPIC, result.name):
+    if not sees(node, context, DESCRIBE_CONFIGS, TOPIC, result.name):
         return {
             "name": result.name,
             "topic_id": result.topic_id,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from barnabas.broker.api.permissions import DELETE, DESCRIBE, TOPIC, may, may_on_cluster
+from barnabas.broker.api.permissions import DELETE, DESCRIBE, TOPIC, may, may_on_cluster, sees
 from barnabas.broker.network.context import RequestContext
 from barnabas.core.cluster import DeletedTopic
 from barnabas.core.cluster.controller import Controller
@@ -76,7 +76,7 @@ def _refused(node: AclsNode, wanted: list[Named], context: RequestContext) -> di
         name = asked if asked is not None else known.topic_names.get(topic_id)
         if name is None or may(node, context, DELETE, TOPIC, name):
             continue  # an id that nobody has is told to be unknown
-        described = may(node, context, DESCRIBE, TOPIC, name)
+        described = sees(node, context, DESCRIBE, TOPIC, name)
         if described and asked is not None and name not in known.topics:
             continue
         shown = name if described else asked

@@ -6,7 +6,7 @@ import asyncio
 from copy import copy
 from typing import TYPE_CHECKING
 
-from barnabas.broker.api.permissions import DESCRIBE, TOPIC, TRANSACTIONAL_ID, may
+from barnabas.broker.api.permissions import DESCRIBE, TOPIC, TRANSACTIONAL_ID, may, sees
 from barnabas.broker.network.context import RequestContext
 from barnabas.model.errors import ErrorCode, KafkaError
 
@@ -45,5 +45,5 @@ def _seen(
     """Without the topics that whoever asks may not describe."""
     if node.access is None:
         return state
-    topics = [topic for topic in state.get("topics", ()) if may(node, context, DESCRIBE, TOPIC, topic["topic"])]
+    topics = [topic for topic in state.get("topics", ()) if sees(node, context, DESCRIBE, TOPIC, topic["topic"])]
     return {**state, "topics": topics}

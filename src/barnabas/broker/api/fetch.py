@@ -20,7 +20,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from barnabas.broker.api.failures import failure_body
-from barnabas.broker.api.permissions import CLUSTER_ACTION, READ, TOPIC, TOPIC_REFUSED, refused
+from barnabas.broker.api.permissions import CLUSTER, CLUSTER_ACTION, TOPIC_REFUSED, refused
 from barnabas.broker.fetch import follower as follower_fetch
 from barnabas.broker.fetch.answer import pack
 from barnabas.broker.fetch.cold_reads import make_ready, not_ready
@@ -30,6 +30,7 @@ from barnabas.broker.fetch.sessions import NO_SESSION, FetchPlan, named, served_
 from barnabas.broker.network.connection import Reply
 from barnabas.broker.network.session import Session
 from barnabas.broker.quorum.answering import is_quorum_fetch, serve_fetch
+from barnabas.model.access import CLUSTER_NAME
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import LARGE_REQUEST_THREAD_BYTES
 from barnabas.wire.codec import decode_request
@@ -130,7 +131,11 @@ async def _decoded_in_thread(
 def _handle(
     node: "FetchNode", session: Session, request: "FetchRequest", version: int, correlation_id: int
 ) -> "Reply | asyncio.Future[Reply]":
-    if node.access is not None and is_of_node(request) and not node.access.allows_on_cluster(session, CLUSTER_ACTION):
+    if (
+        node.access is not None
+        and is_of_node(request)
+        and not node.access.requires(session, API_KEY, CLUSTER_ACTION, CLUSTER, CLUSTER_NAME)
+    ):
         return _refused_as_node(request, version, correlation_id)
     if is_quorum_fetch(request):
         return asyncio.ensure_future(serve_fetch(node, request, version, correlation_id))
@@ -152,7 +157,7 @@ def _handle_consumer(
         return fetch_response_pieces(version, correlation_id, (), error_code=int(error.code))[0]
     max_bytes = min(request.max_bytes, node.fetch_max_bytes)
     committed = request.isolation_level == _READ_COMMITTED
-    may_read = None if node.access is None else partial(node.access.allows, session, READ, TOPIC)
+    may_read = None if node.access is None else partial(node.access.may_read, session)
     reader = Reader(committed, version >= _FROM_FOLLOWERS_SINCE, request.rack_id, may_read)
     fetch = _Fetch(node, plan, max_bytes, reader, version, correlation_id)
     if len(plan.wanted) > READ_AT_ONCE:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from barnabas.broker.api.permissions import TOPIC, WRITE, may_on_cluster, refused, require_transactional_id
+from barnabas.broker.api.permissions import TOPIC, WRITE, may_on_cluster, refused_on_cluster, require_transactional_id
 from barnabas.broker.network.context import Answered, RequestContext
 from barnabas.model.access import AclOperation
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -54,7 +54,7 @@ def _check_allowed(node: TransactionsNode, request: InitProducerIdRequest, conte
     elif not may_on_cluster(node, context, AclOperation.IDEMPOTENT_WRITE) and not access.allows_some(
         context.session, WRITE, TOPIC
     ):
-        raise refused(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        raise refused_on_cluster(node, context, AclOperation.IDEMPOTENT_WRITE)
 
 
 async def _for_transactions(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from barnabas.broker.api.permissions import DESCRIBE, GROUP, may, may_on_cluster
+from barnabas.broker.api.permissions import DESCRIBE, GROUP, may_on_cluster, sees
 from barnabas.broker.network.context import RequestContext
 from barnabas.model.errors import KafkaError
 
@@ -28,7 +28,7 @@ async def handle(node: GroupsNode, request: ListGroupsRequest, context: RequestC
     except KafkaError as error:
         return {"error_code": int(error.code), "groups": []}
     if not may_on_cluster(node, context, DESCRIBE):
-        groups = [group for group in groups if may(node, context, DESCRIBE, GROUP, group["group_id"])]
+        groups = [group for group in groups if sees(node, context, DESCRIBE, GROUP, group["group_id"])]
     return {"error_code": 0, "groups": groups}
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from barnabas.broker.api.permissions import DESCRIBE, TRANSACTIONAL_ID, may
+from barnabas.broker.api.permissions import DESCRIBE, TRANSACTIONAL_ID, sees
 from barnabas.broker.network.context import RequestContext
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ async def handle(
     states = [state for answer in answers for state in answer["transaction_states"]]
     if node.access is not None:
         states = [
-            state for state in states if may(node, context, DESCRIBE, TRANSACTIONAL_ID, state["transactional_id"])
+            state for state in states if sees(node, context, DESCRIBE, TRANSACTIONAL_ID, state["transactional_id"])
         ]
     unknown = dict.fromkeys(name for answer in answers for name in answer.get("unknown_state_filters", ()))
     return {

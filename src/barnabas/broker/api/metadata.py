@@ -37,6 +37,7 @@ from barnabas.broker.api.permissions import (
     may,
     may_on_cluster,
     operations,
+    sees,
 )
 from barnabas.broker.network.addresses import advertised
 from barnabas.broker.network.context import Answered, RequestContext
@@ -127,7 +128,7 @@ async def _all_seen(node: MetadataNode, context: RequestContext, request: Metada
     """All topics that whoever asks may describe."""
     names, budget = [], LoopBudget()
     for name in list(node.image.topics):
-        if may(node, context, DESCRIBE, TOPIC, name):
+        if sees(node, context, DESCRIBE, TOPIC, name):
             names.append(name)
         await budget.pause()
     all_of_them = len(names) == len(node.image.topics)
@@ -147,7 +148,10 @@ async def _after_creating(
     missing: list[str],
     refused: dict[str, ErrorCode],
 ) -> bytes:
-    failed = await _create(node, missing) | refused
+    failed = await _create(node, missing)
+    if node.audit is not None:
+        node.audit.created(context, missing, failed)
+    failed |= refused
     body = _encoded(node, context, request, names, failed)
     return await body if isinstance(body, Awaitable) else body
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from barnabas.broker.api.permissions import DESCRIBE, GROUP_REFUSED, TOPIC, TOPIC_REFUSED, may, require_group
+from barnabas.broker.api.permissions import DESCRIBE, GROUP_REFUSED, TOPIC, TOPIC_REFUSED, may, require_group, sees
 from barnabas.broker.coordinator.several import Parts, ask_each, ask_permitted
 from barnabas.broker.network.context import Answered, RequestContext
 from barnabas.broker.network.loop_budget import LoopBudget
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from barnabas.wire.messages import (
         OffsetFetchRequest,
         OffsetFetchRequestGroup,
+        OffsetFetchRequestTopic,
         OffsetFetchRequestTopics,
         OffsetFetchResponseBody,
         OffsetFetchResponseGroupBody,
@@ -82,9 +83,12 @@ def _refused(group: OffsetFetchRequestGroup) -> OffsetFetchResponseGroupBody:
 
 async def _one_group(node: GroupsNode, request: OffsetFetchRequest, context: RequestContext) -> OffsetFetchResponseBody:
     def is_seen(name: str) -> bool:
-        return may(node, context, DESCRIBE, TOPIC, name)
+        return sees(node, context, DESCRIBE, TOPIC, name)
 
-    some = None if request.topics is None else [topic for topic in request.topics if is_seen(topic.name)]
+    def is_allowed(topic: OffsetFetchRequestTopic) -> bool:
+        return may(node, context, DESCRIBE, TOPIC, topic.name)
+
+    some = None if request.topics is None else list(filter(is_allowed, request.topics))
     asked = node.groups.ask(request.group_id, replace(request, topics=some), context)
     answer = await asked if isinstance(asked, Awaitable) else asked
     if answer["error_code"]:
@@ -109,11 +113,15 @@ class _TopicsSeen:
         self._node, self._context = node, context
         self._by_id = context.api_version >= _TOPIC_IDS_SINCE
         self._asked = topics or ()
-        self.allowed = None if topics is None else [each for each in topics if self._is_seen(each.name, each.topic_id)]
+        self.allowed = None if topics is None else [each for each in topics if self._is_allowed(each)]
+
+    def _is_allowed(self, topic: OffsetFetchRequestTopics) -> bool:
+        name = self._node.image.topic_names.get(topic.topic_id) if self._by_id else topic.name
+        return name is None or may(self._node, self._context, DESCRIBE, TOPIC, name)
 
     def _is_seen(self, name: str | None, topic_id: bytes) -> bool:
         name = self._node.image.topic_names.get(topic_id) if self._by_id else name
-        return name is None or may(self._node, self._context, DESCRIBE, TOPIC, name)
+        return name is None or sees(self._node, self._context, DESCRIBE, TOPIC, name)
 
     def completed(self, topics: Sequence[OffsetFetchResponseTopicsBody]) -> list[OffsetFetchResponseTopicsBody]:
         if self.allowed is None:

@@ -1,7 +1,8 @@
 """The checks that handlers make, item by item: may whoever asks do this to that?
 
-`may` answers; the others raise what Kafka answers when it refuses a whole request. Without an authorizer everything is
-allowed. What is uniform for an API stands in its row (wire/apis.py), and the dispatcher checks it.
+`may` answers for something that the request names, and a refusal is told in the audit trail; `sees` answers for what is
+left out of a list. The others raise what Kafka answers when it refuses a whole request. Without an authorizer
+everything is allowed. What is uniform for an API stands in its row (wire/apis.py), and the dispatcher checks it.
 """
 
 from __future__ import annotations
@@ -49,10 +50,17 @@ def refused(code: ErrorCode) -> KafkaError:
 
 def may(node: GuardedNode, context: RequestContext, operation: int, resource_type: int, name: str) -> bool:
     access = node.access
+    return access is None or access.requires(context.session, context.api_key, operation, resource_type, name)
+
+
+def sees(node: GuardedNode, context: RequestContext, operation: int, resource_type: int, name: str) -> bool:
+    """For one of many that a client did not name: without it the answer is shorter, and nobody was refused anything."""
+    access = node.access
     return access is None or access.allows(context.session, operation, resource_type, name)
 
 
 def may_on_cluster(node: GuardedNode, context: RequestContext, operation: int) -> bool:
+    """Whoever asks this asks for something else where it is not so, or refuses (`refused_on_cluster`)."""
     access = node.access
     return access is None or access.allows(context.session, operation, CLUSTER, CLUSTER_NAME)
 
@@ -70,7 +78,15 @@ def require_transactional_id(node: GuardedNode, context: RequestContext, operati
 def require_on_cluster(node: GuardedNode, context: RequestContext, *operations: int) -> None:
     """One of them is enough."""
     if not any(may_on_cluster(node, context, operation) for operation in operations):
-        raise refused(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        raise refused_on_cluster(node, context, operations[0])
+
+
+def refused_on_cluster(node: GuardedNode, context: RequestContext, operation: int) -> KafkaError:
+    """The error, after it was told in the audit trail."""
+    access = node.access
+    if access is not None and access.audit is not None:
+        access.audit.refused(context.session, context.api_key, operation, CLUSTER, CLUSTER_NAME)
+    return refused(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 
 
 def config_refusal(

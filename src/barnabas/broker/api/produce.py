@@ -85,7 +85,9 @@ def _may_use_transaction(access: "Access", session: Session, frame: memoryview, 
     name = request.transactional_id
     if name is not None and access.allows(session, WRITE, TRANSACTIONAL_ID, name):
         return True
-    return not has_transactional(frame, request.topics)
+    if not has_transactional(frame, request.topics):
+        return True
+    return access.requires(session, API_KEY, WRITE, TRANSACTIONAL_ID, name or "")
 
 
 def _refuse_all(request: ProduceRequest, code: ErrorCode, version: int, correlation_id: int) -> Reply:

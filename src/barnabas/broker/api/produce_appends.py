@@ -3,22 +3,24 @@
 from typing import TYPE_CHECKING
 
 from barnabas.broker.api.leadership import leader_partition
-from barnabas.broker.api.permissions import TOPIC, WRITE, refused
+from barnabas.broker.api.permissions import CLUSTER_ACTION, TOPIC, WRITE, refused
 from barnabas.broker.api.produce_transactions import News, transactions_of
 from barnabas.broker.api.transaction_verification import overtaken
 from barnabas.broker.clock import wall_ms
-from barnabas.broker.network.session import Session
+from barnabas.broker.network.session import NODE_SOFTWARE, Session
 from barnabas.broker.partition.leader_appends import VALIDATED_AT_ONCE_MAX, Appended
 from barnabas.broker.partition.opened import OpenPartition
 from barnabas.broker.partition.partition import HostedPartition
 from barnabas.model.errors import ErrorCode, InvalidRecords, KafkaError, RefusedBatch
-from barnabas.model.ids import INTERNAL_TOPICS, TopicPartition
+from barnabas.model.ids import AUDIT_TOPIC, INTERNAL_TOPICS, TopicPartition
 from barnabas.model.limits import RECORD_ERRORS_LISTED_MAX
+from barnabas.wire.apis import PRODUCE
 from barnabas.wire.batch import BatchHeader
 from barnabas.wire.produce import ProduceRequest
 from barnabas.wire.record_validation import Stored
 
 if TYPE_CHECKING:
+    from barnabas.broker.access import Access
     from barnabas.broker.api.roles import ProduceNode
 
 ACK_ALL = -1
@@ -127,6 +129,18 @@ class Appends:
         opened = partition.opened if partition is not None and isinstance(error, RefusedBatch) else None
         self.results.append(Refused(error, -1 if opened is None else opened.log.log_start_offset))
 
+    def _may_write(self, access: "Access", topic: str) -> bool:
+        """A refusal is told here, once a batch; the short way of Produce has only asked."""
+        return access.may_write(self._session, topic) or access.requires(self._session, PRODUCE, WRITE, TOPIC, topic)
+
+    def _may_write_internal(self, topic: str) -> bool:
+        """Nodes append to the audit trail of the cluster; clients write to no internal topic."""
+        if topic != AUDIT_TOPIC:
+            return False
+        if self._node.access is None:
+            return self._session.software_name == NODE_SOFTWARE
+        return self._node.access.allows_on_cluster(self._session, CLUSTER_ACTION)
+
     def _partition(self, batch: Batch) -> HostedPartition:
         """Where the batch goes; raises KafkaError when it may not go there."""
         node, request = self._node, self.request
@@ -135,7 +149,7 @@ class Appends:
             name = node.image.topic_names.get(topic_id or b"")
             if name is None:
                 raise KafkaError(ErrorCode.UNKNOWN_TOPIC_ID)
-        if node.access is not None and not node.access.allows(self._session, WRITE, TOPIC, name):
+        if node.access is not None and not self._may_write(node.access, name):
             raise refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         partition = node.partitions.get(name, index)
         if partition is None:
@@ -146,7 +160,7 @@ class Appends:
             raise KafkaError(ErrorCode.INVALID_RECORD, "no records")
         if node.disk_space.ran_out and node.disk_space.is_lacking:
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, node.disk_space.refusal)
-        if name in INTERNAL_TOPICS:
+        if name in INTERNAL_TOPICS and not self._may_write_internal(name):
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{name} is written by the node itself")
         if self._refused and partition.id in self._refused:
             raise self._refused[partition.id]

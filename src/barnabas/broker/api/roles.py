@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from barnabas.broker.api.permissions import GuardedNode
+from barnabas.broker.audit.trail import AuditTrail
 from barnabas.broker.clock import Clock
 from barnabas.broker.controller.driver import ControllerDriver
 from barnabas.broker.controller.requests import ControllerRequests
@@ -35,6 +36,14 @@ from barnabas.broker.upkeep.disk_space import DiskSpace
 from barnabas.broker.upkeep.timers import Upkeep
 from barnabas.core.cluster.image import MetadataImage
 from barnabas.storage.directory import DataDirectory
+
+
+class AuditedNode(Protocol):
+    """What clients do is told, or None."""
+
+    @property
+    def audit(self) -> AuditTrail | None: ...
+
 
 # --- the controller --------------------------------------------------------------------------------------------------
 
@@ -167,7 +176,7 @@ class BrokersNode(ListeningNode, GuardedNode, Protocol):
     def recently_departed(self) -> RecentlyDeparted: ...
 
 
-class TopicCreator(ConfiguredView, Protocol):
+class TopicCreator(ConfiguredView, AuditedNode, Protocol):
     """Creates topics on demand."""
 
     @property
@@ -268,5 +277,7 @@ class AdmissionNode(Protocol):
     def quorum_ports(self) -> frozenset[int] | None: ...
 
 
-class ServingNode(AdmissionNode, CoordinatorsNode, ControllerNode, ProduceNode, FetchNode, ListenersNode, Protocol):
+class ServingNode(
+    AdmissionNode, AuditedNode, CoordinatorsNode, ControllerNode, ProduceNode, FetchNode, ListenersNode, Protocol
+):
     """What the dispatcher decides by, and the roles of those that it calls itself."""

@@ -89,7 +89,8 @@ class Connection(asyncio.BufferedProtocol):
         self.session = Session(self.client_host, host, port, name, connection=self)
         self._writer = writer_for(self._transport, self._resume_if_room)
         if reason := self._listener.admit(self):
-            self._listener.troubles.warning(reason, f"connection from {self.client_host} refused: {reason}")
+            line = f"connection from {self.client_host} refused: {reason}"
+            self._listener.tell_refused(reason, self.client_host, name, reason, line)
             self.close()
         elif (security := self._listener.security.get(port)) is not None:
             self._dispatch = security.refuse  # until it is known who is at the other end
@@ -376,7 +377,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def refuse(self, reason: str) -> None:
         """Close because of what the client sent."""
-        self._listener.troubles.warning("closed", f"connection from {self.client_host} closed: {reason}")
+        line = f"connection from {self.client_host} closed: {reason}"
+        self._listener.tell_refused("closed", self.client_host, self.session.listener, reason, line)
         self._send()
         self.close()
 

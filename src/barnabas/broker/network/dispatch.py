@@ -51,6 +51,7 @@ from barnabas.wire.headers import (
 
 if TYPE_CHECKING:
     from barnabas.broker.api.roles import ServingNode
+    from barnabas.broker.audit.trail import AuditTrail
     from barnabas.broker.coordinator.driver import Coordinators
     from barnabas.broker.network.faults import Fault
     from barnabas.wire.messages import AlterConfigsRequest, IncrementalAlterConfigsRequest, Request
@@ -128,6 +129,15 @@ class Dispatcher:
         if len(frame) > LARGE_REQUEST_BYTES:
             return self._serve_large(bytes(frame), position, context)
         request = decode_request(api_key, version, frame, position)
+        audit = self._node.audit
+        if audit is not None and audit.tells(api_key, request):
+            return self._audited(audit, self._replied(frame, request, context), request, context)
+        return self._replied(frame, request, context)
+
+    def _replied(
+        self, frame: memoryview, request: Request[object], context: RequestContext
+    ) -> bytes | Awaitable[Reply]:
+        api_key, version = context.api_key, context.api_version
         if self._is_forwarded(api_key, request):
             return self._forwarded(bytes(frame), request, context)
         try:
@@ -157,11 +167,30 @@ class Dispatcher:
     async def _serve_large(self, frame: bytes, position: int, context: RequestContext) -> Reply:
         """The same for a request that may name many things: in parts, and with threads (network/large_requests.py)."""
         request = await large_requests.decode(self._node.read_threads, frame, position, context)
+        audit = self._node.audit
+        if audit is not None and audit.tells(context.api_key, request):
+            return await self._audited(audit, self._large_reply(frame, request, context), request, context)
+        return await self._large_reply(frame, request, context)
+
+    async def _large_reply(self, frame: bytes, request: Request[object], context: RequestContext) -> Reply:
         if self._is_forwarded(context.api_key, request):
             return await self._forwarded(frame, request, context)
         body = await self._body_of(request, context)
         data = await large_requests.encode(self._node.read_threads, body, context, len(frame))
         return _framed(data, context)
+
+    async def _audited(
+        self,
+        audit: AuditTrail,
+        reply: bytes | Awaitable[Reply],
+        request: Request[object],
+        context: RequestContext,
+    ) -> Reply:
+        """The reply, after the audit trail was told what it says (broker/audit)."""
+        found = await reply if isinstance(reply, Awaitable) else reply
+        if isinstance(found, bytes):
+            await audit.replied(context, request, found)
+        return found
 
     def _is_forwarded(self, api_key: int, request: Request[object]) -> bool:
         return SERVED[api_key].forwarded and not self._node.controller.is_active and not _is_local(api_key, request)

@@ -17,6 +17,7 @@ from barnabas.model import limits
 from barnabas.model.settings import ConfigSource, Settings
 
 if TYPE_CHECKING:
+    from barnabas.broker.audit.trail import AuditTrail
     from barnabas.broker.network.dispatch import Dispatcher
     from barnabas.broker.network.login.listener_login import Credentials
     from barnabas.broker.network.security import PortSecurity
@@ -54,6 +55,7 @@ class Listener:
         self.receive_buffer = memoryview(bytearray(limits.RECEIVE_BUFFER_BYTES))
         self.loop_time: Callable[[], float] = asyncio.get_running_loop().time
         self.troubles = LimitedLog(log, self.loop_time)  # what clients can cause as often as they like
+        self.audit: AuditTrail | None = None
         self.names: dict[int, str] = {}  # of the listeners, by port
         self.security: dict[int, PortSecurity] = {}  # of those that ask for TLS or a login
         self.connections: dict[Connection, None] = {}  # in the order they came
@@ -96,7 +98,7 @@ class Listener:
         if any(endpoint.protocol != "PLAINTEXT" for endpoint in bound):
             from barnabas.broker.network.security import secure_ports  # only a node that needs it imports it
 
-            self.security = secure_ports(settings, bound, self.dispatcher, credentials, opened, self.pending_logins)
+            self.security = secure_ports(settings, bound, self.dispatcher, credentials, opened, self.pending_logins, self.audit)
 
     async def serve(self) -> None:
         """Serve the addresses that were bound."""
@@ -131,6 +133,12 @@ class Listener:
             return f"this address has {most} connections already (max.connections.per.ip)"
         self._handshakes[host] += 1
         return None
+
+    def tell_refused(self, kind: str, host: str, listener: str, why: str, text: str) -> None:
+        """In the log, one line a second and kind, and in the audit trail."""
+        self.troubles.warning(kind, text)
+        if self.audit is not None:
+            self.audit.connection_refused(host, listener, why)
 
     def handshake_ended(self, host: str) -> None:
         self._handshakes[host] -= 1

@@ -23,6 +23,7 @@ from barnabas.tls.contexts import RenewedContext, server_context
 from barnabas.wire.errors import ProtocolError
 
 if TYPE_CHECKING:
+    from barnabas.broker.audit.trail import AuditTrail
     from barnabas.broker.network.connection import Connection, Reply
     from barnabas.broker.network.dispatch import Dispatcher
 
@@ -39,6 +40,7 @@ class PortSecurity:
         failed: FailedLogins,
         opened: asyncio.Event,
         pending: PendingLogins,
+        audit: "AuditTrail | None",
     ) -> None:
         self.name = security.name
         self._asks_login = security.protocol in SASL_PROTOCOLS
@@ -48,7 +50,7 @@ class PortSecurity:
             self.tls = RenewedContext(security.tls, server_context)
         self._dispatcher = dispatcher
         try:
-            self._login = ListenerLogin(security, credentials, failed, opened, pending)
+            self._login = ListenerLogin(security, credentials, failed, opened, pending, audit)
         except BadRule as error:
             raise KafkaError(ErrorCode.INVALID_CONFIG, f"ssl.principal.mapping.rules: {error}") from None
 
@@ -94,6 +96,7 @@ def secure_ports(
     credentials: Credentials,
     opened: asyncio.Event,
     pending: PendingLogins,
+    audit: "AuditTrail | None" = None,
 ) -> dict[int, PortSecurity]:
     """For each listener that is not PLAINTEXT. KafkaError(INVALID_CONFIG) with one line for a person."""
     bound = list(bound)
@@ -111,6 +114,7 @@ def secure_ports(
             failed,
             opened,
             pending,
+            audit,
         )
         for endpoint in bound
         if endpoint.protocol != "PLAINTEXT"

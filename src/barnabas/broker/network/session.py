@@ -37,6 +37,7 @@ class Principal(NamedTuple):
 
 
 ANONYMOUS = Principal("User", "ANONYMOUS")
+NODE_SOFTWARE = "barnabas-node"  # what a node says it is when it writes to the audit trail on another node
 
 
 class Session(Struct):
@@ -47,6 +48,7 @@ class Session(Struct):
     principal: Principal = ANONYMOUS
     software_name: str = ""  # of the client, from ApiVersions 3 on
     software_version: str = ""
+    client_id: str = ""  # from ApiVersions
     connection: Connection | None = None  # None: asked inside this process, or handed on by another node
     login: Login | None = None  # of a connection on a listener with SASL
     access_memo: AccessMemo | None = None  # what it was found to be allowed (broker/access.py)

@@ -53,7 +53,8 @@ class TlsAcceptor:
                 return
             host = plain_host(address[0])
             if reason := self._listener.admit_handshake(host):
-                self._listener.troubles.warning(reason, f"connection from {host} refused: {reason}")
+                line = f"connection from {host} refused: {reason}"
+                self._listener.tell_refused(reason, host, self._name, reason, line)
                 client.close()
                 continue
             task = self._loop.create_task(self._shake_hands(client, host))
@@ -85,7 +86,7 @@ class TlsAcceptor:
             why = getattr(error, "reason", None) or error.strerror or str(error)
             if why:  # not for one that only looked whether the port is open
                 line = f"TLS handshake from {host} on listener {self._name} failed: {why}"
-                self._listener.troubles.warning(f"handshake {host}", line)
+                self._listener.tell_refused(f"handshake {host}", host, self._name, f"TLS handshake failed: {why}", line)
         except asyncio.CancelledError:
             client.close()
             raise

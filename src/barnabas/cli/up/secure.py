@@ -30,7 +30,7 @@ def secured(options: UpOptions, plain: Settings) -> dict[str, str]:
         bundle.ensure(folder, name, hosts)
     except OSError as error:
         raise Failure(f"cannot keep certificates in {folder}: {error.strerror}") from None
-    return bundle.settings(folder, name)
+    return {**bundle.settings(folder, name), "audit.enable": "true"}
 
 
 def _folder(options: UpOptions, data: Path) -> Path:

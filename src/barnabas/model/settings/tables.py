@@ -3,6 +3,7 @@
 from barnabas.model.settings import group, metrics, topic
 from barnabas.model.settings.kinds import Setting
 from barnabas.model.settings.node import (
+    audit,
     cluster,
     internal,
     log,
@@ -23,6 +24,7 @@ NODE_AREAS = {
     "Transactions": transactions.ROWS,
     "Security": security.ROWS,
     "TLS": security_ssl.ROWS,
+    "Audit": audit.ROWS,
     "Share and streams groups": share_streams.ROWS,
     "Tiered storage": remote.ROWS,
     "Internal": internal.ROWS,

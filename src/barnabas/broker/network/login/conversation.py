@@ -100,6 +100,7 @@ class Login:
             raise KafkaError(ErrorCode.ILLEGAL_SASL_STATE, "a login is under way")
         if mechanism not in self._listener.mechanisms or (self.principal is not None and mechanism != self._mechanism):
             self._connection.close_when_sent()
+            self._tell(mechanism, "", f"{mechanism} is not offered here")
             raise KafkaError(ErrorCode.UNSUPPORTED_SASL_MECHANISM, f"{mechanism} is not offered here")
         self._mechanism, self._bare = mechanism, bare
         self._server = self._listener.server(mechanism, self._certified)
@@ -166,6 +167,11 @@ class Login:
         if lifetime_ms:
             self._expiry = asyncio.get_running_loop().call_later(lifetime_ms / 1000, self._connection.login_expired)
         self._connection.login_ended()
+        self._tell(self._mechanism, identity.user)
+
+    def _tell(self, mechanism: str, user: str, why: str = "") -> None:
+        if self._listener.audit is not None:
+            self._listener.audit.login(self._connection.session, mechanism[:NAME_CHARS], user[:NAME_CHARS], why)
 
     async def _failed(self, why: str, user: str | None) -> None:
         self._server = None
@@ -176,6 +182,7 @@ class Login:
             f"login {session.client_host}",
             f"login of {name} from {session.client_host} on listener {session.listener} failed: {why}",
         )
+        self._tell(self._mechanism, user or "", why)
         self._connection.close_when_sent()
         await asyncio.sleep(delay_ms / 1000)
 

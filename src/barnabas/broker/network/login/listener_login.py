@@ -5,6 +5,7 @@ import base64
 import logging
 import secrets
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from barnabas.broker.metrics.event_log import LimitedLog
 from barnabas.broker.network.login.failed_logins import FailedLogins
@@ -16,6 +17,9 @@ from barnabas.core.access.sasl.external import ExternalServer
 from barnabas.core.access.sasl.plain import PlainServer
 from barnabas.core.access.sasl.scram import SCRAM, ScramMechanism, ScramServer
 from barnabas.model.settings.listener_security import EXTERNAL, PLAIN, ListenerSecurity
+
+if TYPE_CHECKING:
+    from barnabas.broker.audit.trail import AuditTrail
 
 Credentials = Callable[[], Mapping[tuple[str, int], ScramCredential]]
 """The newest SCRAM credentials of the metadata image, by user and mechanism."""
@@ -33,7 +37,9 @@ class ListenerLogin:
         failed: FailedLogins,
         opened: asyncio.Event,
         pending: PendingLogins,
+        audit: "AuditTrail | None" = None,
     ) -> None:
+        self.audit = audit
         self.opened = opened
         self.pending = pending
         self.mechanisms = security.mechanisms
