@@ -35,6 +35,7 @@ GIVE_UP_S = 30.0  # a script that reads to the end has to come to one; as long a
 WAITS_A_WHILE = f"Its records are read as soon as it has one, within {GIVE_UP_S:.0f} s."
 NO_GROUP = "barnabas-cli"  # librdkafka wants a name; nothing joins and nothing is committed under it
 _PARTITION_EOF = -191
+_GROUP_REFUSED = 30  # GROUP_AUTHORIZATION_FAILED
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ def read_spans(handle: ConsumerHandle, topic: str, spans: Sequence[Span]) -> Ite
         for message in _next_batch(handle):
             partition = message.partition()
             if message.error() is not None:
-                if _is_end(message):
+                if not _is_of_group(message) and _is_end(message):
                     waiting.discard(partition)
                 continue
             stop = stops.get(partition)
@@ -172,6 +173,12 @@ def _next_batch(handle: ConsumerHandle) -> list[RawMessage]:
     if first is None:
         return []
     return [first, *handle.consume(BATCH, 0)]
+
+
+def _is_of_group(message: RawMessage) -> bool:
+    """librdkafka looks for the coordinator of the group that nothing joins (NO_GROUP), which not everybody may do."""
+    error = message.error()
+    return error is not None and error.code() == _GROUP_REFUSED
 
 
 def _is_end(message: RawMessage) -> bool:
