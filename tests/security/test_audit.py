@@ -31,7 +31,7 @@ from tests.support.process import free_port
 
 TOPIC = "__audit"
 Event = dict[str, object]
-Config = dict[str, str | int | bool]
+Config = dict[str, str | int | float | bool]
 Found = TypeVar("Found")
 USERS = {"alice": "alice-secret", "bob": "bob-secret", "reader": "reader-secret"}
 SETTINGS = {"audit.enable": "true", "audit.repeat.interval.ms": "1000", "auto.create.topics.enable": "false"}

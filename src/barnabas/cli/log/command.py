@@ -38,6 +38,9 @@ def dump(
     verify: Annotated[
         bool, typer.Option("--verify", "-v", help="Check every checksum, record and index entry.")
     ] = False,
+    secrets: Annotated[
+        bool, typer.Option("--show-secrets", help="Also what the metadata log keeps of passwords.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
     """Show the contents of the files of a partition.
@@ -54,7 +57,7 @@ def dump(
     damage = 0
     for path in _expand(files):
         try:
-            rows = _rows(path, records=records, verify=verify)
+            rows = _rows(path, records=records, verify=verify, secrets=secrets)
             damage += _as_json(path, rows) if as_json else _as_text(path, rows)
         except FileNotFoundError:
             if path in files:
@@ -85,13 +88,13 @@ def _expand(files: list[Path]) -> Iterator[Path]:
             yield path
 
 
-def _rows(path: Path, *, records: bool, verify: bool) -> Iterator[Row]:
+def _rows(path: Path, *, records: bool, verify: bool, secrets: bool) -> Iterator[Row]:
     from barnabas.cli.log import indexes as dump_indexes
     from barnabas.cli.log import segment
     from barnabas.cli.log.rows import SEGMENT_SUFFIXES
 
     if path.suffix in SEGMENT_SUFFIXES:
-        return segment.rows(path, records=records, verify=verify)
+        return segment.rows(path, records=records, verify=verify, secrets=secrets)
     return dump_indexes.rows(path, verify=verify)
 
 

@@ -1,6 +1,7 @@
 """What the records of the node's own topics mean: offsets and groups, changes of the cluster, control markers.
 
-Only a view for people: a record that does not decode is shown as bytes, with the reason, and nothing stops.
+Only a view for people: a record that does not decode is shown as bytes, with the reason, and nothing stops. What is
+kept of passwords, and settings that are secret, are left out unless asked for: what is shown gets into tickets.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from barnabas.model.ids import METADATA_TOPIC, OFFSETS_TOPIC, uuid_text
 from barnabas.model.json_values import Json
 
 _BASE64_ID = re.compile(r"[A-Za-z0-9+/]{22}==")
+HIDDEN = "(hidden: --show-secrets)"
+_SECRET_FIELDS = frozenset({"salt", "stored_key", "server_key", "hmac"})
 _CONTROL = {
     0: "abort",
     1: "commit",
@@ -26,14 +29,17 @@ _CONTROL = {
 }
 
 
-def meaning(topic: str, key: bytes | None, value: bytes | None, *, control: bool) -> dict[str, object] | None:
+def meaning(
+    topic: str, key: bytes | None, value: bytes | None, *, control: bool, secrets: bool = False
+) -> dict[str, object] | None:
     """The fields of a record that is the node's own; None for everybody else's."""
     if control:
         return _control(key)
     if topic == OFFSETS_TOPIC and key is not None:
         return _group(key, value)
     if topic == METADATA_TOPIC and value is not None:
-        return _metadata(value)
+        found = _metadata(value)
+        return found if secrets else _without_secrets(found)
     return None
 
 
@@ -61,6 +67,15 @@ def _metadata(value: bytes) -> dict[str, object]:
     except (msgspec.DecodeError, UnicodeDecodeError):
         return {"value": value.hex()}
     return _with_ids(decoded) if isinstance(decoded, dict) else {"value": text_of(value)}
+
+
+def _without_secrets(fields: dict[str, object]) -> dict[str, object]:
+    from barnabas.model.settings.tables import is_secret
+
+    hidden = {name for name in fields if name in _SECRET_FIELDS}
+    if fields.get("value") is not None and is_secret(str(fields.get("name"))):
+        hidden.add("value")
+    return {name: HIDDEN if name in hidden else value for name, value in fields.items()}
 
 
 def _message(value: object) -> object:

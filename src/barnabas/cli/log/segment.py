@@ -20,7 +20,7 @@ from barnabas.wire.errors import ProtocolError
 from barnabas.wire.records import Record, iter_records
 
 
-def rows(path: Path, *, records: bool, verify: bool) -> Iterator[Row]:
+def rows(path: Path, *, records: bool, verify: bool, secrets: bool = False) -> Iterator[Row]:
     base = base_offset(path) or 0 if path.suffix == ".log" else 0
     topic = partition_name(path)
     descriptor = os.open(path, os.O_RDONLY)
@@ -32,7 +32,7 @@ def rows(path: Path, *, records: bool, verify: bool) -> Iterator[Row]:
                 if not crc_matches(batch, 0, header.size):
                     yield damage(at, "the checksum does not match the bytes")
                 elif records or verify:
-                    yield from _records(at, header, batch, topic, show=records)
+                    yield from _records(at, header, batch, topic, show=records, secrets=secrets)
         except Damaged as error:
             yield damage(error.damage.position, _tail(error.damage.reason, error.damage.position, end))
     finally:
@@ -76,7 +76,9 @@ def _codec(header: BatchHeader) -> str:
         return f"unknown ({header.attributes & 7})"
 
 
-def _records(position: int, header: BatchHeader, batch: memoryview, topic: str, *, show: bool) -> Iterator[Row]:
+def _records(
+    position: int, header: BatchHeader, batch: memoryview, topic: str, *, show: bool, secrets: bool
+) -> Iterator[Row]:
     last = header.base_offset - 1
     try:
         for record in iter_records(batch):
@@ -84,14 +86,14 @@ def _records(position: int, header: BatchHeader, batch: memoryview, topic: str, 
                 yield damage(position, f"record offset {record.offset} out of its place")
             last = record.offset
             if show:
-                yield Row("record", _record(record, topic, header))
+                yield Row("record", _record(record, topic, header, secrets))
     except (ProtocolError, ValueError) as error:
         yield damage(position, f"the records cannot be read: {error}")
 
 
-def _record(record: Record, topic: str, header: BatchHeader) -> dict[str, object]:
+def _record(record: Record, topic: str, header: BatchHeader, secrets: bool) -> dict[str, object]:
     fields: dict[str, object] = {"offset": record.offset, "timestamp": record.timestamp}
-    decoded = meaning(topic, record.key, record.value, control=header.is_control)
+    decoded = meaning(topic, record.key, record.value, control=header.is_control, secrets=secrets)
     if decoded is not None:
         return fields | {"decoded": decoded}
     fields["key"] = text_of(record.key)

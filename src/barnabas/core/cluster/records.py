@@ -107,6 +107,9 @@ class ConfigRecord(_Record, frozen=True, tag="config", kw_only=True):
     value: str | None
     version: int = RECORD_VERSION
 
+    def __repr__(self) -> str:
+        return f"ConfigRecord({self.resource_type}, {self.resource_name!r}, {self.name!r})"  # its value may be secret
+
 
 class FeatureLevel(_Record, frozen=True, tag="feature_level", kw_only=True):
     """A finalized feature; level 0 takes it away."""
@@ -154,6 +157,9 @@ class ScramCredentialRecord(_Record, frozen=True, tag="scram_credential", kw_onl
     server_key: bytes
     iterations: int
     version: int = RECORD_VERSION
+
+    def __repr__(self) -> str:
+        return f"ScramCredentialRecord({self.user!r}, {self.mechanism})"  # the rest is secret
 
 
 class RemoveScramCredential(_Record, frozen=True, tag="remove_scram_credential", kw_only=True):

@@ -8,7 +8,7 @@ else the default. Synonyms are listed as Kafka lists them, because tools show th
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -28,7 +28,7 @@ class Synonym(NamedTuple):
 class StaticValue:
     """A value from outside and where it stood, so that a complaint can name the place."""
 
-    text: str
+    text: str = field(repr=False)  # may be a password
     origin: str = ""
 
 

@@ -33,3 +33,9 @@ TOPIC_SETTINGS: dict[str, Setting] = {row.name: row for row in topic.ROWS}
 METRICS_SETTINGS: dict[str, Setting] = {row.name: row for row in metrics.ROWS}
 GROUP_SETTINGS: dict[str, Setting] = {row.name: row for row in group.ROWS}
 NODE_SETTINGS: dict[str, Setting] = {row.name: row for rows in NODE_AREAS.values() for row in rows}
+_SECRETS = tuple(name for name, row in NODE_SETTINGS.items() if row.sensitive)
+
+
+def is_secret(name: str) -> bool:
+    """Of a node's setting: also that of one listener or mechanism (`listener.name.X.plain.sasl.jaas.config`)."""
+    return name in _SECRETS or name.endswith(tuple(f".{secret}" for secret in _SECRETS))

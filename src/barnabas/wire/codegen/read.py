@@ -28,6 +28,20 @@ from barnabas.wire.varints import cut, long_uvarint, skip_tags, uvarint
 Decoded: TypeAlias = Any
 Reader = Callable[[bytes | bytearray | memoryview, int], Decoded]
 
+_SECRET_FIELDS = frozenset(
+    {"auth_bytes", "salted_password", "salt", "stored_key", "server_key", "hmac", "request_data", "response_data"}
+)
+
+
+def _repr_without_secrets(message: msgspec.Struct) -> str:
+    """Of logins, credentials and settings, which may be printed by mistake: only what cannot be secret."""
+    shown = (
+        f"{name}={getattr(message, name)!r}"
+        for name in message.__struct_fields__
+        if name not in _SECRET_FIELDS and name != "value"
+    )
+    return f"{type(message).__name__}({', '.join(shown)}, ...)"
+
 
 class StructClass:
     """The class of one struct (fields of all versions), and the same for the structs inside it.
@@ -53,7 +67,9 @@ class StructClass:
             else:
                 members.append((field.name, object, field.zero()))
         # gc=False: a message is a tree, so reference counts alone free it and the collector need not know it.
-        self.type: type[Decoded] = msgspec.defstruct(name, members, gc=False)
+        hides = "Config" in name or not _SECRET_FIELDS.isdisjoint(field.name for field in fields)
+        own = {"__repr__": _repr_without_secrets} if hides else None
+        self.type: type[Decoded] = msgspec.defstruct(name, members, gc=False, namespace=own)
         self._converted = [
             (field.name, self.nested.get(field.name), field.array)
             for field in fields
