@@ -22,6 +22,9 @@ from barnabas.wire.apis import FETCH, PRODUCE
 
 if TYPE_CHECKING:
     from barnabas.broker.audit.trail import AuditTrail
+    from barnabas.broker.audit.writer import AuditNode
+    from barnabas.broker.clock import Clock
+    from barnabas.broker.network.listener import Listener
     from barnabas.broker.network.session import Principal, Session
     from barnabas.core.cluster.image import MetadataImage
     from barnabas.model.settings import Settings
@@ -185,3 +188,18 @@ def authorizer_of(settings: Settings) -> Authorizer | None:
             raise KafkaError(ErrorCode.INVALID_CONFIG, f"super.users: {user!r} is not TYPE:NAME, such as User:admin")
     everyone = settings.bool("allow.everyone.if.no.acl.found")
     return Authorizer(frozenset(filter(None, users)), everyone)
+
+
+def audit_of(
+    node: AuditNode, settings: Settings, clock: Clock, access: Access | None, listener: Listener
+) -> AuditTrail | None:
+    """None without `audit.enable`. Whoever decides about access or connections tells it what was refused."""
+    if not settings.bool("audit.enable"):
+        return None
+    from barnabas.broker.audit.trail import AuditTrail  # not for a node without one
+
+    trail = AuditTrail(node, settings, clock, access, listener.connections)
+    listener.audit = trail
+    if access is not None:
+        access.audit = trail
+    return trail

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from barnabas.broker import identity
-from barnabas.broker.access import Access, access_of
-from barnabas.broker.audit.start import audit_of
+from barnabas.broker.access import Access, access_of, audit_of
 from barnabas.broker.clock import Clock
 from barnabas.broker.controller.driver import ControllerDriver
 from barnabas.broker.controller.last_stop import last_stop

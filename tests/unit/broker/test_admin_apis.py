@@ -28,6 +28,7 @@ from barnabas.broker.api import (
     unregister_broker,
     update_features,
 )
+from barnabas.broker.audit.trail import AuditTrail
 from barnabas.broker.network.addresses import advertised
 from barnabas.broker.network.context import RequestContext
 from barnabas.broker.network.session import Session
@@ -58,6 +59,7 @@ class FakeNode:
         self.controller_requests = self
         self.recently_departed = RecentlyDeparted()
         self.access: Access | None = None
+        self.audit: AuditTrail | None = None
 
     @property
     def image(self) -> Any:

@@ -110,13 +110,46 @@ def _answer(node: MetadataNode, request: MetadataRequest, context: RequestContex
         return _refusal(node, context, wanted, ErrorCode.INVALID_REQUEST)
     if by_id:
         return _by_id(node, context, request, wanted)
-    names, failed = tuple(named), dict[str, ErrorCode]()
-    if node.access is not None:
-        failed = {name: _REFUSED for name in names if not may(node, context, DESCRIBE, TOPIC, name)}
+    names = tuple(named)
+    if node.access is None:
+        return _named(node, context, request, names, {})
+    if len(names) > _TOPICS_AT_ONCE:
+        return _named_in_turns(node, context, request, names)
+    return _named(node, context, request, names, _refused_among(node, context, request, names))
+
+
+async def _named_in_turns(
+    node: MetadataNode, context: RequestContext, request: MetadataRequest, names: tuple[str, ...]
+) -> Body:
+    """So many names that deciding about them, and telling the audit trail, would hold the loop."""
+    failed, budget = dict[str, ErrorCode](), LoopBudget()
+    for at in range(0, len(names), _TOPICS_AT_ONCE):
+        failed |= _refused_among(node, context, request, names[at : at + _TOPICS_AT_ONCE])
+        await budget.pause()
+    answer = _named(node, context, request, names, failed)
+    return await answer if isinstance(answer, Awaitable) else answer
+
+
+def _refused_among(
+    node: MetadataNode, context: RequestContext, request: MetadataRequest, names: Sequence[str]
+) -> dict[str, ErrorCode]:
+    """Those that whoever asks may not describe, or not create where they are missing."""
+    failed = {name: _REFUSED for name in names if not may(node, context, DESCRIBE, TOPIC, name)}
+    creates = request.allow_auto_topic_creation and node.settings.bool("auto.create.topics.enable")
+    if creates and not may_on_cluster(node, context, CREATE):
+        absent = [name for name in names if name not in failed and name not in node.image.topics]
+        failed |= {name: _REFUSED for name in absent if not may(node, context, CREATE, TOPIC, name)}
+    return failed
+
+
+def _named(
+    node: MetadataNode,
+    context: RequestContext,
+    request: MetadataRequest,
+    names: tuple[str, ...],
+    failed: dict[str, ErrorCode],
+) -> Answered[Body]:
     if request.allow_auto_topic_creation and node.settings.bool("auto.create.topics.enable"):
-        if node.access is not None and not may_on_cluster(node, context, CREATE):
-            absent = [name for name in names if name not in failed and name not in node.image.topics]
-            failed |= {name: _REFUSED for name in absent if not may(node, context, CREATE, TOPIC, name)}
         wanted_new = (name for name in names if name not in failed and _may_create(node.image, name))
         missing = list(islice(wanted_new, METADATA_CREATES_MAX))
         if missing:
