@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
@@ -24,8 +23,9 @@ from confluent_kafka.admin import (
 )
 
 from barnabas.broker.audit import writer as audit_writer
+from barnabas.cli.main import main
 from barnabas.testing import RunningNode, running_node
-from tests.security.test_one_word import BARNABAS, Secured, is_free, start, stop
+from tests.security.test_one_word import Secured, is_free, start, stop
 from tests.support.members import until
 from tests.support.process import free_port
 
@@ -198,7 +198,9 @@ def test_the_file_has_the_same(node: RunningNode, file: Path) -> None:
     assert "secret" not in file.read_text(), "no password is in it"
 
 
-def test_the_command_for_one_who_may_only_read_it(node: RunningNode, tmp_path: Path) -> None:
+def test_the_command_for_one_who_may_only_read_it(
+    node: RunningNode, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     profile = tmp_path / "reader.properties"
     login = "org.apache.kafka.common.security.scram.ScramLoginModule required"
     profile.write_text(
@@ -207,13 +209,10 @@ def test_the_command_for_one_who_may_only_read_it(node: RunningNode, tmp_path: P
         f"ssl.truststore.type=PEM\nssl.truststore.location={node.login('reader')['ssl.ca.location']}\n"
     )
     words = ["audit", "--denied", "--user", "bob", "--resource", "topic:or*", "--operation", "describe"]
-    done = subprocess.run(
-        [*BARNABAS, *words, "-b", node.bootstrap],
-        capture_output=True, text=True, timeout=60, env={**os.environ, "BARNABAS_PROFILE": str(profile)},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert lines and all("denied   User:bob" in line and "topic:orders" in line for line in lines), done.stdout
+    monkeypatch.setenv("BARNABAS_PROFILE", str(profile))
+    assert main([*words, "-b", node.bootstrap]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines and all("denied   User:bob" in line and "topic:orders" in line for line in lines), lines
 
 
 def test_what_does_not_fit_is_dropped_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,6 +248,9 @@ def test_three_nodes_keep_their_events_when_the_leader_is_killed(three: Secured)
     admin = AdminClient(login)
     fail_to_log_in(login, "before")
     awaited(lambda: logins_of(login, "before"), "the failed login is told")
+    begun = awaited(lambda: every_node(read(login)), "every node writes to the one that leads")
+    assert begun == {1, 2, 3}
+    told_of_the_client_by_the_node_it_asked(three, login)
     until(lambda: len(audit_partition(admin).isrs) == 3, "the topic has three replicas in sync")
     leader = audit_partition(admin).leader
     status = next(three.data.glob(f"*{leader}/status.json"))
@@ -258,6 +260,27 @@ def test_three_nodes_keep_their_events_when_the_leader_is_killed(three: Secured)
     assert logins_of(login, "before"), "those before it are still there"
     shown = three.ok("audit", "--denied", "--operation", "login", "--since", "-10m")
     assert "User:before" in shown and "User:after" in shown and "denied" in shown
+
+
+def every_node(events: list[Event]) -> set[object] | None:
+    nodes = {event["node"] for event in events}
+    return nodes if len(nodes) == 3 else None
+
+
+def told_of_the_client_by_the_node_it_asked(cluster: Secured, login: Config) -> None:
+    """The active controller, which decides, hears only of the principal and the address."""
+    for number, address in enumerate(cluster.bootstrap.split(",")):
+        asked = AdminClient(login | {"bootstrap.servers": address, "client.id": "topic-maker"})
+        asked.create_topics([NewTopic(f"made{number}", 1)])[f"made{number}"].result(20)
+    made = awaited(lambda: created(read(login)), "every topic is told")
+    assert [event["resource"] for event in made] == ["topic:made0", "topic:made1", "topic:made2"], "each once"
+    for event in made:
+        assert (event["listener"], event["client_id"]) == ("SASL_SSL", "topic-maker") and event["software"]
+
+
+def created(events: list[Event]) -> list[Event] | None:
+    found = [event for event in events if event.get("api") == "CreateTopics"]
+    return sorted(found, key=lambda event: str(event["resource"])) if len(found) >= 3 else None
 
 
 def admin_login(cluster: Secured) -> Config:

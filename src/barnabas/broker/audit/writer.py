@@ -142,6 +142,10 @@ class AuditWriter:
             except (OSError, KafkaError) as error:
                 why = error.message if isinstance(error, KafkaError) else str(error)
                 self._troubles.warning("topic", f"{len(batch)} audit events wait for {AUDIT_TOPIC}: {why}")
+            except Exception:  # a defect of ours costs these events, not all that come after them
+                log.exception("%d audit events could not be written", len(batch))
+                self.dropped += len(batch)
+                return
             await asyncio.sleep(pause)
             pause = min(2 * pause, _RETRY_MAX_SECONDS)
 

@@ -86,6 +86,8 @@ class PortSecurity:
                 connection.refuse("no rule of ssl.principal.mapping.rules matches its certificate")
                 return
             connection.session.principal = Principal("User", name)
+            if self._login.audit is not None:
+                self._login.audit.login(connection.session, "TLS certificate", name)
         connection.login_ended()
 
 

@@ -72,6 +72,7 @@ def tell(bootstrap: str, options: UpOptions, data: Path) -> None:
             f"kcat -b {bootstrap} -X security.protocol=SASL_SSL -X sasl.mechanism=SCRAM-SHA-512 -X ssl.ca.location={ca}"
             " -X sasl.username=admin -X sasl.password=... -L",
         ),
+        ("audit", f"barnabas audit -b {bootstrap} --denied   {paint('who was refused what', 'dim')}"),
         ("a user", f"barnabas user create alice -b {bootstrap}"),
     ):
         say(f"  {paint(f'{name:8}', 'dim')}{line}")
