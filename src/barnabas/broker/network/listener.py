@@ -98,7 +98,9 @@ class Listener:
         if any(endpoint.protocol != "PLAINTEXT" for endpoint in bound):
             from barnabas.broker.network.security import secure_ports  # only a node that needs it imports it
 
-            self.security = secure_ports(settings, bound, self.dispatcher, credentials, opened, self.pending_logins, self.audit)
+            self.security = secure_ports(
+                settings, bound, self.dispatcher, credentials, opened, self.pending_logins, self.audit
+            )
 
     async def serve(self) -> None:
         """Serve the addresses that were bound."""
