@@ -93,7 +93,7 @@ def test_what_comes_while_a_tls_connection_is_not_read_is_not_kept(slow: Secured
             flood.setblocking(False)
         taken_at = time.monotonic()
         while time.monotonic() < taken_at + 0.5:  # until nobody takes any more
-            if sum(send_some(flood) for flood in floods):
+            if sum(send_some(flood, handshake) for flood in floods):
                 taken_at = time.monotonic()
             else:
                 time.sleep(0.05)
@@ -103,8 +103,9 @@ def test_what_comes_while_a_tls_connection_is_not_read_is_not_kept(slow: Secured
             flood.close()
 
 
-def send_some(flood: ssl.SSLSocket) -> bool:
+def send_some(flood: ssl.SSLSocket, request: bytes) -> bool:
+    """Requests that can be read: others would end the connection."""
     try:
-        return flood.send(b"x" * 65_536) > 0
+        return flood.send(request * (65_536 // len(request))) > 0
     except (ssl.SSLWantWriteError, BlockingIOError):
         return False

@@ -148,7 +148,7 @@ def test_a_node_of_up_secure(
     secrets = kept_keys(Commands(Said(), commands._capsys, monkeypatch).run(
         "log", "dump", metadata, "--records", "--json", "--show-secrets"
     ))  # fmt: skip
-    assert len(secrets) == 3 * (1 + 2 + 2 + 1), "admin by one mechanism, alice and carol by two, bob by one"
+    assert len(secrets) == 3 * (1 + 2 + 2 + 1 + 1), "admin and bob by one mechanism, alice and carol by two, nobody"
     admin = json.loads((secured.folder / "admin.scram").read_text())
     secrets |= {
         "the admin's password": properties.read_text().split('password="')[1].split('"')[0],

@@ -5,7 +5,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from barnabas.core.access.credentials import NO_USER, ScramCredential
-from barnabas.core.access.sasl.scram import BY_NUMBER, ITERATIONS_DEFAULT, ITERATIONS_MAX, ITERATIONS_MIN, credential
+from barnabas.core.access.sasl.scram import (
+    BY_NUMBER,
+    ITERATIONS_DEFAULT,
+    ITERATIONS_MAX,
+    ITERATIONS_MIN,
+    SALT_BYTES,
+    credential,
+)
 from barnabas.core.cluster.records import Record, RemoveScramCredential, ScramCredentialRecord
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import SCRAM_CREDENTIALS_MAX
@@ -72,7 +79,7 @@ def _secret_of_salts(new_id: Callable[[], bytes]) -> Record:
     return ScramCredentialRecord(
         user=user,
         mechanism=mechanism,
-        salt=new_id(),
+        salt=(new_id() + new_id())[:SALT_BYTES],
         stored_key=secret,
         server_key=new_id() + new_id(),
         iterations=ITERATIONS_DEFAULT,
