@@ -23,7 +23,7 @@ from barnabas.model.settings.tables import is_secret
 from barnabas.wire import apis
 from barnabas.wire.codec import request_of
 
-SECRET = "hunter2-hunter2"
+SECRET = "hunter2-hunter2-"  # 16 bytes, as an id has: it is not shown as one
 BYTES = SECRET.encode()
 JAAS = f'org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="{SECRET}";'
 CREDENTIAL = ScramCredentialRecord(

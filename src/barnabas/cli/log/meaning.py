@@ -85,7 +85,12 @@ def _message(value: object) -> object:
     if isinstance(value, bytes):
         return uuid_text(value) if len(value) == 16 else value.hex()
     names = getattr(type(value), "__slots__", None)
-    return {name: _message(getattr(value, name)) for name in names} if names else value
+    return {name: _field(name, getattr(value, name)) for name in names} if names else value
+
+
+def _field(name: str, value: object) -> object:
+    """A salt of 16 bytes is no id."""
+    return value.hex() if name in _SECRET_FIELDS and isinstance(value, bytes) else _message(value)
 
 
 def _with_ids(fields: dict[str, object]) -> dict[str, object]:
