@@ -94,6 +94,12 @@ def test_the_commands_of_this_user_find_the_admin(one: Secured) -> None:
     assert "1 of 1 up" in one.ok("cluster", "status")
 
 
+def test_it_says_how_every_kind_of_client_connects(one: Secured) -> None:
+    said = {line.split()[0] for line in one.said.splitlines() if line.startswith("  ")}
+    assert {"CLI", "Python", "Spark", "Java", "kcat"} <= said
+    assert one.said.count(one.bootstrap) >= 6
+
+
 def test_a_stranger_gets_nothing(one: Secured, tmp_path: Path) -> None:
     done = one.run("topic", "list", XDG_CONFIG_HOME=str(tmp_path))
     assert done.returncode != 0 and "Traceback" not in done.stderr

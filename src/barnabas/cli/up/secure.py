@@ -62,9 +62,11 @@ def tell(bootstrap: str, options: UpOptions, data: Path) -> None:
     say()
     for name, line in (
         ("CLI", f"barnabas topic list -b {bootstrap}   {paint('finds the admin by itself', 'dim')}"),
+        ("Python", f'Producer(bootstrap="{bootstrap}")   {paint("so does the library", "dim")}'),
         (
-            "Python",
-            f'Producer(bootstrap="{bootstrap}")   {paint("so does the library, and format(barnabas) in Spark", "dim")}',
+            "Spark",
+            f'spark.read.format("barnabas").option("kafka.bootstrap.servers", "{bootstrap}")'
+            f'.option("subscribe", "TOPIC").load()   {paint("and so does Spark", "dim")}',
         ),
         ("Java", f"kafka-topics.sh --bootstrap-server {bootstrap} --command-config {properties} --list"),
         (

@@ -13,12 +13,11 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
-from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicPartition
+from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel, KafkaException, TopicPartition
 
 from barnabas.client.admin.connection import AdminConnection
 from barnabas.client.admin.rdkafka import OffsetSpec
-from barnabas.client.common.connection import CONNECT_TIMEOUT_S, librdkafka_settings, open_handle
-from barnabas.client.common.rdkafka import ConsumerHandle
+from barnabas.client.common.connection import CONNECT_TIMEOUT_S
 from barnabas.client.errors import BarnabasError, NotAllowed, UnknownTopic, translate
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.nearest import did_you_mean
@@ -30,6 +29,7 @@ from barnabas.pipelines.source.security import librdkafka_settings_of
 ANSWER_WITHIN_S = 30.0  # as long as a node may be away before a query that plans gives up
 APPEARS_WITHIN_S = 3.0
 RETRY_S = 0.2
+COMMIT_WITHIN_S = 10.0
 OFFLINE = -1001  # librdkafka's "not known": nobody leads the partition
 
 Answer = TypeVar("Answer")
@@ -41,7 +41,6 @@ class Cluster:
         self._settings = librdkafka_settings_of(options.client)
         isolation = IsolationLevel.READ_COMMITTED if options.read_committed else IsolationLevel.READ_UNCOMMITTED
         self._isolation = isolation
-        self._committer: ConsumerHandle | None = None
         try:
             self._admin = AdminConnection(options.bootstrap, 10.0, CONNECT_TIMEOUT_S, self._settings, {})
         except BarnabasError as error:
@@ -49,9 +48,6 @@ class Cluster:
 
     def close(self) -> None:
         self._admin.close()
-        if self._committer is not None:
-            self._committer.close()
-            self._committer = None
 
     # --- partitions --------------------------------------------------------------------------------------------------
 
@@ -154,16 +150,23 @@ class Cluster:
     # --- the group ---------------------------------------------------------------------------------------------------
 
     def commit(self, offsets: Offsets) -> None:
-        """Say how far the query is, as a group that nobody joins; `barnabas group describe` shows its lag."""
-        if self._committer is None:
-            ours = {"group.id": self.options.group, "enable.auto.commit": False}
-            settings = librdkafka_settings(self.options.bootstrap, ours, self._settings, {})
-            self._committer = open_handle(Consumer, settings, "commit the offsets of a batch")
+        """Say how far the query is, as a group that nobody joins; `barnabas group describe` shows its lag.
+
+        By the admin client: a consumer that may not use the group waits for its coordinator, 45 s with every batch.
+        """
+        group, doing = self.options.group, f"commit offsets of group {self.options.group}"
         places = [TopicPartition(topic, part, offset) for (topic, part), offset in sorted(offsets.items())]
+        request = [ConsumerGroupTopicPartitions(group, places)]
         try:
-            self._committer.commit(offsets=places, asynchronous=False)
+            answer = self._admin.client.alter_consumer_group_offsets(request, request_timeout=COMMIT_WITHIN_S)[group]
+            found = answer.result(COMMIT_WITHIN_S + 1)
         except KafkaException as error:
-            raise translate(error, f"commit offsets of group {self.options.group}", self.options.bootstrap) from None
+            raise translate(error, doing, self.options.bootstrap) from None
+        except concurrent.futures.TimeoutError:
+            raise BarnabasError(f"{doing}: no answer from {self.options.bootstrap}") from None
+        refused = next((place.error for place in found.topic_partitions if place.error is not None), None)
+        if refused is not None:
+            raise translate(KafkaException(refused), doing, self.options.bootstrap)
 
     # --- patience ----------------------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from barnabas.client.errors import BarnabasError
+from barnabas.client.errors import BarnabasError, NotAllowed
 from barnabas.model.json_values import JsonObject
 from barnabas.pipelines.errors import reason_first
 from barnabas.pipelines.source.admission import Patience, at_most, waiting
@@ -51,6 +51,7 @@ class BarnabasStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target: Offsets | None = None  # where an available-now query ends
         self._seen: Offsets = {}
         self._committed: Offsets = {}
+        self._may_commit = True  # until the cluster says that this user may not
         self._starts: Offsets = {}  # where partitions that came later begin
         self._patience = Patience(options.min_offsets, options.max_trigger_delay_s)
 
@@ -174,10 +175,11 @@ class BarnabasStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
         Spark's checkpoint is what a query goes on from; the group is for people. So trouble with it stops nothing.
         """
-        if not offsets or offsets == self._committed:
+        if not offsets or offsets == self._committed or not self._may_commit:
             return
         try:
             self.cluster.commit(offsets)
             self._committed = offsets
         except BarnabasError as error:
+            self._may_commit = not isinstance(error, NotAllowed)
             logger.warning("%s", error)
