@@ -6,7 +6,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from confluent_kafka.admin import AdminClient, ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
 
 from barnabas.cli.secure import bundle
 from barnabas.cli.secure.files import CA_CERTIFICATE
@@ -65,4 +75,18 @@ def create_user(open_bootstrap: str, user: str = USER, password: str = PASSWORD)
     info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
     made = UserScramCredentialUpsertion(user, info, password.encode())
     for future in admin.alter_user_scram_credentials([made]).values():
+        future.result(20)
+
+
+def allow(open_bootstrap: str, topic: str, user: str = USER) -> None:
+    """Everything about the topic and about all groups."""
+    admin = AdminClient({**QUIET, "bootstrap.servers": open_bootstrap})
+    rules = [
+        AclBinding(kind, name, pattern, f"User:{user}", "*", AclOperation.ALL, AclPermissionType.ALLOW)
+        for kind, name, pattern in (
+            (ResourceType.TOPIC, topic, ResourcePatternType.LITERAL),
+            (ResourceType.GROUP, "*", ResourcePatternType.LITERAL),
+        )
+    ]
+    for future in admin.create_acls(rules).values():
         future.result(20)
