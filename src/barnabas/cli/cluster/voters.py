@@ -193,14 +193,14 @@ def add_voter(cluster: Cluster, node: int) -> None:
     from barnabas.wire.apis import ADD_RAFT_VOTER
 
     replica = candidate(cluster, node)
-    host, port = cluster.brokers[node]
+    name, host, port = _reached_by_nodes(cluster, node)
     # A node whose controllers' listener is another one says so itself as soon as it votes (UpdateRaftVoter).
     body = {
         "cluster_id": None,
         "timeout_ms": _WAIT_MS,
         "voter_id": node,
         "voter_directory_id": parse_uuid(replica.directory_id),
-        "listeners": [{"name": _listener(cluster, node), "host": host, "port": port}],
+        "listeners": [{"name": name, "host": host, "port": port}],
         "ack_when_committed": True,
     }
     _checked(cluster.ask_any(ADD_RAFT_VOTER, body), f"make node {node} a voter")
@@ -283,8 +283,16 @@ def _named_by_settings(cluster: Cluster, node: int) -> bool:
     return any(each.strip().partition("@")[0] == str(node) for each in named.split(","))
 
 
-def _listener(cluster: Cluster, node: int) -> str:
-    return _setting(cluster, node, "inter.broker.listener.name") or "PLAINTEXT"
+def _reached_by_nodes(cluster: Cluster, node: int) -> tuple[str, str, int]:
+    """The listener on which nodes speak to each other; it may want TLS where that of this command does not."""
+    name = _setting(cluster, node, "inter.broker.listener.name") or "PLAINTEXT"
+    told = _setting(cluster, node, "advertised.listeners") or _setting(cluster, node, "listeners")
+    for item in told.split(","):
+        named, _, address = item.strip().partition("://")
+        host, _, port = address.rpartition(":")
+        if named.upper() == name.upper() and host.strip("[]") and port.isdigit():
+            return name, host.strip("[]"), int(port)
+    return name, *cluster.brokers[node]
 
 
 def _setting(cluster: Cluster, node: int, name: str) -> str:
