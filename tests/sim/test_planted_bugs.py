@@ -60,6 +60,7 @@ FOUND_BY: dict[str, int] = {
     "marker-sent-once": 1,
     "coordinator-stays": 1,
     "timeout-by-clock": 2,
+    "write-unchecked": 1,
 }
 
 OTHERS = {1: (1, 2, 3, 5, 13, 22), 3: (38, 79, 89, 243, 903)}
@@ -78,7 +79,14 @@ def test_the_page_names_the_seeds() -> None:
 
 
 ALWAYS = frozenset(
-    {"fsync-skipped", "sequences-forgotten", "watermark-off-by-one", "abort-marker-missing", "two-votes"}
+    {
+        "fsync-skipped",
+        "sequences-forgotten",
+        "watermark-off-by-one",
+        "abort-marker-missing",
+        "two-votes",
+        "write-unchecked",
+    }
 )
 """A few in every `make test`; all of them by `make bugs`."""
 

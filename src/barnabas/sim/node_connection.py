@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.link.asyncio_driver import AsyncLink
 from barnabas.link.errors import LinkDown, NotKafka, Silent
+from barnabas.link.sasl import Credentials
 from barnabas.sim.process import Process
 from barnabas.wire.codec import Decoded, decode_response, encode_request
 
@@ -59,9 +60,14 @@ class NodeConnection:
         try:
             async with asyncio.timeout(seconds):
                 await self.world.network.connect(lambda: link, self.process.host, self.host, PORT)
+                if self.world.passwords:
+                    user = self.world.users(self.name)
+                    await link.log_in(Credentials("PLAIN", user, self.world.passwords[user]), str)
         except TimeoutError:
+            link.close()
             raise NoAnswer("timed out") from None
-        except OSError as error:
+        except OSError as error:  # LinkDown, in the middle of a login, is one
+            link.close()
             raise NoAnswer(str(error)) from None
         self._link = link
         return link

@@ -14,6 +14,7 @@ that the rare coincidence is common. The general scenario (cluster_scenario.py) 
 | `lost-markers`   | such transactions on three nodes, while leaders are cut off and replaced                        |
 | `slow-disks`     | all machines lose power while some of them have not flushed                                     |
 | `moved-groups`   | groups that move to another coordinator while the former one is well and still asked            |
+| `strangers`      | access rules and logins; somebody without rights asks for everything while nodes are killed     |
 """
 
 from typing import ClassVar
@@ -34,6 +35,8 @@ from barnabas.sim.scenario import Scenario
 from barnabas.sim.workloads.abandoned import AbandoningProducer, UnheardProducer
 from barnabas.sim.workloads.large_requests import LargeRequests
 from barnabas.sim.workloads.lasting_member import LastingMember, VisitingMember
+from barnabas.sim.workloads.rules import Rules
+from barnabas.sim.workloads.stranger import Stranger
 from barnabas.sim.world import World
 
 
@@ -203,6 +206,50 @@ class MovedGroups(Targeted):
                 member.group, member.topic, member.partition_count = f"group{number}", "flushed", 2
 
 
+class Strangers(Targeted):
+    """Nodes and clients log in by PLAIN; clients are one user with rules, the operator is a super user."""
+
+    aims = (Kill,)
+    beside = (Pause, CleanRestart, LateLeader, Slow)
+    passwords: ClassVar[dict[str, str]] = {
+        name: f"password of {name}" for name in ("nodes", "admin", "worker", "stranger")
+    }
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.fault_seconds = 15.0
+        users = " ".join(f'user_{name}="{password}"' for name, password in self.passwords.items())
+        module = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+        self.settings |= {
+            "listener.security.protocol.map": "PLAINTEXT:SASL_PLAINTEXT",
+            "sasl.enabled.mechanisms": "PLAIN",
+            "sasl.mechanism.inter.broker.protocol": "PLAIN",
+            "sasl.mechanism.controller.protocol": "PLAIN",
+            "listener.name.plaintext.plain.sasl.jaas.config": (
+                f'{module} username="nodes" password="{self.passwords["nodes"]}" {users};'
+            ),
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "super.users": "User:nodes;User:admin",
+        }
+
+    def prepare(self, world: World) -> None:
+        super().prepare(world)
+        world.passwords, world.users = self.passwords, self._user
+
+    def _user(self, client: str) -> str:
+        if client.startswith("stranger"):
+            return "stranger"
+        return "admin" if client.startswith(("setup", "rules", "admin", "operator")) else "worker"
+
+    def add_clients(self, world: World) -> None:
+        rules = Rules(world, "rules")
+        world.run_until(rules.task.done, 30)
+        rules.task.result()
+        super().add_clients(world)
+        for number in range(2):
+            Stranger(world, f"stranger{number}").partitions = self.partitions()
+
+
 TARGETED: dict[str, type[Scenario]] = {
     "pairs": Pairs,
     "cut-logs": CutLogs,
@@ -215,4 +262,5 @@ TARGETED: dict[str, type[Scenario]] = {
     "lost-markers": LostMarkers,
     "slow-disks": SlowDisks,
     "moved-groups": MovedGroups,
+    "strangers": Strangers,
 }

@@ -59,6 +59,8 @@ class World:
         self.work_goes_on = WorkGoesOn(self)
         self.topics: dict[str, int] = {}  # what the scenario writes to, and how many partitions it has
         self.min_insync: dict[str, int] = {}  # topic: on how many replicas an acknowledged record has to be
+        self.passwords: dict[str, str] = {}  # of users; without any nobody logs in
+        self.users: Callable[[str], str] = str  # the user that a client of this name logs in as
         self.excuses = 0  # faults that are on and make errors in the log normal
         self.computers: list[Computer] = []
         voters = ",".join(f"{number}@10.0.0.{number}:{PORT}" for number in range(1, nodes + 1))

@@ -8,6 +8,7 @@ from barnabas.sim.checkers import (
     h6_copied_once,
     h7_order,
     h8_groups,
+    h9_access,
 )
 from barnabas.sim.checkers.base import Checker, Final
 
@@ -19,6 +20,7 @@ CHECKERS: tuple[Checker, ...] = (
     h6_copied_once.check,
     h7_order.check,
     h8_groups.check,
+    h9_access.check,
 )
 
 __all__ = ["CHECKERS", "Checker", "Final"]
