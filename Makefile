@@ -62,7 +62,7 @@ rights: $(DEV_STAMP)  ## every API and version from clients without rights, besi
 fuzz: $(DEV_STAMP)  ## ten million mutated inputs for the decoders
 	@BARNABAS_FUZZ=$${BARNABAS_FUZZ:-10000000} $(BIN)/pytest tests/fuzz --timeout 0
 
-chaos: $(DEV_STAMP)  ## real clusters: nodes killed and paused again and again, networks cut, disks lost and full, files spoilt
+chaos: $(DEV_STAMP)  ## real clusters: nodes killed and paused again and again, networks cut, disks lost and full, files spoilt (BARNABAS_CHAOS_SECURE=1: nodes speak TLS)
 	@tools/setup_tests.sh
 	@BARNABAS_CHAOS=1 $(BIN)/pytest tests/cluster --timeout 1800 --figures chaos $(ARGS); $(FILL)
 

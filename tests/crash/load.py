@@ -80,7 +80,7 @@ class Reader:
     """A group of one that reads and commits by hand; `committed` is the newest offset of each partition that the
     server has acknowledged."""
 
-    def __init__(self, bootstrap: str, topic: str, group: str) -> None:
+    def __init__(self, bootstrap: str, topic: str, group: str, **settings: Any) -> None:
         self.bootstrap, self.topic, self.group = bootstrap, topic, group
         self.committed: dict[int, int] = {}
         self.seen: dict[int, list[tuple[int, int]]] = {}
@@ -94,6 +94,7 @@ class Reader:
                 "enable.auto.commit": False,
                 "session.timeout.ms": 10000,
                 "fetch.wait.max.ms": 50,
+                **settings,
             }
         )
         self.consumer.subscribe([topic])

@@ -138,7 +138,7 @@ def _handle(
     ):
         return _refused_as_node(request, version, correlation_id)
     if is_quorum_fetch(request):
-        return asyncio.ensure_future(serve_fetch(node, request, version, correlation_id))
+        return asyncio.ensure_future(serve_fetch(node, request, session, version, correlation_id))
     replica_id, broker_epoch = follower_fetch.follower_of(request)
     if replica_id >= 0:
         return follower_fetch.handle(node, request, version, correlation_id, replica_id, broker_epoch)

@@ -7,8 +7,12 @@ an epoch is not near the end of the numbers, and nobody else stands for election
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec.structs import replace
+
 from barnabas.broker.api.failures import failure_body
 from barnabas.broker.network.context import RequestContext
+from barnabas.broker.network.session import Session
+from barnabas.broker.quorum.reaching import where_reached
 from barnabas.core.raft.messages import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
@@ -42,7 +46,7 @@ class QuorumMember(Protocol):
 
 
 async def answer(node: QuorumMember, request: Decoded, context: RequestContext) -> Mapping[str, object]:
-    return response_body(await _answered(node, request_from(context.api_key, request)))
+    return response_body(await _answered(node, request_from(context.api_key, request), context.session))
 
 
 def is_quorum_fetch(request: "messages.FetchRequest") -> bool:
@@ -51,17 +55,25 @@ def is_quorum_fetch(request: "messages.FetchRequest") -> bool:
     return len(topics) == 1 and topics[0].topic_id == METADATA_TOPIC_ID
 
 
-async def serve_fetch(node: QuorumMember, request: "messages.FetchRequest", version: int, correlation_id: int) -> bytes:
+async def serve_fetch(
+    node: QuorumMember, request: "messages.FetchRequest", session: Session, version: int, correlation_id: int
+) -> bytes:
     try:
-        body: Mapping[str, object] = response_body(await _answered(node, request_from(FETCH, request)))
+        body: Mapping[str, object] = response_body(await _answered(node, request_from(FETCH, request), session))
     except KafkaError as error:
         body = failure_body(FETCH, version, request, error)
     return encode_response_frame(FETCH, version, correlation_id, body)
 
 
-async def _answered(node: QuorumMember, message: Request) -> Response:
+async def _answered(node: QuorumMember, message: Request, session: Session) -> Response:
+    """The leader is told by its address on the listener that the other node uses, as Kafka does."""
     _check(node, message)
-    return await node.quorum.request(message)
+    found = await node.quorum.request(message)
+    told = getattr(found, "leader_endpoint", None)  # not of every response
+    if told is None or not session.listener:
+        return found
+    here = where_reached(node.quorum.image, found.leader_id, told, session.listener)
+    return found if here is told else replace(found, leader_endpoint=here)
 
 
 def _check(node: QuorumMember, message: Request) -> None:

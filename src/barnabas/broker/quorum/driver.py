@@ -22,6 +22,7 @@ from barnabas.broker.quorum.leader_log import LeaderLog
 from barnabas.broker.quorum.links import Links
 from barnabas.broker.quorum.loading import LoadedQuorum
 from barnabas.broker.quorum.metadata_log import MetadataLog
+from barnabas.broker.quorum.reaching import where_reached
 from barnabas.broker.quorum.replay import Replay
 from barnabas.broker.quorum.serving import Serving
 from barnabas.broker.quorum.snapshotting import Snapshotting
@@ -145,7 +146,11 @@ class QuorumDriver:
     @property
     def leader(self) -> tuple[int, Endpoint | None]:
         """The leader and where it is reached; -1 while none is known."""
-        return self.raft.leader
+        node_id, told = self.raft.leader
+        return node_id, None if told is None else self._reached(node_id, told)
+
+    def _reached(self, node_id: int, told: Endpoint) -> Endpoint:
+        return where_reached(self.image, node_id, told, self._config.endpoints[0].name)
 
     @property
     def is_alone(self) -> bool:
@@ -264,7 +269,7 @@ class QuorumDriver:
             self._flush_wanted = effects.flush
             self._flush()
         for sent in effects.send:
-            self._links.send(sent)
+            self._links.send(sent._replace(endpoint=self._reached(sent.node_id, sent.endpoint)))
         for token, message in effects.replies:
             _answer(token, message)
         for read in effects.reads:
