@@ -37,7 +37,7 @@ from barnabas.broker.metrics.health import STATUS_FILE, Health
 from barnabas.broker.metrics.loop_health import LoopHealth
 from barnabas.broker.network.dispatch import Dispatcher
 from barnabas.broker.network.faults import Faults
-from barnabas.broker.network.listener import Listener, connection_limits
+from barnabas.broker.network.listener import Listener
 from barnabas.broker.network.memory_budget import memory_budget
 from barnabas.broker.partition.batch_preparation import BatchPreparation
 from barnabas.broker.partition.folders import PartitionFolders
@@ -174,13 +174,11 @@ class Node:
         self.dispatcher = Dispatcher(self)
         self.listener = Listener(
             self.dispatcher,
-            request_max_bytes=self.settings.int("socket.request.max.bytes"),
-            idle_ms=self.settings.int("connections.max.idle.ms"),
+            self.settings,
+            lambda: self.image.quotas,
             request_memory_bytes=self.memory.requests_bytes,
-            send_buffer_bytes=self.settings.int("socket.send.buffer.bytes"),
             listen=self.platform.listen,
         )
-        self.listener.limit(*connection_limits(self.settings))
         self.audit = audit_of(self, self.settings, self.clock, self.access, self.listener)
         self._closers.append(self.listener.abandon)
         self._addresses = identity.bind_addresses(
@@ -320,6 +318,7 @@ class Node:
         """In the order in which they follow a new image (image_bus.py)."""
         self.images.subscribe(
             self._apply_settings,
+            self.dispatcher.image_changed,
             lambda change: self.partitions.apply(change.old, change.new, settings_changed=change.settings_changed),
             self.replication.image_changed,
             self.groups.image_changed,
@@ -339,7 +338,7 @@ class Node:
             cluster, node = (change.new.config(ResourceType.BROKER, name) for name in ("", str(self.node_id)))
             self.settings = self.static_settings.with_dynamic(cluster=cluster, node=node)
             self.controller.settings_changed(self.settings)
-            self.listener.limit(*connection_limits(self.settings))
+            self.listener.apply_limits(self.settings)
 
     def _role_changed(self, role: RoleChange) -> None:
         self.controller.role_changed(role)

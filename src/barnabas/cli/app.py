@@ -23,6 +23,7 @@ from barnabas.cli.group import command as group
 from barnabas.cli.log import command as log
 from barnabas.cli.pipeline import command as pipeline
 from barnabas.cli.produce import command as produce
+from barnabas.cli.quota import command as quota
 from barnabas.cli.secure import command as secure
 from barnabas.cli.sim import command as sim
 from barnabas.cli.topic import command as topic
@@ -47,6 +48,7 @@ class InOrder(typer.core.TyperGroup):
             "pipeline",
             "user",
             "acl",
+            "quota",
             "audit",
             "secure",
             "config",
@@ -88,6 +90,7 @@ app.add_typer(txn.app, name="txn")
 app.add_typer(pipeline.app, name="pipeline")
 app.add_typer(user.app, name="user")
 app.add_typer(acl.app, name="acl")
+app.add_typer(quota.app, name="quota")
 app.command("audit")(audit.audit)
 app.add_typer(secure.app, name="secure")
 app.add_typer(config.app, name="config")

@@ -104,6 +104,10 @@ ACLS_MAX = 50_000  # rules of a cluster, about 1 KB each on every node; a change
 ACLS_PER_REQUEST_MAX = 5_000  # created at once: 5 us each to play onto the image, in one step
 ACL_FILTERS_PER_REQUEST_MAX = 1_000  # of one DeleteAcls: each may be compared with every rule
 ACL_MATCHES_PER_REQUEST_MAX = 100_000  # rules named in one DeleteAcls answer; a rule may match every filter
+QUOTA_ENTITIES_MAX = 20_000  # with quotas, 0.5 KB each on every node; a change copies the table: 1 ms
+QUOTA_ELEMENTS_MAX = 10_000  # of one AlterClientQuotas: 5 us for each value
+QUOTA_NAME_MAX_CHARS = 4_096  # of a user or client id with a quota
+QUOTA_METERS_MAX = 20_000  # clients whose use is measured, 2 KB each; those that are quiet give way, then any
 ACL_TEXT_MAX_CHARS = 4_096  # a name, a principal or a host in a rule: the longest name of a certificate fits
 ACCESS_MEMO_MAX = 1_000  # decisions remembered for a connection, 200 bytes each; then it begins anew
 

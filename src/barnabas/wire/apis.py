@@ -2,8 +2,7 @@
 
 Ranges are those of Kafka 4.3, as far as our schema files know them. Produce 0-2 are advertised and refused: older
 librdkafka compresses only when it sees Produce 0 (`advertised_min_version`). What is not in the table is not
-advertised: delegation tokens (38-41), the changing of quotas (49), share and streams groups, telemetry. Quotas are
-answered as a Kafka without them answers.
+advertised: delegation tokens (38-41), share and streams groups, telemetry.
 A row says all that is special about an API; dispatch, the coordinators and ApiVersions are made from it.
 """
 
@@ -16,6 +15,7 @@ from barnabas.model.limits import (
     ASSIGNED_ELEMENTS_MAX,
     DELETED_TOPICS_MAX,
     NAMED_ELEMENTS_MAX,
+    QUOTA_ELEMENTS_MAX,
     REQUEST_ELEMENTS_MAX,
     SCRAM_CHANGES_MAX,
 )
@@ -24,7 +24,7 @@ NEVER_FLEXIBLE = 32767
 GROUP, TRANSACTION = "group", "transaction"
 BY_ITEM, OPEN = "by item", "open"
 DESCRIBE, ALTER, DESCRIBE_CONFIGS_OF_CLUSTER = AclOperation.DESCRIBE, AclOperation.ALTER, AclOperation.DESCRIBE_CONFIGS
-CLUSTER_ACTION = AclOperation.CLUSTER_ACTION
+CLUSTER_ACTION, ALTER_CONFIGS_OF_CLUSTER = AclOperation.CLUSTER_ACTION, AclOperation.ALTER_CONFIGS
 
 
 class Api(Struct, frozen=True):
@@ -60,7 +60,7 @@ PRODUCE, FETCH, LIST_OFFSETS, METADATA = 0, 1, 2, 3
 OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP = range(8, 15)
 DESCRIBE_GROUPS, LIST_GROUPS, API_VERSIONS, CREATE_TOPICS, DELETE_TOPICS, DELETE_RECORDS = 15, 16, 18, 19, 20, 21
 INIT_PRODUCER_ID, OFFSET_FOR_LEADER_EPOCH = 22, 23
-SASL_HANDSHAKE, SASL_AUTHENTICATE, ALTER_USER_SCRAM_CREDENTIALS = 17, 36, 51
+SASL_HANDSHAKE, SASL_AUTHENTICATE, ALTER_CLIENT_QUOTAS, ALTER_USER_SCRAM_CREDENTIALS = 17, 36, 49, 51
 ADD_PARTITIONS_TO_TXN, ADD_OFFSETS_TO_TXN, END_TXN, WRITE_TXN_MARKERS, TXN_OFFSET_COMMIT = range(24, 29)
 DESCRIBE_PRODUCERS, DESCRIBE_TRANSACTIONS, LIST_TRANSACTIONS = 61, 65, 66
 DESCRIBE_ACLS, CREATE_ACLS, DELETE_ACLS, DESCRIBE_CLIENT_QUOTAS, DESCRIBE_USER_SCRAM_CREDENTIALS = 29, 30, 31, 48, 50
@@ -257,6 +257,17 @@ _TABLE = (
     Api(OFFSET_DELETE, "offset_delete", 0, 0, NEVER_FLEXIBLE, BY_ITEM, coordinator=GROUP),
     Api(DESCRIBE_CLIENT_QUOTAS, "describe_client_quotas", 0, 1, 1, DESCRIBE_CONFIGS_OF_CLUSTER),
     Api(
+        ALTER_CLIENT_QUOTAS,
+        "alter_client_quotas",
+        0,
+        1,
+        1,
+        ALTER_CONFIGS_OF_CLUSTER,
+        forwarded=True,
+        by_controllers=True,
+        elements_max=QUOTA_ELEMENTS_MAX,
+    ),
+    Api(
         DESCRIBE_USER_SCRAM_CREDENTIALS,
         "describe_user_scram_credentials",
         0,
@@ -330,68 +341,26 @@ _TABLE = (
     Api(END_QUORUM_EPOCH, "end_quorum_epoch", 0, 1, 1, CLUSTER_ACTION, between_nodes=True, quorum_only=True),
     Api(ENVELOPE, "envelope", 0, 0, 0, CLUSTER_ACTION, between_nodes=True, quorum_only=True, enveloped=False),
     Api(FETCH_SNAPSHOT, "fetch_snapshot", 0, 1, 0, CLUSTER_ACTION, between_nodes=True, quorum_only=True),
-    Api(
-        BROKER_REGISTRATION,
-        "broker_registration",
-        0,
-        4,
-        0,
-        CLUSTER_ACTION,
-        between_nodes=True,
-        quorum_only=True,
-        enveloped=False,
-    ),
-    Api(
-        BROKER_HEARTBEAT,
-        "broker_heartbeat",
-        0,
-        2,
-        0,
-        CLUSTER_ACTION,
-        between_nodes=True,
-        quorum_only=True,
-        enveloped=False,
-    ),
-    Api(ALLOCATE_PRODUCER_IDS, "allocate_producer_ids", 0, 0, 0, CLUSTER_ACTION, between_nodes=True, quorum_only=True),
-    Api(
-        CONTROLLER_REGISTRATION,
-        "controller_registration",
-        0,
-        0,
-        0,
-        CLUSTER_ACTION,
-        between_nodes=True,
-        quorum_only=True,
-    ),
-    Api(
-        ADD_RAFT_VOTER,
-        "add_raft_voter",
-        0,
-        1,
-        0,
-        ALTER,
-        forwarded=True,
-        while_starting=True,
-        by_controllers=True,
-        elements_max=NAMED_ELEMENTS_MAX,
-    ),
-    Api(
-        REMOVE_RAFT_VOTER, "remove_raft_voter", 0, 0, 0, ALTER, forwarded=True, while_starting=True, by_controllers=True
-    ),
-    Api(
-        UPDATE_RAFT_VOTER,
-        "update_raft_voter",
-        0,
-        0,
-        0,
-        CLUSTER_ACTION,
-        between_nodes=True,
-        quorum_only=True,
-        elements_max=NAMED_ELEMENTS_MAX,
-    ),
 )
+# fmt: off
+_NODES_TABLE = (
+    Api(BROKER_REGISTRATION, "broker_registration", 0, 4, 0, CLUSTER_ACTION,
+        between_nodes=True, quorum_only=True, enveloped=False),
+    Api(BROKER_HEARTBEAT, "broker_heartbeat", 0, 2, 0, CLUSTER_ACTION,
+        between_nodes=True, quorum_only=True, enveloped=False),
+    Api(ALLOCATE_PRODUCER_IDS, "allocate_producer_ids", 0, 0, 0, CLUSTER_ACTION, between_nodes=True, quorum_only=True),
+    Api(CONTROLLER_REGISTRATION, "controller_registration", 0, 0, 0, CLUSTER_ACTION,
+        between_nodes=True, quorum_only=True),
+    Api(ADD_RAFT_VOTER, "add_raft_voter", 0, 1, 0, ALTER,
+        forwarded=True, while_starting=True, by_controllers=True, elements_max=NAMED_ELEMENTS_MAX),
+    Api(REMOVE_RAFT_VOTER, "remove_raft_voter", 0, 0, 0, ALTER,
+        forwarded=True, while_starting=True, by_controllers=True),
+    Api(UPDATE_RAFT_VOTER, "update_raft_voter", 0, 0, 0, CLUSTER_ACTION,
+        between_nodes=True, quorum_only=True, elements_max=NAMED_ELEMENTS_MAX),
+)
+# fmt: on
 
-SERVED: dict[int, Api] = {api.key: api for api in _TABLE}
+SERVED: dict[int, Api] = {api.key: api for api in (*_TABLE, *_NODES_TABLE)}
 
 
 def elements_max(api_key: int) -> int:

@@ -68,6 +68,9 @@ class FakeNode:
     async def submit(self, decide: Any, *args: Any) -> Any:
         return self.stage.do(decide.__name__, *args)
 
+    def charge(self, context: Any, strict_since: int) -> None:
+        """Nobody has a quota."""
+
     async def create_topics(self, wanted: Any) -> dict[str, ErrorCode]:
         return {made.name: made.code for made in await self.submit(Controller.create_topics, wanted) if made.code}
 

@@ -49,7 +49,7 @@ def test_the_tree_is_the_promised_one() -> None:
             "cluster voters", "cluster recover",
             "txn list", "txn describe", "txn producers", "txn find-hanging", "txn abort",
             "pipeline list", "pipeline new", "pipeline run", "pipeline status", "pipeline stop",
-            "acl add", "acl list", "acl remove", "acl check", "audit",
+            "acl add", "acl list", "acl remove", "acl check", "audit", "quota set", "quota list", "quota remove",
             "user create", "user list", "user password", "user delete",
             "secure init", "secure node", "secure rotate", "secure status",
             "config list", "config get", "config set", "config delete", "config append", "config subtract",

@@ -22,6 +22,7 @@ from barnabas.model.limits import PARTITIONS_PER_REQUEST_MAX
 
 if TYPE_CHECKING:
     from barnabas.broker.api.roles import AdminNode
+    from barnabas.core.access.quotas.meters import Charge
     from barnabas.wire.messages import (
         CreatePartitionsRequest,
         CreatePartitionsResponseBody,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         CreatePartitionsTopicResultBody,
     )
 
+_STRICT_SINCE = 3  # THROTTLING_QUOTA_EXCEEDED
 _AT_ONCE = 256  # topics of one decision
 
 
@@ -39,21 +41,27 @@ async def handle(
     refused = {name for name in times if times[name] == 1 and not may(node, context, ALTER, TOPIC, name)}
     if refused:
         some = [topic for topic in request.topics if topic.name not in refused]
-        body = await _grown(node, replace(request, topics=some))
+        body = await _grown(node, replace(request, topics=some), context)
         unseen: list[CreatePartitionsTopicResultBody] = [
             {"name": name, "error_code": TOPIC_REFUSED, "error_message": None} for name in refused
         ]
-        return {"results": [*body["results"], *unseen]}
-    return await _grown(node, request)
+        return {**body, "results": [*body["results"], *unseen]}
+    return await _grown(node, request, context)
 
 
-async def _grown(node: AdminNode, request: CreatePartitionsRequest) -> CreatePartitionsResponseBody:
+async def _grown(
+    node: AdminNode, request: CreatePartitionsRequest, context: RequestContext
+) -> CreatePartitionsResponseBody:
+    charge = node.controller.charge(context, _STRICT_SINCE)
     wanted = await in_turns(request.topics, _wanted)
     if len(wanted) <= _AT_ONCE or _growth(node, wanted) > PARTITIONS_PER_REQUEST_MAX:
-        results = await node.controller.submit(Controller.create_partitions, wanted, request.validate_only)
+        results = await node.controller.submit(Controller.create_partitions, wanted, request.validate_only, charge)
     else:
-        results = await _in_parts(node, wanted, request.validate_only)
-    return {"results": await in_turns(results, _item)}
+        results = await _in_parts(node, wanted, request.validate_only, charge)
+    return {
+        "throttle_time_ms": 0 if charge is None else charge.throttle_ms,
+        "results": await in_turns(results, _item),
+    }
 
 
 def _wanted(topic: CreatePartitionsTopic) -> MorePartitions:
@@ -71,7 +79,9 @@ def _growth(node: AdminNode, wanted: list[MorePartitions]) -> int:
     return sum(max(more.count - len(known[more.name].partitions), 0) for more in wanted if more.name in known)
 
 
-async def _in_parts(node: AdminNode, wanted: list[MorePartitions], validate_only: bool) -> list[TopicResult]:
+async def _in_parts(
+    node: AdminNode, wanted: list[MorePartitions], validate_only: bool, charge: Charge | None
+) -> list[TopicResult]:
     """Two that name the same topic stay together, because both are refused; a third would change nothing."""
     times = Counter(more.name for more in wanted)
     once = list({more.name: more for more in wanted}.values())
@@ -79,6 +89,6 @@ async def _in_parts(node: AdminNode, wanted: list[MorePartitions], validate_only
     for at in range(0, len(once), _AT_ONCE):
         part = once[at : at + _AT_ONCE]
         part += [more for more in part if times[more.name] > 1]
-        results += await node.controller.submit(Controller.create_partitions, part, validate_only)
+        results += await node.controller.submit(Controller.create_partitions, part, validate_only, charge)
         await asyncio.sleep(0)
     return results

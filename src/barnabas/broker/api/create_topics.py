@@ -29,6 +29,7 @@ from barnabas.model.settings import TOPIC_SETTINGS, Settings, value_text
 
 if TYPE_CHECKING:
     from barnabas.broker.api.roles import AdminNode
+    from barnabas.core.access.quotas.meters import Charge
     from barnabas.wire.messages import (
         CreatableTopic,
         CreatableTopicConfigsBody,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         CreateTopicsResponseBody,
     )
 
+_STRICT_SINCE = 6  # THROTTLING_QUOTA_EXCEEDED
 _AT_ONCE = 256  # topics of one decision: 25 us each, and their records have to be played onto the image
 
 
@@ -57,16 +59,18 @@ async def _of_some(node: AdminNode, request: CreateTopicsRequest, context: Reque
         for name in times
         if name not in allowed
     ]
-    return {"topics": [*body["topics"], *refused]}
+    return {**body, "topics": [*body["topics"], *refused]}
 
 
 async def _created(node: AdminNode, request: CreateTopicsRequest, context: RequestContext) -> CreateTopicsResponseBody:
     wanted = await in_turns(request.topics, _wanted)
+    charge = node.controller.charge(context, _STRICT_SINCE)
     if len(wanted) <= _AT_ONCE:
-        results = await node.controller.submit(Controller.create_topics, wanted, request.validate_only)
+        results = await node.controller.submit(Controller.create_topics, wanted, request.validate_only, charge)
     else:
-        results = await _in_parts(node, wanted, request.validate_only)
-    return {"topics": await in_turns(results, partial(_item, node, context))}
+        results = await _in_parts(node, wanted, request.validate_only, charge)
+    topics = await in_turns(results, partial(_item, node, context))
+    return {"throttle_time_ms": 0 if charge is None else charge.throttle_ms, "topics": topics}
 
 
 def _wanted(topic: CreatableTopic) -> NewTopic:
@@ -80,7 +84,9 @@ def _wanted(topic: CreatableTopic) -> NewTopic:
     )
 
 
-async def _in_parts(node: AdminNode, wanted: list[NewTopic], validate_only: bool) -> list[TopicResult]:
+async def _in_parts(
+    node: AdminNode, wanted: list[NewTopic], validate_only: bool, charge: Charge | None
+) -> list[TopicResult]:
     """What the request as a whole forbids (a name twice, too many partitions) is judged before it is taken apart."""
     node.controller.check_active()
     if len(wanted) > PARTITIONS_PER_REQUEST_MAX:  # each has one at least: no need to count them
@@ -93,7 +99,8 @@ async def _in_parts(node: AdminNode, wanted: list[NewTopic], validate_only: bool
     for at in range(0, len(once), _AT_ONCE):
         part = once[at : at + _AT_ONCE]
         asked = [topic for topic in part if topic.name not in refused]
-        made = iter(await node.controller.submit(Controller.create_topics, asked, validate_only) if asked else ())
+        submit = node.controller.submit
+        made = iter(await submit(Controller.create_topics, asked, validate_only, charge) if asked else ())
         for topic in part:
             error = refused.get(topic.name)
             results.append(next(made) if error is None else TopicResult(topic.name, error.code, error.message))

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from barnabas.broker.api.roles import AclsNode
     from barnabas.wire.messages import DeletableTopicResultBody, DeleteTopicsRequest, DeleteTopicsResponseBody
 
+_STRICT_SINCE = 5  # THROTTLING_QUOTA_EXCEEDED
+
 Named = tuple[str | None, bytes]  # by name, or by id
 
 
@@ -33,7 +35,8 @@ async def handle(node: AclsNode, request: DeleteTopicsRequest, context: RequestC
         wanted = [(name, ZERO_UUID) for name in request.topic_names]
     refused = {} if node.access is None else _refused(node, wanted, context)
     allowed = [topic for topic in wanted if topic not in refused]
-    results = await node.controller.submit(Controller.delete_topics, allowed)
+    charge = node.controller.charge(context, _STRICT_SINCE)
+    results = await node.controller.submit(Controller.delete_topics, allowed, charge)
     if refused:
         results = _in_order(wanted, results, refused)
     responses: list[DeletableTopicResultBody] = []
@@ -49,7 +52,7 @@ async def handle(node: AclsNode, request: DeleteTopicsRequest, context: RequestC
                 "error_message": result.message,
             }
         )
-    return {"responses": responses}
+    return {"throttle_time_ms": 0 if charge is None else charge.throttle_ms, "responses": responses}
 
 
 def _in_order(

@@ -167,6 +167,21 @@ def _describe_client_quotas(
     return {"error_code": int(error.code), "error_message": error.message, "entries": None}
 
 
+def _alter_client_quotas(
+    request: messages.AlterClientQuotasRequest, version: int, error: KafkaError
+) -> messages.AlterClientQuotasResponseBody:
+    return {
+        "entries": [
+            {
+                "error_code": int(error.code),
+                "error_message": error.message,
+                "entity": [{"entity_type": part.entity_type, "entity_name": part.entity_name} for part in entry.entity],
+            }
+            for entry in request.entries
+        ]
+    }
+
+
 def _describe_scram(
     request: messages.DescribeUserScramCredentialsRequest, version: int, error: KafkaError
 ) -> messages.DescribeUserScramCredentialsResponseBody:
@@ -223,6 +238,7 @@ _SHAPES: dict[int, Shape] = {
     apis.ALTER_PARTITION_REASSIGNMENTS: by_partition.alter_reassignments,
     apis.INIT_PRODUCER_ID: _init_producer_id,
     apis.DESCRIBE_CLIENT_QUOTAS: _describe_client_quotas,
+    apis.ALTER_CLIENT_QUOTAS: _alter_client_quotas,
     apis.DESCRIBE_USER_SCRAM_CREDENTIALS: _describe_scram,
     apis.ALTER_USER_SCRAM_CREDENTIALS: _alter_scram,
     apis.DELETE_RECORDS: by_partition.delete_records,

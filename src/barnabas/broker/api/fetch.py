@@ -19,6 +19,7 @@ from collections.abc import Awaitable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from barnabas.broker import clock
 from barnabas.broker.api.failures import failure_body
 from barnabas.broker.api.permissions import CLUSTER, CLUSTER_ACTION, TOPIC_REFUSED, refused
 from barnabas.broker.fetch import follower as follower_fetch
@@ -38,21 +39,30 @@ from barnabas.wire.fetch import fetch_response_pieces
 from barnabas.wire.headers import encode_response_frame
 
 if TYPE_CHECKING:
-    from barnabas.broker.api.roles import ConsumerFetchNode, FetchNode, ParkingNode
+    from barnabas.broker.api.roles import ConsumerFetchNode, FetchNode
+    from barnabas.broker.network.throttling import SessionMeters
     from barnabas.wire.messages import FetchRequest
 
 API_KEY = 1
 _FROM_FOLLOWERS_SINCE = 11
 _READ_UNCOMMITTED, _READ_COMMITTED = 0, 1
+_EMPTY_BYTES, _PARTITION_BYTES = 35, 60  # of an answer without its records: in all, and for each partition
 
 
 class _Fetch:
     """One request and what is needed to read for it again."""
 
-    __slots__ = ("correlation_id", "max_bytes", "node", "plan", "reader", "version")
+    __slots__ = ("_begun", "_seconds", "correlation_id", "max_bytes", "node", "plan", "quota", "reader", "version")
 
     def __init__(
-        self, node: "ParkingNode", plan: FetchPlan, max_bytes: int, reader: Reader, version: int, corr: int
+        self,
+        node: "ConsumerFetchNode",
+        plan: FetchPlan,
+        max_bytes: int,
+        reader: Reader,
+        version: int,
+        corr: int,
+        quota: "SessionMeters | None",
     ) -> None:
         self.node = node
         self.plan = plan
@@ -60,10 +70,14 @@ class _Fetch:
         self.reader = reader
         self.version = version
         self.correlation_id = corr
+        self.quota = quota
+        self._begun = 0.0 if quota is None else quota.begun
+        self._seconds = 0.0  # of the loop's time that it took before it waited
 
     def answer_again(self) -> "Reply | asyncio.Future[Reply]":
         if len(self.plan.wanted) > READ_AT_ONCE:
             return asyncio.ensure_future(self._again_in_turns())
+        self._has_waited()
         reads, _, _ = read_all(self.node, self.plan.wanted, self.max_bytes, self.reader)
         return self.answer(reads)
 
@@ -84,6 +98,8 @@ class _Fetch:
     def park(self, reads: list[PartitionRead], missing: int, max_wait_ms: int) -> "asyncio.Future[Reply]":
         partitions = {read.opened for read in reads if read.opened is not None}
         committed = self.reader.read_committed
+        if self.quota is not None:
+            self._seconds += clock.source.monotonic() - self._begun
         parked = ParkedFetch(partitions, missing, max_wait_ms, committed, self.answer_again).future
         parked_partitions, count = self.node.parked_partitions, len(reads)
         parked_partitions.add(count)
@@ -98,14 +114,38 @@ class _Fetch:
 
     async def _answer_when_ready(self, reads: list[PartitionRead]) -> Reply:
         await make_ready(self.node.read_threads, reads)
+        self._has_waited()
         return self.pack(reads)
+
+    def _has_waited(self) -> None:
+        if self.quota is not None:
+            self._begun = clock.source.monotonic()
 
     def pack(self, reads: list[PartitionRead]) -> Reply:
         plan = self.plan
+        if self.quota is not None:
+            seconds = self._seconds + clock.source.monotonic() - self._begun
+            if time_ms := self.quota.fetched(_size(reads), seconds):
+                return self._throttled(time_ms)
         served = partial(served_with_data, plan)
         return pack(
             self.version, self.correlation_id, reads, plan.session_id, incremental=plan.incremental, served=served
         )
+
+    def _throttled(self, time_ms: int) -> Reply:
+        """Nothing, as from a Kafka: what a client gets above its quota would not count."""
+        plan = self.plan
+        if not plan.incremental:
+            self.node.fetch_sessions.forget(plan.session_id)
+        session_id = plan.session_id if plan.incremental else NO_SESSION
+        return fetch_response_pieces(
+            self.version, self.correlation_id, (), throttle_time_ms=time_ms, session_id=session_id
+        )[0]
+
+
+def _size(reads: list[PartitionRead]) -> int:
+    """About that of the answer."""
+    return _EMPTY_BYTES + sum(_PARTITION_BYTES + read.slice.length for read in reads if read.slice is not None)
 
 
 def handle(
@@ -155,19 +195,25 @@ def _handle_consumer(
         plan = node.fetch_sessions.plan(request, version, node.clock.steady_ms())
     except KafkaError as error:
         return fetch_response_pieces(version, correlation_id, (), error_code=int(error.code))[0]
-    max_bytes = min(request.max_bytes, node.fetch_max_bytes)
+    max_bytes, min_bytes = min(request.max_bytes, node.fetch_max_bytes), request.min_bytes
+    quota = session.meters
+    if quota is not None:
+        quota = quota if quota.meters.rules is node.image.quotas else None
+        if quota is not None and (most := quota.meters.fetch_max_bytes) is not None:
+            max_bytes = min(max_bytes, most)
+            min_bytes = min(min_bytes, max_bytes)
     committed = request.isolation_level == _READ_COMMITTED
     may_read = None if node.access is None else partial(node.access.may_read, session)
     reader = Reader(committed, version >= _FROM_FOLLOWERS_SINCE, request.rack_id, may_read)
-    fetch = _Fetch(node, plan, max_bytes, reader, version, correlation_id)
+    fetch = _Fetch(node, plan, max_bytes, reader, version, correlation_id, quota)
     if len(plan.wanted) > READ_AT_ONCE:
-        return asyncio.ensure_future(fetch.in_turns(request.min_bytes, request.max_wait_ms))
+        return asyncio.ensure_future(fetch.in_turns(min_bytes, request.max_wait_ms))
     reads, found, urgent = read_all(node, plan.wanted, max_bytes, reader)
-    if found >= request.min_bytes or urgent or request.max_wait_ms <= 0 or not reads:
+    if found >= min_bytes or urgent or request.max_wait_ms <= 0 or not reads:
         return fetch.answer(reads)
     if not node.parked_partitions.have_room(len(reads)):
         return fetch.answer(reads)  # nothing to read, but nobody has to be remembered either
-    return fetch.park(reads, request.min_bytes - found, request.max_wait_ms)
+    return fetch.park(reads, min_bytes - found, request.max_wait_ms)
 
 
 def is_of_node(request: "FetchRequest") -> bool:

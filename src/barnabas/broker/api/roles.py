@@ -23,6 +23,7 @@ from barnabas.broker.fetch.follower import FollowedNode
 from barnabas.broker.fetch.parked import ParkedPartitions
 from barnabas.broker.fetch.reader import ReadingNode
 from barnabas.broker.fetch.sessions import FetchSessions
+from barnabas.broker.metrics.health import Health
 from barnabas.broker.network.addresses import ListeningNode
 from barnabas.broker.network.dispatch import Dispatcher
 from barnabas.broker.network.faults import Faults
@@ -35,6 +36,7 @@ from barnabas.broker.roles import ConfiguredView, HostedPartitions
 from barnabas.broker.upkeep.disk_space import DiskSpace
 from barnabas.broker.upkeep.timers import Upkeep
 from barnabas.core.cluster.image import MetadataImage
+from barnabas.model.settings import Settings
 from barnabas.storage.directory import DataDirectory
 
 
@@ -277,7 +279,24 @@ class AdmissionNode(Protocol):
     def quorum_ports(self) -> frozenset[int] | None: ...
 
 
+class MeasuredNode(Protocol):
+    """What clients use of it is measured, where they have quotas."""
+
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def health(self) -> Health: ...
+
+
 class ServingNode(
-    AdmissionNode, AuditedNode, CoordinatorsNode, ControllerNode, ProduceNode, FetchNode, ListenersNode, Protocol
+    AdmissionNode,
+    AuditedNode,
+    CoordinatorsNode,
+    ControllerNode,
+    ProduceNode,
+    FetchNode,
+    ListenersNode,
+    MeasuredNode,
+    Protocol,
 ):
     """What the dispatcher decides by, and the roles of those that it calls itself."""

@@ -14,12 +14,14 @@ everything that any controller before it may have answered.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from barnabas.broker.controller.link import ControllerLink
 from barnabas.broker.controller.sessions import BrokerSessions
 from barnabas.broker.metrics.event_log import ChangeLog
+from barnabas.broker.network.context import RequestContext
 from barnabas.broker.network.loop_budget import in_turns
+from barnabas.broker.network.session import OWN
 from barnabas.broker.platform import Platform
 from barnabas.broker.quorum.driver import QuorumDriver
 from barnabas.broker.quorum.metadata_log import frame_record
@@ -30,6 +32,9 @@ from barnabas.core.raft.effects import RoleChange
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.settings import Settings
 from barnabas.wire.codec import Decoded
+
+if TYPE_CHECKING:
+    from barnabas.core.access.quotas.meters import Charge, Mutations
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +73,8 @@ class ControllerDriver:
         self._changes = ChangeLog()
         self._may_decide = asyncio.Event()  # not while a long decision is being encoded: the next one builds on it
         self._may_decide.set()
+        self._steady_ms = steady_ms
+        self._mutations: Mutations | None = None  # until a client has a quota
         self.sessions = BrokerSessions(self, own_broker, probe, steady_ms)
 
     def _new_machine(self, image: MetadataImage) -> Controller:
@@ -175,6 +182,18 @@ class ControllerDriver:
     def check_active(self) -> None:
         if not self.is_active:
             raise KafkaError(ErrorCode.NOT_CONTROLLER, "another node is the active controller")
+
+    def charge(self, context: RequestContext, strict_since: int) -> "Charge | None":
+        """For the partitions that a request creates or deletes; None: its client has no quota (KIP-599)."""
+        if not self._quorum.image.quotas.limits_clients or context.session is OWN:
+            return None
+        if self._mutations is None:
+            from barnabas.core.access.quotas.meters import mutations_of  # only a node that needs it imports it
+
+            self._mutations = mutations_of(self._settings)
+        user, strict = context.session.principal.name, context.api_version >= strict_since
+        quotas, now_ms = self._quorum.image.quotas, self._steady_ms()
+        return self._mutations.charge(quotas, user, context.client_id or "", strict=strict, now_ms=now_ms)
 
     async def ask(
         self, api_key: int, version: int, body: Mapping[str, object], timeout_ms: int | None = None

@@ -155,6 +155,10 @@ class FetchSessions:
         self._sessions.move_to_end(session.id)
         return FetchPlan(list(session.wanted.values()), session, incremental=True)
 
+    def forget(self, session_id: int) -> None:
+        """Of a session that its client has not been told of."""
+        self._drop(session_id)
+
     def _drop(self, session_id: int) -> None:
         session = self._sessions.pop(session_id, None)
         if session is not None:

@@ -9,7 +9,8 @@ handled while the first one waits (pipelined appends, long polls), and answers s
 that is a coroutine (an admin request, a join) holds up the requests behind it, as a Kafka broker does; what it gives
 may be a future again, which does not.
 
-Reading stops while the client does not read its answers, while too many answers wait, and while a coroutine runs.
+Reading stops while the client does not read its answers, while too many answers wait, while a coroutine runs, and while
+the client is throttled by a quota (throttling.py).
 
 On a listener with SASL (security.py) a login comes before the first request that the dispatcher sees; after it such a
 connection is like any other.
@@ -18,9 +19,11 @@ connection is like any other.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING
 
+from barnabas.broker.network.answer_slot import Reply as Reply
+from barnabas.broker.network.answer_slot import Slot
 from barnabas.broker.network.session import OWN, Session, plain_host
 from barnabas.broker.network.writer import Piece, TlsWriter, Writer, pause_reading, resume_reading, writer_for
 from barnabas.model import limits
@@ -35,25 +38,12 @@ log = logging.getLogger(__name__)
 
 _TLS_CLOSE_SECONDS = 1.0
 _QUEUED_MAX_BYTES = limits.CONNECTION_QUEUED_MAX_BYTES
-Reply = bytes | Sequence[Piece] | None
-"""The bytes of a whole answer, or its pieces; None for a request that has no answer (acks=0)."""
-
-
-class _Slot:
-    """The place of one answer in the order of answers."""
-
-    __slots__ = ("future", "ready", "reply")
-
-    def __init__(self) -> None:
-        self.ready = False
-        self.future: asyncio.Future[Reply] | None = None
-        self.reply: Reply = None
 
 
 class Connection(asyncio.BufferedProtocol):
     def __init__(self, listener: "Listener") -> None:
         self._listener = listener
-        self._dispatch = listener.dispatcher.handle
+        self._dispatch: Callable[[Connection, memoryview], Reply | Awaitable[Reply]] = listener.dispatcher.handle
         self._loop_time = listener.loop_time
         self._shared = listener.receive_buffer
         self._request_max_bytes = listener.request_max_bytes
@@ -64,8 +54,9 @@ class Connection(asyncio.BufferedProtocol):
         self._starved = False  # there is no memory for the rest of the frame
         self.frame_begun = 0.0
         self._out: list[Piece] = []  # answers made in this callback
-        self._slots: deque[_Slot] = deque()  # answers that wait, oldest first
-        self._task: asyncio.Task[Reply] | None = None  # the coroutine that holds up the next request
+        self._slots: deque[Slot] = deque()  # answers that wait, oldest first
+        self._task: asyncio.Task[Reply] | asyncio.TimerHandle | None = None  # what holds up the next request
+        self._muted_until = 0.0
         self._reading = True
         self._inside = False
         self.closed = False
@@ -88,11 +79,7 @@ class Connection(asyncio.BufferedProtocol):
         name = self._listener.names.get(port, "")
         self.session = Session(self.client_host, host, port, name, connection=self)
         self._writer = writer_for(self._transport, self._resume_if_room)
-        if reason := self._listener.admit(self):
-            line = f"connection from {self.client_host} refused: {reason}"
-            self._listener.tell_refused(reason, self.client_host, name, reason, line)
-            self.close()
-        elif (security := self._listener.security.get(port)) is not None:
+        if self._listener.admit(self) and (security := self._listener.security.get(port)) is not None:
             self._dispatch = security.refuse  # until it is known who is at the other end
             security.begin(self, self._transport)
 
@@ -264,14 +251,14 @@ class Connection(asyncio.BufferedProtocol):
 
     def _take(self, result: "Reply | Awaitable[Reply]") -> None:
         """Put what a handler gave into the order of answers."""
-        slot = _Slot()
+        slot = Slot()
         self._slots.append(slot)
         if isinstance(result, asyncio.Future):
             self._wait_for(slot, result)
         elif isinstance(result, Coroutine):
-            self._task = asyncio.ensure_future(result)
+            self._task = task = asyncio.ensure_future(result)
             self._pause()
-            self._task.add_done_callback(lambda task: self._coroutine_done(slot, task))
+            task.add_done_callback(lambda task: self._coroutine_done(slot, task))
         else:
             assert not isinstance(result, Awaitable), "a handler gives a future or a coroutine"
             slot.ready, slot.reply = True, result
@@ -279,14 +266,14 @@ class Connection(asyncio.BufferedProtocol):
         if len(self._slots) > limits.CONNECTION_WAITING_REPLIES_MAX:
             self._pause()
 
-    def _wait_for(self, slot: _Slot, future: "asyncio.Future[Reply]") -> None:
+    def _wait_for(self, slot: Slot, future: "asyncio.Future[Reply]") -> None:
         if future.done():
             self._finish(slot, future)
         else:
             slot.future = future
             future.add_done_callback(lambda done: self._finish(slot, done))
 
-    def _finish(self, slot: _Slot, future: "asyncio.Future[Reply]") -> None:
+    def _finish(self, slot: Slot, future: "asyncio.Future[Reply]") -> None:
         if self.closed or future.cancelled():
             return
         if error := future.exception():
@@ -302,18 +289,33 @@ class Connection(asyncio.BufferedProtocol):
             self._send()
             self._resume_if_room()
 
-    def _coroutine_done(self, slot: _Slot, task: "asyncio.Task[Reply]") -> None:
-        self._task = None
+    def _coroutine_done(self, slot: Slot, task: "asyncio.Task[Reply]") -> None:
         later = None if task.cancelled() or task.exception() is not None else task.result()
         if isinstance(later, asyncio.Future) and not self.closed:
             self._wait_for(slot, later)  # a long poll whose request took time to read
         else:
             self._finish(slot, task)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """What held up the next request is over."""
+        self._task = None
         if self.closed:
             return
+        if (left := self._muted_until - self._loop_time()) > 0:
+            self._task = asyncio.get_running_loop().call_later(left, self._go_on)
+            return
         if self._kept_bytes:
-            self.buffer_updated(0)  # the requests that waited behind the coroutine
+            self.buffer_updated(0)  # the requests that waited
         self._resume_if_room()
+
+    def mute(self, seconds: float) -> None:
+        """Handle no further request for so long; answers leave."""
+        self._muted_until = max(self._muted_until, self._loop_time() + seconds)
+        self._reading = True  # as far as we know: the loop begins to read when it has told of a connection
+        self._pause()
+        if self._task is None:
+            self._go_on()
 
     def _release(self) -> None:
         """Move the answers that are next in order to the way out."""
@@ -390,9 +392,7 @@ class Connection(asyncio.BufferedProtocol):
     def close(self) -> None:
         self.closed = True
         self._transport.close()
-        if isinstance(
-            self._writer, TlsWriter
-        ):  # which waits for the other side to say goodbye, half a minute if it has to
+        if isinstance(self._writer, TlsWriter):  # which waits for the other side's goodbye, for half a minute
             asyncio.get_running_loop().call_later(_TLS_CLOSE_SECONDS, self._transport.abort)
 
     def abort(self) -> None:

@@ -53,7 +53,9 @@ if TYPE_CHECKING:
     from barnabas.broker.api.roles import ServingNode
     from barnabas.broker.audit.trail import AuditTrail
     from barnabas.broker.coordinator.driver import Coordinators
+    from barnabas.broker.image_bus import ImageChange
     from barnabas.broker.network.faults import Fault
+    from barnabas.broker.network.throttling import Throttling
     from barnabas.wire.messages import AlterConfigsRequest, IncrementalAlterConfigsRequest, Request
 
     # Each takes the role of the node that it uses (api/roles.py) and requests of its own type.
@@ -70,9 +72,16 @@ class Dispatcher:
     def __init__(self, node: ServingNode) -> None:
         self._node = node
         self._handlers: dict[int, Handler] = {}
+        self.throttling: Throttling | None = None  # None: no client has a quota
+        self._throttling: Throttling | None = None  # the same, once one had
 
-    def handle(self, connection: Connection, frame: memoryview) -> Reply | Awaitable[Reply]:
-        """One whole request, without its length. Raises ProtocolError when the connection has to be closed."""
+    def handle(self, connection: Connection, frame: memoryview, counted: bool = False) -> Reply | Awaitable[Reply]:
+        """One whole request, without its length. Raises ProtocolError when the connection has to be closed.
+
+        `counted`: the client's quotas are seen to.
+        """
+        if self.throttling is not None and not counted:
+            return self.throttling.handle(self, connection, frame)
         node = self._node
         api_key, version, correlation_id, position = skim_request_header(frame)
         if (
@@ -98,6 +107,17 @@ class Dispatcher:
             return self._struck(fault, connection, memoryview(bytearray(frame)))
         return self._serve(connection, frame, api_key, version, correlation_id, position)
 
+    def image_changed(self, change: ImageChange) -> None:
+        """Use is counted while the cluster has a quota of clients."""
+        quotas = change.new.quotas
+        if self._throttling is None and quotas.limits_clients:
+            from barnabas.broker.network.throttling import Throttling  # only a node that needs it imports it
+
+            self._throttling = Throttling(self._node.settings, self._node.health)
+        if self._throttling is not None:
+            self._throttling.rules = quotas
+        self.throttling = self._throttling if quotas.limits_clients else None
+
     def _check_listener(self, api_key: int, connection: Connection) -> None:
         """Where the quorum has a listener of its own, it is served there and nowhere else."""
         assert self._node.quorum_ports is not None
@@ -113,7 +133,7 @@ class Dispatcher:
 
     async def _when_open(self, connection: Connection, frame: memoryview) -> Reply:
         await self._node.opened.wait()
-        result = self.handle(connection, frame)
+        result = self.handle(connection, frame, counted=True)
         return await result if isinstance(result, Awaitable) else result
 
     def _serve(

@@ -4,17 +4,16 @@ import asyncio
 import errno
 import logging
 import socket
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from barnabas.broker.metrics.event_log import LimitedLog
-from barnabas.broker.network import descriptors
 from barnabas.broker.network.connection import Connection
+from barnabas.broker.network.connection_limits import ConnectionLimits
 from barnabas.broker.network.pending_logins import PendingLogins
 from barnabas.broker.network.request_memory import RequestMemory
 from barnabas.model import limits
-from barnabas.model.settings import ConfigSource, Settings
+from barnabas.model.settings import Settings
 
 if TYPE_CHECKING:
     from barnabas.broker.audit.trail import AuditTrail
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from barnabas.broker.network.login.listener_login import Credentials
     from barnabas.broker.network.security import PortSecurity
     from barnabas.broker.network.tls_acceptor import TlsAcceptor
+    from barnabas.core.access.quotas.rules import QuotaRules
     from barnabas.core.cluster.records import Endpoint
 
 log = logging.getLogger(__name__)
@@ -29,7 +29,6 @@ log = logging.getLogger(__name__)
 _ACCEPT_BACKLOG = 1024  # a storm of connections waits in the kernel, not in a retry
 _SWEEP_SECONDS = 5.0
 _SYSTEM_SIZED = -1  # of a socket's buffer: the kernel lets it grow
-_LOOPBACK = frozenset({"127.0.0.1", "::1", "::ffff:127.0.0.1"})
 
 
 class CannotListen(Exception):
@@ -40,17 +39,17 @@ class Listener:
     def __init__(
         self,
         dispatcher: "Dispatcher",
+        settings: Settings,
+        quotas: "Callable[[], QuotaRules]",
         *,
-        request_max_bytes: int,
-        idle_ms: int,
-        request_memory_bytes: int = limits.REQUEST_MEMORY_MIN_BYTES,
-        send_buffer_bytes: int = _SYSTEM_SIZED,
+        request_memory_bytes: int,
         listen: Callable[[str, int], socket.socket] | None = None,
     ) -> None:
         self.dispatcher = dispatcher
         self._listen = listen or listening_socket
-        self._send_buffer_bytes = send_buffer_bytes
-        self.request_max_bytes = request_max_bytes
+        self.limits = ConnectionLimits(settings, quotas)
+        self._send_buffer_bytes = settings.int("socket.send.buffer.bytes")
+        self.request_max_bytes = settings.int("socket.request.max.bytes")
         self.request_memory = RequestMemory(request_memory_bytes)
         self.receive_buffer = memoryview(bytearray(limits.RECEIVE_BUFFER_BYTES))
         self.loop_time: Callable[[], float] = asyncio.get_running_loop().time
@@ -59,25 +58,17 @@ class Listener:
         self.names: dict[int, str] = {}  # of the listeners, by port
         self.security: dict[int, PortSecurity] = {}  # of those that ask for TLS or a login
         self.connections: dict[Connection, None] = {}  # in the order they came
-        self._by_address: Counter[str] = Counter()
-        self._connections_max = limits.CONNECTIONS_MAX
-        self._connections_why = "max.connections"
-        self._per_address_max: int | None = None
-        self._idle_seconds = idle_ms / 1000
+        self._idle_seconds = settings.int("connections.max.idle.ms") / 1000
         self._sockets: list[socket.socket] = []
         self._servers: list[asyncio.Server | TlsAcceptor] = []
-        self._handshakes: Counter[str] = Counter()  # under way, by address
         self.pending_logins = PendingLogins(lambda line: self.troubles.warning("pending logins", line))
+        self.pending_logins.limit(self.limits.most)
         self._sweep_timer: asyncio.TimerHandle | None = None
 
-    def limit(self, connections_max: int, per_address_max: int | None) -> None:
-        """`max.connections` and, where somebody set it, `max.connections.per.ip`; both may change while we listen."""
-        self._connections_max = min(connections_max, limits.CONNECTIONS_MAX)
-        files = descriptors.connections_max()
-        self._connections_why = "open files, ulimit -n" if files < self._connections_max else "max.connections"
-        self._connections_max = min(self._connections_max, files)
-        self._per_address_max = per_address_max
-        self.pending_logins.limit(self._connections_max)
+    def apply_limits(self, settings: Settings) -> None:
+        """Of connections; they may change while we listen."""
+        self.limits.apply(settings)
+        self.pending_logins.limit(self.limits.most)
 
     def bind(self, host: str, port: int) -> tuple[str, int]:
         """Bind the address; gives it as bound (port 0: a free one). Clients that connect now wait in the kernel."""
@@ -116,25 +107,29 @@ class Listener:
                 self._servers.append(server)
         self._sweep_timer = loop.call_later(self._sweep_every, self._sweep)
 
-    def admit(self, connection: Connection) -> str | None:
-        """Count a new connection in; a reason when it may not stay."""
+    def admit(self, connection: Connection) -> bool:
+        """Count a new connection in. One above a limit is closed; one that came too soon is read later."""
         self.connections[connection] = None
-        self._by_address[connection.client_host] += 1
-        if len(self.connections) > self._connections_max:
-            return f"the node has {self._connections_max} connections already ({self._connections_why})"
-        most = self._most_from(connection.client_host)
-        if self._by_address[connection.client_host] > most:
-            return f"this address has {most} connections already (max.connections.per.ip)"
-        return None
-
-    def admit_handshake(self, host: str) -> str | None:
-        """Count in a connection whose TLS handshake begins; a reason when it may not even do that."""
-        if len(self.connections) + self._handshakes.total() >= self._connections_max:
-            return f"the node has {self._connections_max} connections already ({self._connections_why})"
-        if self._by_address[host] + self._handshakes[host] >= (most := self._most_from(host)):
-            return f"this address has {most} connections already (max.connections.per.ip)"
-        self._handshakes[host] += 1
-        return None
+        session, loop = connection.session, asyncio.get_running_loop()
+        security = self.security.get(session.listener_port)
+        if security is not None and security.tls is not None:
+            return True  # its handshake was admitted
+        refused, seconds = self.limits.begin(session.listener, session.client_host)
+        if refused:
+            host, line = connection.client_host, f"connection from {connection.client_host} refused: {refused}"
+            self.tell_refused(refused, host, session.listener, refused, line)
+            if not seconds:
+                connection.close()
+                return False
+            connection.close_when_sent()
+            loop.call_soon(connection.mute, seconds)  # the loop begins to read when it has told of the connection
+            loop.call_later(seconds, connection.close)
+            return False
+        if seconds:
+            connection.mute(seconds)
+            loop.call_soon(connection.mute, seconds)
+        self.make_room(session.listener)
+        return True
 
     def tell_refused(self, kind: str, host: str, listener: str, why: str, text: str) -> None:
         """In the log, one line a second and kind, and in the audit trail."""
@@ -142,23 +137,18 @@ class Listener:
         if self.audit is not None:
             self.audit.connection_refused(host, listener, why)
 
-    def handshake_ended(self, host: str) -> None:
-        self._handshakes[host] -= 1
-        if not self._handshakes[host]:
-            del self._handshakes[host]
-
-    def _most_from(self, host: str) -> int:
-        """What the operator set holds for all; the built-in one spares this machine, whose clients share an address."""
-        if self._per_address_max is not None:
-            return self._per_address_max
-        return self._connections_max if host in _LOOPBACK else limits.CONNECTIONS_PER_ADDRESS_MAX
+    def make_room(self, listener: str) -> None:
+        """For a node, when clients have all connections."""
+        if self.limits.is_full and self.limits.is_of_nodes(listener):
+            clients = [one for one in self.connections if not self.limits.is_of_nodes(one.session.listener)]
+            idle = min(clients, key=lambda one: one.last_active, default=None)
+            if idle is not None:
+                self.troubles.warning("idle", f"connection from {idle.client_host} closed: a node needs the place")
+                idle.abort()
 
     def forget(self, connection: Connection) -> None:
-        if connection in self.connections:
-            del self.connections[connection]
-            self._by_address[connection.client_host] -= 1
-            if not self._by_address[connection.client_host]:
-                del self._by_address[connection.client_host]
+        if self.connections.pop(connection, self) is None:
+            self.limits.end(connection.session.listener, connection.client_host)
 
     @property
     def _sweep_every(self) -> float:
@@ -215,13 +205,6 @@ class Listener:
         for server in self._servers:
             if isinstance(server, asyncio.AbstractServer):
                 await server.wait_closed()
-
-
-def connection_limits(settings: Settings) -> tuple[int, int | None]:
-    """(`max.connections`, `max.connections.per.ip`); None where the latter stands at its default."""
-    name = "max.connections.per.ip"
-    is_set = settings.source(name) is not ConfigSource.DEFAULT
-    return settings.int("max.connections"), settings.int(name) if is_set else None
 
 
 def listening_socket(host: str, port: int) -> socket.socket:

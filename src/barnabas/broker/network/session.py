@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from barnabas.broker.access import AccessMemo
     from barnabas.broker.network.connection import Connection
     from barnabas.broker.network.login.conversation import Login
+    from barnabas.broker.network.throttling import SessionMeters
     from barnabas.wire.messages import DefaultPrincipalData, DefaultPrincipalDataBody
 
 _PRINCIPAL = "default_principal_data"  # Kafka's schema for a principal in an Envelope
@@ -51,6 +52,7 @@ class Session(Struct):
     client_id: str = ""  # from ApiVersions
     connection: Connection | None = None  # None: asked inside this process, or handed on by another node
     login: Login | None = None  # of a connection on a listener with SASL
+    meters: SessionMeters | None = None  # of its client's quotas, while there are any (throttling.py)
     access_memo: AccessMemo | None = None  # what it was found to be allowed (broker/access.py)
 
 

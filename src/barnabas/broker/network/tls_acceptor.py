@@ -12,7 +12,7 @@ import socket
 from typing import TYPE_CHECKING
 
 from barnabas.broker.network.connection import Connection
-from barnabas.broker.network.session import plain_host
+from barnabas.broker.network.session import OWN, plain_host
 from barnabas.model.limits import TLS_HANDSHAKE_SECONDS
 from barnabas.tls.contexts import RenewedContext
 
@@ -52,12 +52,14 @@ class TlsAcceptor:
                 self._loop.call_later(_REST_SECONDS, self._go_on)
                 return
             host = plain_host(address[0])
-            if reason := self._listener.admit_handshake(host):
-                line = f"connection from {host} refused: {reason}"
-                self._listener.tell_refused(reason, host, self._name, reason, line)
-                client.close()
+            refused, seconds = self._listener.limits.begin(self._name, host)
+            if refused:
+                line = f"connection from {host} refused: {refused}"
+                self._listener.tell_refused(refused, host, self._name, refused, line)
+                self._loop.call_later(seconds, self._refuse, client, host)
                 continue
-            task = self._loop.create_task(self._shake_hands(client, host))
+            self._listener.make_room(self._name)
+            task = self._loop.create_task(self._shake_hands(client, host, seconds))
             self._handshakes.add(task)  # the loop itself holds tasks weakly
             task.add_done_callback(self._ended)
             self._listener.pending_logins.began(task, task.cancel)
@@ -70,12 +72,24 @@ class TlsAcceptor:
         if self._bound.fileno() >= 0:
             self._loop.add_reader(self._bound.fileno(), self._accept)
 
-    async def _shake_hands(self, client: socket.socket, host: str) -> None:
+    def _refuse(self, client: socket.socket, host: str) -> None:
+        client.close()
+        self._listener.limits.end(self._name, host)
+
+    async def _shake_hands(self, client: socket.socket, host: str, seconds: float) -> None:
+        made: list[Connection] = []  # it counts until it is closed; a handshake that fails, until then
+
+        def make() -> Connection:
+            made.append(Connection(self._listener))
+            return made[0]
+
         try:
+            if seconds:
+                await asyncio.sleep(seconds)
             client.setblocking(False)
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             await self._loop.connect_accepted_socket(
-                lambda: Connection(self._listener),
+                make,
                 client,
                 ssl=self._tls.context,
                 ssl_handshake_timeout=TLS_HANDSHAKE_SECONDS,
@@ -91,7 +105,8 @@ class TlsAcceptor:
             client.close()
             raise
         finally:
-            self._listener.handshake_ended(host)
+            if not made or made[0].session is OWN:
+                self._listener.limits.end(self._name, host)
 
     def close(self) -> None:
         if self._bound.fileno() >= 0:

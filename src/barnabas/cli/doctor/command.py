@@ -56,7 +56,7 @@ def doctor(
     from barnabas.cli.doctor import system as checks_system
     from barnabas.cli.up.settings import default_data
 
-    folders = [Path(data).expanduser()] if data is not None else _local_folders(bootstrap) or [default_data()]
+    folders = [Path(data).expanduser()] if data is not None else local_folders(bootstrap) or [default_data()]
     sections = [
         ("node", checks_node.checks(bootstrap, write=write)),
         ("health", chain.from_iterable(map(checks_health.checks, folders))),
@@ -77,7 +77,7 @@ def doctor(
         raise typer.Exit(FAILED)
 
 
-def _local_folders(bootstrap: str) -> list[Path]:
+def local_folders(bootstrap: str) -> list[Path]:
     """The data folders of the cluster's nodes, as the nodes say it themselves, as far as they are on this machine."""
     from barnabas.cli.common.cluster import Cluster
     from barnabas.cli.common.failure import Failure

@@ -15,13 +15,18 @@ from barnabas.model.limits import CLI_SMALL_FILE_MAX_BYTES
 _FOLDERS_MAX = 100  # nodes of one `up --nodes`
 
 
-def checks(folder: Path) -> Iterator[Check]:
+def running_nodes(folder: Path) -> Iterator[JsonObject]:
+    """What each node says that runs with its data in the folder, or in a folder of it."""
     found = [path for path in [folder / "status.json", *sorted(folder.glob("*/status.json"))] if path.is_file()]
-    said = False
     for path in found[:_FOLDERS_MAX]:
         status = _read(path)
-        if status is None or not _is_running(status.get("pid")):
-            continue
+        if status is not None and _is_running(status.get("pid")):
+            yield status
+
+
+def checks(folder: Path) -> Iterator[Check]:
+    said = False
+    for status in running_nodes(folder):
         said = True
         yield from _problems(status)
         yield from _loop(status)

@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from barnabas.core.access.bindings import AclBinding
+from barnabas.core.access.quotas.rules import entity_text
 from barnabas.core.cluster.delta import acl_binding
 from barnabas.core.cluster.image import NO_LEADER, MetadataImage
 from barnabas.core.cluster.records import (
     AccessControlEntry,
     ChangeBroker,
+    ClientQuota,
     ConfigRecord,
     PartitionChange,
     PartitionRecord,
@@ -73,6 +75,7 @@ class ChangeSummary:
         self._leaders, self._leaderless = _Names(), _Names()
         self._shrunk, self._expanded = _Names(), _Names()
         self._allowed, self._withdrawn = _Names(), _Names()
+        self._quotas = _Names()
         self._settings: dict[str, _Names] = {}
 
     def add(self, records: Iterable[Record], before: MetadataImage) -> None:
@@ -99,6 +102,8 @@ class ChangeSummary:
                     self._allowed.add_made(partial(_rule, acl_binding(record)))
                 case RemoveAccessControlEntry():
                     self._withdrawn.add_made(partial(_rule, before.acls.by_id.get(record.id)))
+                case ClientQuota():
+                    self._quotas.add_made(partial(_quota, record))
                 case RegisterBroker() | ChangeBroker() | UnregisterBroker():
                     self._broker(record)
                 case _:
@@ -168,6 +173,7 @@ class ChangeSummary:
             (self._shrunk, "partition has fewer replicas in sync", "partitions have fewer replicas in sync"),
             (self._allowed, "rule (ACL) added", "rules (ACLs) added"),
             (self._withdrawn, "rule (ACL) removed", "rules (ACLs) removed"),
+            (self._quotas, "quota changed", "quotas changed"),
             (self._expanded, "partition has more replicas in sync", "partitions have more replicas in sync"),
         ):
             if names.count:
@@ -183,6 +189,11 @@ class ChangeSummary:
 
 def _rule(rule: AclBinding | None) -> str:
     return "?" if rule is None else str(rule)
+
+
+def _quota(record: ClientQuota) -> str:
+    value = "removed" if record.remove else f"{record.value:,.10g}"
+    return f"{record.key} of {entity_text(record.entity)[:_VALUE_CHARS_MAX]}: {value}"
 
 
 def _count(number: int, noun: str) -> str:

@@ -56,6 +56,8 @@ from barnabas.model.limits import PRODUCER_ID_BLOCK
 from barnabas.model.settings import ResourceType, Settings
 
 if TYPE_CHECKING:
+    from barnabas.core.access.quotas.meters import Charge
+    from barnabas.core.cluster.quotas import QuotaAlteration
     from barnabas.core.cluster.scram_users import ScramDeletion, ScramUpsertion, UserResult
 
 
@@ -82,7 +84,7 @@ class Controller:
     # --- topics -------------------------------------------------------------------------------------------------
 
     def create_topics(
-        self, wanted: Sequence[NewTopic], validate_only: bool = False
+        self, wanted: Sequence[NewTopic], validate_only: bool = False, charge: "Charge | None" = None
     ) -> tuple[list[Record], list[TopicResult]]:
         """Each topic once, in the order of the request; a name that stands there twice gets one refusal."""
         records: list[Record] = []
@@ -96,6 +98,8 @@ class Controller:
                 made, result = topics.new_topic(
                     self.image, self.settings, topic, self._new_id(), self._random, collisions, room
                 )
+                if charge is not None:
+                    charge(result.num_partitions)
                 collisions.add(topic.name)
                 records.extend(made)
                 results.append(result)
@@ -103,7 +107,9 @@ class Controller:
                 results.append(TopicResult(topic.name, error.code, error.message))
         return [] if validate_only else records, results
 
-    def delete_topics(self, wanted: Sequence[tuple[str | None, bytes]]) -> tuple[list[Record], list[DeletedTopic]]:
+    def delete_topics(
+        self, wanted: Sequence[tuple[str | None, bytes]], charge: "Charge | None" = None
+    ) -> tuple[list[Record], list[DeletedTopic]]:
         """Topics by name, or by id where the name is None."""
         records: list[Record] = []
         results: list[DeletedTopic] = []
@@ -117,6 +123,8 @@ class Controller:
                 if (name is None) == (topic_id == ZERO_UUID):
                     raise KafkaError(ErrorCode.INVALID_REQUEST, "a topic is named either by its name or by its id")
                 removed, result = topics.delete_topic(self.image, name, topic_id)
+                if charge is not None and result.name is not None:
+                    charge(len(self.image.topics[result.name].partitions))
                 records.extend(removed)
                 results.append(result)
             except KafkaError as error:
@@ -124,7 +132,7 @@ class Controller:
         return records, results
 
     def create_partitions(
-        self, wanted: Sequence[MorePartitions], validate_only: bool = False
+        self, wanted: Sequence[MorePartitions], validate_only: bool = False, charge: "Charge | None" = None
     ) -> tuple[list[Record], list[TopicResult]]:
         records: list[Record] = []
         results: list[TopicResult] = []
@@ -135,6 +143,8 @@ class Controller:
                     raise KafkaError(ErrorCode.INVALID_REQUEST, "the topic stands in the request more than once")
                 made = topics.more_partitions(self.image, topic, self._random, room)
                 topics.check_batch(len(records) + len(made))
+                if charge is not None:
+                    charge(len(made))
                 records.extend(made)
                 results.append(TopicResult(topic.name))
             except KafkaError as error:
@@ -257,7 +267,7 @@ class Controller:
     def delete_acls(self, ids: Collection[bytes]) -> tuple[list[Record], list[bytes]]:
         return acls.delete(self.image, ids)
 
-    # --- users --------------------------------------------------------------------------------------------------
+    # --- users and quotas ---------------------------------------------------------------------------------------
 
     def alter_scram_credentials(
         self, deletions: "Sequence[ScramDeletion]", upsertions: "Sequence[ScramUpsertion]"
@@ -265,6 +275,14 @@ class Controller:
         from barnabas.core.cluster import scram_users  # imported by the first change of a user, not by every start
 
         return scram_users.alter(self.image.scram, deletions, upsertions, self._new_id)
+
+    def alter_quotas(
+        self, wanted: "Sequence[QuotaAlteration]", validate_only: bool = False
+    ) -> "tuple[list[Record], list[tuple[QuotaAlteration, KafkaError | None]]]":
+        from barnabas.core.cluster import quotas  # imported by the first change of a quota, not by every start
+
+        records, results = quotas.alter(self.image.quotas, wanted)
+        return [] if validate_only else records, results
 
     # --- brokers ------------------------------------------------------------------------------------------------
 

@@ -10,10 +10,12 @@ from typing import cast
 
 from barnabas.core.access.bindings import AclBinding
 from barnabas.core.access.credentials import ScramCredential
+from barnabas.core.access.quotas.rules import Entity
 from barnabas.core.cluster.image import BrokerImage, MetadataImage, PartitionImage, TopicImage
 from barnabas.core.cluster.records import (
     AccessControlEntry,
     ChangeBroker,
+    ClientQuota,
     ConfigRecord,
     FeatureLevel,
     PartitionChange,
@@ -64,6 +66,7 @@ class Delta:
         self._removed: dict[bytes, str] = {}
         self._new_acls: dict[bytes, AclBinding] = {}
         self._removed_acls: dict[bytes, None] = {}
+        self._quotas: dict[Entity, dict[str, float | None]] = {}
         self._next_producer_id = image.next_producer_id
         self._shape: object = image.shape
 
@@ -110,18 +113,16 @@ class Delta:
                 broker = self._broker_table().pop(record.broker_id)
                 assert broker.broker_epoch == record.broker_epoch, f"broker {record.broker_id}: another epoch"
             case FeatureLevel():
-                if self._features is None:
-                    self._features = dict(self._image.features)
-                if record.level:
-                    self._features[record.name] = record.level
-                else:
-                    self._features.pop(record.name, None)
+                self._set_feature(record)
             case ScramCredentialRecord():
                 self._scram_table()[record.user, record.mechanism] = ScramCredential(
                     record.salt, record.stored_key, record.server_key, record.iterations
                 )
             case RemoveScramCredential():
                 del self._scram_table()[record.user, record.mechanism]
+            case ClientQuota():
+                values = self._quotas.setdefault(record.entity, {})
+                values[record.key] = None if record.remove else record.value
             case ProducerIds():
                 assert record.next_producer_id >= self._next_producer_id, "producer ids never go back"
                 self._next_producer_id = record.next_producer_id
@@ -194,6 +195,14 @@ class Delta:
         else:
             self._configs.pop(key, None)
 
+    def _set_feature(self, record: FeatureLevel) -> None:
+        if self._features is None:
+            self._features = dict(self._image.features)
+        if record.level:
+            self._features[record.name] = record.level
+        else:
+            self._features.pop(record.name, None)
+
     def _change_broker(self, record: ChangeBroker) -> None:
         brokers = self._broker_table()
         broker = brokers[record.broker_id]
@@ -240,6 +249,7 @@ class Delta:
             scram=image.scram if self._scram is None else self._scram,
             next_producer_id=self._next_producer_id,
             acls=acls,
+            quotas=image.quotas.changed(self._quotas) if self._quotas else image.quotas,
             shape=self._shape,
         )
 

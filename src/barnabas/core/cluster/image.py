@@ -1,4 +1,4 @@
-"""The cluster as one immutable value: brokers, topics, partitions, settings, features, rules, the next producer id.
+"""The cluster as one immutable value: brokers, topics, partitions, settings, features, rules, quotas, producer ids.
 
 `image.apply(records)` gives the next image and leaves this one as it is, so a request that holds an image sees one
 moment of the cluster however long it waits. Sharing is structural: a batch of records copies each table it touches
@@ -18,9 +18,11 @@ from msgspec import Struct
 
 from barnabas.core.access.bindings import AclBinding
 from barnabas.core.access.credentials import ScramCredential
+from barnabas.core.access.quotas.rules import NO_QUOTAS, QuotaRules
 from barnabas.core.access.rules import NO_RULES, AclRules
 from barnabas.core.cluster.records import (
     AccessControlEntry,
+    ClientQuota,
     ConfigRecord,
     Endpoint,
     FeatureLevel,
@@ -102,6 +104,7 @@ class MetadataImage:
     scram: Mapping[tuple[str, int], ScramCredential] = field(default_factory=lambda: _NOTHING)  # by user and mechanism
     next_producer_id: int = 0
     acls: AclRules = field(default_factory=lambda: NO_RULES)  # another object whenever the rules are others
+    quotas: QuotaRules = field(default_factory=lambda: NO_QUOTAS)  # likewise
     shape: object = field(default=None, compare=False, repr=False)  # another when topics come, go or grow
     offset: int = field(default=-1, compare=False)  # of the last applied record in the metadata log
     epoch: int = field(default=0, compare=False)  # of the controller that wrote it
@@ -186,6 +189,8 @@ class MetadataImage:
             for name, value in configs.items():
                 records.append(ConfigRecord(resource_type=kind, resource_name=resource, name=name, value=value))
         records += [acl_record(rule_id, rule) for rule_id, rule in self.acls.by_id.items()]
+        for parts, values in self.quotas.by_entity.items():
+            records += [ClientQuota(entity=parts, key=key, value=value) for key, value in values.items()]
         for (user, mechanism), (salt, stored_key, server_key, iterations) in self.scram.items():
             records.append(
                 ScramCredentialRecord(

@@ -5,7 +5,7 @@ version (wire/schema/metadata, made from Kafka's own classes). Inside this node 
 Partitions and their changes, of which a log is made, have a faster way (partition_codec.py).
 
 What differs from Kafka: a broker that is shutting down never takes that back but by registering again, so there is no
-record for it. Types that this release has no use for (quotas, delegation tokens ...) are refused, except for
+record for it. Types that this release has no use for (delegation tokens ...) are refused, except for
 NoOpRecord, which is read and means nothing.
 """
 
@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from struct import error as StructError
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from barnabas.core.access.quotas.rules import entity
 from barnabas.core.cluster.partition_codec import (
     FRAME_VERSION,
     NO_LEADER_CHANGE,
@@ -28,6 +29,7 @@ from barnabas.core.cluster.partition_codec import (
 from barnabas.core.cluster.records import (
     AccessControlEntry,
     ChangeBroker,
+    ClientQuota,
     ConfigRecord,
     Endpoint,
     FeatureLevel,
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from barnabas.wire.messages import (
         AccessControlEntryRecord,
         BrokerRegistrationChangeRecord,
+        ClientQuotaRecord,
         PartitionChangeRecord,
         ProducerIdsRecord,
         RegisterBrokerRecord,
@@ -71,8 +74,7 @@ _JSON = 0x7B  # "{"
 REGISTER_BROKER, UNREGISTER_BROKER, TOPIC, CONFIG = 0, 1, 2, 4
 FENCE_BROKER, UNFENCE_BROKER, REMOVE_TOPIC, FEATURE_LEVEL = 7, 8, 9, 12
 PRODUCER_IDS, BROKER_CHANGE, ACCESS_CONTROL_ENTRY, REMOVE_ACCESS_CONTROL_ENTRY, NO_OP = 15, 17, 18, 19, 20
-USER_SCRAM_CREDENTIAL, REMOVE_USER_SCRAM_CREDENTIAL = 11, 22
-PRODUCER_IDS, BROKER_CHANGE, NO_OP = 15, 17, 20
+USER_SCRAM_CREDENTIAL, REMOVE_USER_SCRAM_CREDENTIAL, CLIENT_QUOTA = 11, 22, 14
 
 
 def encode_record(record: Record) -> bytes:
@@ -151,6 +153,12 @@ def _encode_broker_change(record: ChangeBroker) -> _Encoded:
     return BROKER_CHANGE, 1, "broker_registration_change_record", body
 
 
+def _encode_quota(record: ClientQuota) -> _Encoded:
+    parts = [{"entity_type": kind, "entity_name": name} for kind, name in record.entity]
+    body = {"entity": parts, "key": record.key, "value": record.value, "remove": record.remove}
+    return CLIENT_QUOTA, 0, "client_quota_record", body
+
+
 def _plain(key: int, record_name: str, /, **fields: str) -> Callable[[object], _Encoded]:
     """For a record of version 0 whose fields are ours, perhaps by another name."""
 
@@ -210,6 +218,7 @@ _ENCODERS: dict[type, Callable[[Any], _Encoded]] = {  # each takes records of th
     RemoveScramCredential: _plain(
         REMOVE_USER_SCRAM_CREDENTIAL, "remove_user_scram_credential_record", name="user", mechanism="mechanism"
     ),
+    ClientQuota: _encode_quota,
     NoOp: _plain(NO_OP, "no_op_record"),
 }
 
@@ -309,6 +318,11 @@ def _scram_credential(m: UserScramCredentialRecord) -> Record:
     )
 
 
+def _client_quota(m: ClientQuotaRecord) -> Record:
+    parts = entity({part.entity_type: part.entity_name for part in m.entity})
+    return ClientQuota(entity=parts, key=m.key, value=m.value, remove=m.remove)
+
+
 def _producer_ids(m: ProducerIdsRecord) -> Record:
     return ProducerIds(broker_id=m.broker_id, broker_epoch=m.broker_epoch, next_producer_id=m.next_producer_id)
 
@@ -355,5 +369,6 @@ _DECODERS: dict[int, tuple[str, Callable[[Decoded], Record]]] = {
         "remove_user_scram_credential_record",
         lambda m: RemoveScramCredential(user=m.name, mechanism=m.mechanism),
     ),
+    CLIENT_QUOTA: ("client_quota_record", _client_quota),
     NO_OP: ("no_op_record", lambda m: NoOp()),
 }

@@ -168,6 +168,16 @@ class RemoveScramCredential(_Record, frozen=True, tag="remove_scram_credential",
     version: int = RECORD_VERSION
 
 
+class ClientQuota(_Record, frozen=True, tag="client_quota", kw_only=True):
+    """One quota of an entity, which is (type, name) of each of its parts; a name that is None is the default."""
+
+    entity: tuple[tuple[str, str | None], ...]
+    key: str
+    value: float
+    remove: bool = False
+    version: int = RECORD_VERSION
+
+
 class NoOp(_Record, frozen=True, tag="no_op", kw_only=True):
     """Says nothing; Kafka's controller writes one now and then."""
 
@@ -189,6 +199,7 @@ Record: TypeAlias = (
     | RemoveAccessControlEntry
     | ScramCredentialRecord
     | RemoveScramCredential
+    | ClientQuota
     | NoOp
 )
 

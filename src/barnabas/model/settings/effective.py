@@ -128,6 +128,11 @@ class Settings(TypedValues):
         assert isinstance(value, int), name
         return value
 
+    def addresses(self, name: str) -> dict[str, int]:
+        """Of a setting that has ADDRESS:NUMBER, separated by commas."""
+        pairs = (item.rpartition(":") for item in self.str(name).split(",") if item.strip())
+        return {address.strip(): int(number) for address, _, number in pairs}
+
     # --- what hangs on them -------------------------------------------------------------------------------------
 
     def topic(self, overrides: Mapping[str, str]) -> "TopicSettings":

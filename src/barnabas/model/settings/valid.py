@@ -76,5 +76,17 @@ def offset_reset() -> Valid:
     )
 
 
+def addresses_with_numbers() -> Valid:
+    """ADDRESS:NUMBER, separated by commas; an address of IPv6 has colons itself."""
+    pair = re.compile(r"\s*[^,\s]+:\s*[0-9]{1,9}\s*")
+
+    def problem(value: Value) -> str | None:
+        items = [item for item in str(value or "").split(",") if item.strip()]
+        wrong = next((item for item in items if not pair.fullmatch(item)), None)
+        return None if wrong is None else f"{wrong!r} is not ADDRESS:NUMBER"
+
+    return Valid("ADDRESS:NUMBER, separated by commas", problem)
+
+
 def _number(value: Value) -> float:
     return value if isinstance(value, int | float) else 0

@@ -4,7 +4,7 @@
 """
 
 from barnabas.model.settings.rows import CLASS, CLUSTER_WIDE, INT, INT_MAX, LIST, LONG, STRING, node
-from barnabas.model.settings.valid import at_least, list_of
+from barnabas.model.settings.valid import addresses_with_numbers, at_least, list_of
 
 # fmt: off
 ROWS = (
@@ -13,7 +13,7 @@ ROWS = (
     node("background.threads", INT, 10, at_least(1), mode=CLUSTER_WIDE, effective=False,
          doc="Accepted for compatibility; background tasks share the node's one loop."),
     node("client.quota.callback.class", CLASS, None, effective=False,
-         doc="Accepted for compatibility; there are no quotas yet."),
+         doc="Accepted for compatibility; Java classes are not loaded."),
     node("config.providers", LIST, (), list_of(), mode=CLUSTER_WIDE, effective=False,
          doc="Accepted for compatibility; values are taken as they stand."),
     node("connections.max.idle.ms", LONG, 600_000,
@@ -37,14 +37,16 @@ ROWS = (
          doc="The protocol of each listener name: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL."),
     node("listeners", LIST, ("PLAINTEXT://:9092",), list_of(),
          doc="The addresses the node listens on, each as NAME://host:port."),
-    node("max.connection.creation.rate", INT, INT_MAX, at_least(0), mode=CLUSTER_WIDE, effective=False,
-         doc="Accepted for compatibility; the number of connections is limited, not their rate."),
+    node("max.connection.creation.rate", INT, INT_MAX, at_least(0), mode=CLUSTER_WIDE,
+         doc="How many connections a second the node takes; others wait. With listener.name.NAME. before it, of one "
+             "listener."),
     node("max.connections", INT, INT_MAX, at_least(0), mode=CLUSTER_WIDE,
-         doc="How many connections the node takes, and never more than 10,000."),
+         doc="How many connections the node takes, and never more than 10,000. With listener.name.NAME. before it, of "
+             "one listener."),
     node("max.connections.per.ip", INT, INT_MAX, at_least(0), mode=CLUSTER_WIDE,
          doc="How many connections one address may have, and never more than 1,000."),
-    node("max.connections.per.ip.overrides", STRING, "", mode=CLUSTER_WIDE, effective=False,
-         doc="Accepted for compatibility; every address has the same limit."),
+    node("max.connections.per.ip.overrides", STRING, "", addresses_with_numbers(), mode=CLUSTER_WIDE,
+         doc="The same for some addresses, as ADDRESS:NUMBER, separated by commas."),
     node("max.incremental.fetch.session.cache.slots", INT, 1_000, at_least(0),
          doc="How many fetch sessions are kept, so that a consumer need not name its partitions each time."),
     node("max.request.partition.size.limit", INT, 2_000, at_least(1),
@@ -68,10 +70,10 @@ ROWS = (
          doc="Memory for requests that arrive in pieces, of all connections; -1: an eighth of the machine's."),
     node("queued.max.requests", INT, 500, at_least(1), effective=False,
          doc="Accepted for compatibility; a connection is read only as fast as it is answered."),
-    node("quota.window.num", INT, 11, at_least(1), effective=False,
-         doc="Accepted for compatibility; there are no quotas yet."),
-    node("quota.window.size.seconds", INT, 1, at_least(1), effective=False,
-         doc="Accepted for compatibility; there are no quotas yet."),
+    node("quota.window.num", INT, 11, at_least(1),
+         doc="In how many samples the use of a quota is remembered."),
+    node("quota.window.size.seconds", INT, 1, at_least(1),
+         doc="How long a sample of the use of a quota is."),
     node("request.timeout.ms", INT, 30_000, effective=False,
          doc="Accepted for compatibility; clients have their own."),
     node("socket.connection.setup.timeout.max.ms", LONG, 30_000, effective=False,
