@@ -49,6 +49,7 @@ SERVED: dict[int, range] = {
     46: range(1),
     47: range(1),
     48: range(2),
+    49: range(2),
     50: range(1),
     55: range(3),
     57: range(3),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.differential.engine import Pair
 from tests.differential.registry import scenario
 from tests.support.wire import (
+    ALTER_CLIENT_QUOTAS,
     CREATE_ACLS,
     DELETE_ACLS,
     DESCRIBE_ACLS,
@@ -51,6 +52,52 @@ def delete_acls(pair: Pair, v: int) -> None:
 @scenario(DESCRIBE_CLIENT_QUOTAS)
 def describe_client_quotas(pair: Pair, v: int) -> None:
     pair.call(DESCRIBE_CLIENT_QUOTAS, v, {"components": [], "strict": False}, "every quota")
+    filters: list[tuple[str, list[tuple[str, int, str | None]]]] = [
+        ("an entity type that is not there", [("group", 0, "g")]),
+        ("an empty entity type", [("", 0, "u")]),
+        ("a type twice", [("user", 0, "a"), ("user", 0, "b")]),
+        ("an exact match without a name", [("user", 0, None)]),
+        ("a default with a name", [("user", 1, "a")]),
+        ("any with a name", [("user", 2, "a")]),
+        ("an unknown match", [("user", 5, None)]),
+        ("an address and a user", [("ip", 2, None), ("user", 2, None)]),
+    ]
+    for what, parts in filters:
+        components = [{"entity_type": kind, "match_type": match, "match": name} for kind, match, name in parts]
+        pair.call(DESCRIBE_CLIENT_QUOTAS, v, {"components": components, "strict": True}, what)
+
+
+@scenario(ALTER_CLIENT_QUOTAS)
+def alter_client_quotas(pair: Pair, v: int) -> None:
+    def alter(what: str, entity: dict[str, str | None], *ops: tuple[str, float, bool], validate: bool = False) -> None:
+        parts = [{"entity_type": kind, "entity_name": name} for kind, name in entity.items()]
+        wanted = [{"key": key, "value": value, "remove": remove} for key, value, remove in ops]
+        body = {"entries": [{"entity": parts, "ops": wanted}], "validate_only": validate}
+        pair.call(ALTER_CLIENT_QUOTAS, v, body, what)
+
+    alter("a user", {"user": f"u{v}"}, ("producer_byte_rate", 1e9, False), ("request_percentage", 200.5, False))
+    alter("the default of client ids", {"client-id": None}, ("consumer_byte_rate", 1e9, False))
+    alter("an address", {"ip": "10.0.0.7"}, ("connection_creation_rate", 1e6, False))
+    alter("only to validate", {"user": "never"}, ("producer_byte_rate", 5.0, False), validate=True)
+    alter("no entity", {}, ("producer_byte_rate", 5.0, False))
+    alter("an unknown type", {"group": "g"}, ("producer_byte_rate", 5.0, False))
+    alter("an empty name", {"user": ""}, ("producer_byte_rate", 5.0, False))
+    alter("an unknown quota", {"user": "a"}, ("speed", 5.0, False))
+    alter("a quota of addresses for a user", {"user": "a"}, ("connection_creation_rate", 5.0, False))
+    alter("nothing", {"user": "a"}, ("producer_byte_rate", 0.0, False))
+    alter("a fraction of a byte", {"user": "a"}, ("producer_byte_rate", 1.5, False))
+    alter("more than fits", {"user": "a"}, ("consumer_byte_rate", 1e20, False))
+    alter("more connections than fit", {"ip": "10.0.0.7"}, ("connection_creation_rate", 3e9, False))
+    alter("an address and a user", {"ip": "10.0.0.7", "user": "a"}, ("connection_creation_rate", 5.0, False))
+    alter("a quota twice", {"user": "a"}, ("producer_byte_rate", 5.0, False), ("producer_byte_rate", 6.0, False))
+    for kind, match, name in (("user", 0, f"u{v}"), ("client-id", 1, None), ("ip", 2, None), ("user", 0, "never")):
+        wanted = {"components": [{"entity_type": kind, "match_type": match, "match": name}], "strict": True}
+        pair.call(DESCRIBE_CLIENT_QUOTAS, v, wanted, f"{kind} {match}")
+    alter("removed", {"user": f"u{v}"}, ("producer_byte_rate", 0.0, True), ("request_percentage", 0.0, True))
+    alter("removed again", {"user": f"u{v}"}, ("producer_byte_rate", 0.0, True))
+    alter("the default removed", {"client-id": None}, ("consumer_byte_rate", 0.0, True))
+    alter("the address removed", {"ip": "10.0.0.7"}, ("connection_creation_rate", 0.0, True))
+    pair.call(DESCRIBE_CLIENT_QUOTAS, v, {"components": [], "strict": False}, "none are left")
 
 
 @scenario(DESCRIBE_USER_SCRAM_CREDENTIALS)

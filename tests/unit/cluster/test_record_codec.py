@@ -9,6 +9,7 @@ from barnabas.core.cluster.record_codec import decode_fields, decode_record, enc
 from barnabas.core.cluster.records import (
     AccessControlEntry,
     ChangeBroker,
+    ClientQuota,
     ConfigRecord,
     Endpoint,
     FeatureLevel,
@@ -59,6 +60,8 @@ RECORDS: tuple[Record, ...] = (
         permission=3,
     ),
     RemoveAccessControlEntry(id=_ID),
+    ClientQuota(entity=(("user", "Gänse"), ("client-id", None)), key="producer_byte_rate", value=1.5),
+    ClientQuota(entity=(("ip", None),), key="connection_creation_rate", value=0.0, remove=True),
     NoOp(),
 )
 

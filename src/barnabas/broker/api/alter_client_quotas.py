@@ -7,10 +7,12 @@ Versions: 1 flexible.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from barnabas.broker.network.context import RequestContext
 from barnabas.broker.network.loop_budget import in_turns
+from barnabas.core.access.quotas.rules import CLIENT_ID, IP, USER
 from barnabas.core.cluster.controller import Controller
 from barnabas.core.cluster.quotas import QuotaAlteration
 from barnabas.model.errors import KafkaError
@@ -45,5 +47,11 @@ def _entry(result: tuple[QuotaAlteration, KafkaError | None]) -> AlterClientQuot
     return {
         "error_code": 0 if error is None else int(error.code),
         "error_message": None if error is None else error.message,
-        "entity": [{"entity_type": kind, "entity_name": name} for kind, name in change.parts.items()],
+        "entity": [{"entity_type": kind, "entity_name": change.parts[kind]} for kind in _in_order(change.parts)],
     }
+
+
+def _in_order(parts: Mapping[str, str | None]) -> list[str]:
+    """As DescribeClientQuotas has them; unknown ones come last."""
+    known = [kind for kind in (USER, CLIENT_ID, IP) if kind in parts]
+    return known + [kind for kind in parts if kind not in known]

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Work = Coroutine[Any, Any, Reply]  # what a coroutine gives and takes while it runs is between it and asyncio
     Steps = Generator[Any, None, Reply]  # likewise
 
-_CLIENT_ID = 10  # where it begins, behind its length
+_LENGTH, _CLIENT_ID = 8, 10  # where the client id begins in a request, and its length before it
 _LISTED_MAX = 1_000  # throttled clients told in status.json
 _MUTATIONS = frozenset({CREATE_TOPICS, DELETE_TOPICS, CREATE_PARTITIONS})
 _EXEMPT = frozenset(api.key for api in SERVED.values() if api.between_nodes)
@@ -46,14 +46,15 @@ _EXEMPT = frozenset(api.key for api in SERVED.values() if api.between_nodes)
 class SessionMeters:
     """The meters of a connection's client, as long as it is the same client under the same rules."""
 
-    __slots__ = ("_connection", "_throttling", "begun", "client_id", "meters", "principal")
+    __slots__ = ("_connection", "_throttling", "begun", "client_id", "id_end", "meters", "principal")
 
     def __init__(self, throttling: Throttling, meters: ClientMeters, session: Session, client_id: bytes) -> None:
         self._throttling = throttling
         self._connection = session.connection
         self.meters = meters
         self.principal = session.principal
-        self.client_id = client_id
+        self.client_id = client_id  # as a request has it, behind its length
+        self.id_end = _LENGTH + len(client_id)
         self.begun = 0.0  # when the request that is being handled was
 
     def fetched(self, size: int, seconds: float) -> int:
@@ -73,11 +74,21 @@ class Throttling:
         health.figures["quotas"] = self.status
 
     def handle(self, dispatcher: Dispatcher, connection: Connection, frame: memoryview) -> Reply | Awaitable[Reply]:
-        api_key = int.from_bytes(frame[:2], "big")
-        if api_key in _EXEMPT or len(frame) < _CLIENT_ID:
-            return dispatcher.handle(connection, frame, counted=True)
-        found = self._of(connection.session, frame)
+        session = connection.session
+        found = session.meters
+        if (
+            found is None
+            or frame[_LENGTH : found.id_end] != found.client_id
+            or found.principal is not session.principal
+            or found.meters.rules is not self.rules
+        ):
+            found = self._begin(session, frame)
         meters = found.meters
+        if not meters.limited:
+            return dispatcher.handle(connection, frame, counted=True)
+        api_key = int.from_bytes(frame[:2], "big")
+        if api_key in _EXEMPT:
+            return dispatcher.handle(connection, frame, counted=True)
         found.begun = begun = clock.source.monotonic()
         if api_key == FETCH:  # the handler counts it: before it answers
             return dispatcher.handle(connection, frame, counted=True)
@@ -87,7 +98,7 @@ class Throttling:
         now = clock.source.monotonic()
         now_ms = int(now * 1000)
         time_ms = meters.produced(size, now_ms) if api_key == PRODUCE and meters.produce is not None else 0
-        if isinstance(result, Coroutine):
+        if type(result) is not bytes and isinstance(result, Coroutine):
             if meters.request is None and not time_ms and api_key not in _MUTATIONS:
                 return result
             return self._later(connection, meters, api_key, version, result, time_ms, now - begun)
@@ -100,20 +111,13 @@ class Throttling:
             return _told_later(result, api_key, version, time_ms)
         return with_throttle_time(api_key, version, result, time_ms) if isinstance(result, bytes) else result
 
-    def _of(self, session: Session, frame: memoryview) -> SessionMeters:
-        length = int.from_bytes(frame[8:_CLIENT_ID], "big", signed=True)
-        client_id = bytes(frame[_CLIENT_ID : _CLIENT_ID + length]) if length > 0 else b""
-        found = session.meters
-        if (
-            found is None
-            or found.client_id != client_id
-            or found.principal is not session.principal
-            or found.meters.rules is not self.rules
-        ):
-            user, now_ms = session.principal.name, int(clock.source.monotonic() * 1000)
-            meters = self._meters.of(self.rules, user, client_id.decode(errors="replace"), now_ms)
-            found = session.meters = SessionMeters(self, meters, session, client_id)
-        return found
+    def _begin(self, session: Session, frame: memoryview) -> SessionMeters:
+        length = max(int.from_bytes(frame[_LENGTH:_CLIENT_ID], "big", signed=True), 0)
+        client_id = bytes(frame[_CLIENT_ID : _CLIENT_ID + length])
+        user, now_ms = session.principal.name, int(clock.source.monotonic() * 1000)
+        meters = self._meters.of(self.rules, user, client_id.decode(errors="replace"), now_ms)
+        session.meters = SessionMeters(self, meters, session, bytes(frame[_LENGTH : _CLIENT_ID + length]))
+        return session.meters
 
     async def _later(
         self,

@@ -68,12 +68,19 @@ class Meter:
 class ClientMeters:
     """The quotas of one client under one set of rules; None where it has none of that kind."""
 
-    __slots__ = ("_samples", "fetch", "produce", "request", "rules")
+    __slots__ = ("_samples", "fetch", "limited", "produce", "request", "rules")
 
     def __init__(
-        self, rules: QuotaRules, samples: Samples, produce: Meter | None, fetch: Meter | None, request: Meter | None
+        self,
+        rules: QuotaRules,
+        samples: Samples,
+        limited: bool,
+        produce: Meter | None,
+        fetch: Meter | None,
+        request: Meter | None,
     ) -> None:
         self.rules = rules
+        self.limited = limited  # by any quota, that of partitions included
         self._samples = samples
         self.produce = produce
         self.fetch = fetch
@@ -113,7 +120,9 @@ class Meters:
 
     def of(self, rules: QuotaRules, user: str, client_id: str, now_ms: int) -> ClientMeters:
         keys = (PRODUCER_BYTE_RATE, CONSUMER_BYTE_RATE, REQUEST_PERCENTAGE)
-        return ClientMeters(rules, self._samples, *(self._meter(rules, key, user, client_id, now_ms) for key in keys))
+        found = [self._meter(rules, key, user, client_id, now_ms) for key in keys]
+        limited = any(found) or rules.limit(CONTROLLER_MUTATION_RATE, user, client_id) is not None
+        return ClientMeters(rules, self._samples, limited, *found)
 
     def _meter(self, rules: QuotaRules, key: str, user: str, client_id: str, now_ms: int) -> Meter | None:
         limit = rules.limit(key, user, client_id)

@@ -70,7 +70,7 @@ class RateWindow:
         rate, elapsed = self.measure(now_ms)
         if rate <= limit:
             return 0
-        return throttle_time_ms((rate - limit) / limit * elapsed)
+        return throttle_time_ms((rate - limit) / limit * elapsed) if limit > 0 else THROTTLE_MAX_MS
 
 
 class TokenBucket:
