@@ -186,7 +186,7 @@ class Node:
         )
         self.endpoints = self._addresses.bound
         self.listener.names = self._addresses.names
-        self.listener.secure(self.settings, self._addresses.all_bound, lambda: self.image.scram, self.opened)
+        self.listener.secure(self.settings, self._addresses.all_bound, lambda: self.image, self.opened)
         self.quorum_ports = self._addresses.quorum_ports
         self.bootstrap = identity.shown(self.endpoints[0] if self.endpoints else self._addresses.quorum)
 

@@ -26,6 +26,7 @@ from barnabas.cli.produce import command as produce
 from barnabas.cli.quota import command as quota
 from barnabas.cli.secure import command as secure
 from barnabas.cli.sim import command as sim
+from barnabas.cli.token import command as token
 from barnabas.cli.topic import command as topic
 from barnabas.cli.txn import command as txn
 from barnabas.cli.up import command as up_command
@@ -47,6 +48,7 @@ class InOrder(typer.core.TyperGroup):
             "txn",
             "pipeline",
             "user",
+            "token",
             "acl",
             "quota",
             "audit",
@@ -89,6 +91,7 @@ app.add_typer(group.app, name="group")
 app.add_typer(txn.app, name="txn")
 app.add_typer(pipeline.app, name="pipeline")
 app.add_typer(user.app, name="user")
+app.add_typer(token.app, name="token")
 app.add_typer(acl.app, name="acl")
 app.add_typer(quota.app, name="quota")
 app.command("audit")(audit.audit)

@@ -38,7 +38,8 @@ def credentials_of(settings: Mapping[str, str]) -> Credentials | None:
         return Credentials(name, "", "")
     if "sasl.username" not in settings or "sasl.password" not in settings:
         raise UnusableLogin("sasl.username and sasl.password, or sasl.jaas.config, are missing: a login needs them")
-    return Credentials(name, settings["sasl.username"], settings["sasl.password"])
+    by_token = settings.get("sasl.tokenauth") == "true"  # of a delegation token, as client/common/kafka_names.py says
+    return Credentials(name, settings["sasl.username"], settings["sasl.password"], by_token)
 
 
 def tls_of(settings: Mapping[str, str]) -> ssl.SSLContext | None:

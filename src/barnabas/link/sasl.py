@@ -26,6 +26,7 @@ class Credentials:
     mechanism: str  # one of MECHANISMS
     user: str
     password: str = field(repr=False)
+    by_token: bool = False  # a delegation token: its id and its HMAC (KIP-48), by SCRAM
 
 
 def messages(credentials: Credentials, nonce: str) -> Messages:
@@ -46,7 +47,7 @@ def _external() -> Messages:
 
 def _scram(digest: str, credentials: Credentials, nonce: str) -> Messages:
     user = credentials.user.replace("=", "=3D").replace(",", "=2C")
-    first = f"n={user},r={nonce}"
+    first = f"n={user},r={nonce}" + (",tokenauth=true" if credentials.by_token else "")
     answer = yield f"n,,{first}".encode()
     try:
         server_first = answer.decode()

@@ -120,6 +120,13 @@ AUDIT_TEXT_CHARS = 256  # of a principal, a resource, a client id; the longest n
 AUDIT_DETAIL_CHARS = 512  # of a reason or a detail: a rule is shown whole unless its names are very long
 AUDITED_ITEMS_MAX = 500  # of one administrative request, 10 us each; how many more there were is told
 
+# --- delegation tokens ------------------------------------------------------------------------------------------------
+DELEGATION_TOKENS_MAX = 10_000  # of a cluster, 600 bytes each on every node; finding one by its HMAC looks at all once
+DELEGATION_TOKENS_PER_OWNER_MAX = 2_000  # one user cannot take them all
+DELEGATION_TOKEN_RENEWERS_MAX = 200  # of a request, and of the record that it leads to
+DELEGATION_TOKENS_EXPIRED_AT_ONCE = 1_000  # removed by one decision of the controller (Kafka's number)
+TOKEN_CREDENTIALS_CACHED = 1_000  # what SCRAM needs for a token takes 3 ms to make, so it is kept: 300 bytes each
+
 # --- storage --------------------------------------------------------------------------------------------------------
 SEGMENT_FILES_OPEN_MAX = 2_000  # descriptors for segments; 10,000 partitions share them, the rest is for sockets
 RECENT_BATCHES_MAX = 1_024  # positions of the newest batches kept in memory, 16 KB a partition at most

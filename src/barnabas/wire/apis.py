@@ -2,7 +2,7 @@
 
 Ranges are those of Kafka 4.3, as far as our schema files know them. Produce 0-2 are advertised and refused: older
 librdkafka compresses only when it sees Produce 0 (`advertised_min_version`). What is not in the table is not
-advertised: delegation tokens (38-41), share and streams groups, telemetry.
+advertised: share and streams groups, telemetry.
 A row says all that is special about an API; dispatch, the coordinators and ApiVersions are made from it.
 """
 
@@ -13,6 +13,7 @@ from barnabas.model.limits import (
     ACL_FILTERS_PER_REQUEST_MAX,
     ACLS_PER_REQUEST_MAX,
     ASSIGNED_ELEMENTS_MAX,
+    DELEGATION_TOKEN_RENEWERS_MAX,
     DELETED_TOPICS_MAX,
     NAMED_ELEMENTS_MAX,
     QUOTA_ELEMENTS_MAX,
@@ -44,6 +45,7 @@ class Api(Struct, frozen=True):
     forwarded: bool = False  # only the active controller answers it; other nodes hand it on in an Envelope
     enveloped: bool = True  # may come in an Envelope
     only_reads: bool = False  # leads to no record: nothing has to be in sync, or caught up with
+    known_clients_only: bool = False  # refused to who has not proved who it is, or has by a delegation token
     coordinator: str = ""  # GROUP or TRANSACTION: which one answers it
     explains: bool = False  # a refusal has an error_message beside its error_code (broker/api/failures.py)
     elements_max: int = REQUEST_ELEMENTS_MAX  # of all arrays of a request; one with more is refused like one cut short
@@ -65,6 +67,7 @@ ADD_PARTITIONS_TO_TXN, ADD_OFFSETS_TO_TXN, END_TXN, WRITE_TXN_MARKERS, TXN_OFFSE
 DESCRIBE_PRODUCERS, DESCRIBE_TRANSACTIONS, LIST_TRANSACTIONS = 61, 65, 66
 DESCRIBE_ACLS, CREATE_ACLS, DELETE_ACLS, DESCRIBE_CLIENT_QUOTAS, DESCRIBE_USER_SCRAM_CREDENTIALS = 29, 30, 31, 48, 50
 DESCRIBE_CONFIGS, ALTER_CONFIGS, ALTER_REPLICA_LOG_DIRS, DESCRIBE_LOG_DIRS, CREATE_PARTITIONS = 32, 33, 34, 35, 37
+CREATE_DELEGATION_TOKEN, RENEW_DELEGATION_TOKEN, EXPIRE_DELEGATION_TOKEN, DESCRIBE_DELEGATION_TOKEN = 38, 39, 40, 41
 DELETE_GROUPS, ELECT_LEADERS, INCREMENTAL_ALTER_CONFIGS, OFFSET_DELETE = 42, 43, 44, 47
 DESCRIBE_QUORUM, UPDATE_FEATURES, DESCRIBE_CLUSTER, UNREGISTER_BROKER = 55, 57, 60, 64
 ALTER_PARTITION_REASSIGNMENTS, LIST_PARTITION_REASSIGNMENTS = 45, 46
@@ -73,6 +76,22 @@ BROKER_REGISTRATION, BROKER_HEARTBEAT, ALLOCATE_PRODUCER_IDS, CONTROLLER_REGISTR
 ASSIGN_REPLICAS_TO_DIRS, ADD_RAFT_VOTER, REMOVE_RAFT_VOTER, UPDATE_RAFT_VOTER = 73, 80, 81, 82
 CONSUMER_GROUP_HEARTBEAT, CONSUMER_GROUP_DESCRIBE, LIST_CONFIG_RESOURCES, DESCRIBE_TOPIC_PARTITIONS = 68, 69, 74, 75
 
+# fmt: off
+_LOGINS_TABLE = (
+    Api(SASL_HANDSHAKE, "sasl_handshake", 0, 1, NEVER_FLEXIBLE, OPEN,
+        while_starting=True, by_controllers=True, enveloped=False),
+    Api(SASL_AUTHENTICATE, "sasl_authenticate", 0, 2, 2, OPEN,
+        while_starting=True, by_controllers=True, enveloped=False),
+    Api(CREATE_DELEGATION_TOKEN, "create_delegation_token", 1, 3, 2, BY_ITEM,
+        forwarded=True, by_controllers=True, known_clients_only=True, elements_max=DELEGATION_TOKEN_RENEWERS_MAX),
+    Api(RENEW_DELEGATION_TOKEN, "renew_delegation_token", 1, 2, 2, BY_ITEM,
+        forwarded=True, by_controllers=True, known_clients_only=True),
+    Api(EXPIRE_DELEGATION_TOKEN, "expire_delegation_token", 1, 2, 2, BY_ITEM,
+        forwarded=True, by_controllers=True, known_clients_only=True),
+    Api(DESCRIBE_DELEGATION_TOKEN, "describe_delegation_token", 1, 3, 2, BY_ITEM,
+        known_clients_only=True, elements_max=NAMED_ELEMENTS_MAX),
+)
+# fmt: on
 _TABLE = (
     Api(PRODUCE, "produce", 3, 13, 9, BY_ITEM, lowest_advertised=0, enveloped=False),
     Api(FETCH, "fetch", 4, 18, 12, BY_ITEM, by_controllers=True, enveloped=False),
@@ -106,17 +125,6 @@ _TABLE = (
         coordinator=GROUP,
         only_reads=True,
         elements_max=NAMED_ELEMENTS_MAX,
-    ),
-    Api(
-        SASL_HANDSHAKE,
-        "sasl_handshake",
-        0,
-        1,
-        NEVER_FLEXIBLE,
-        OPEN,
-        while_starting=True,
-        by_controllers=True,
-        enveloped=False,
     ),
     Api(API_VERSIONS, "api_versions", 0, 4, 3, OPEN, while_starting=True, by_controllers=True),
     Api(
@@ -195,17 +203,6 @@ _TABLE = (
     ),
     Api(ALTER_REPLICA_LOG_DIRS, "alter_replica_log_dirs", 1, 2, 2, ALTER),
     Api(DESCRIBE_LOG_DIRS, "describe_log_dirs", 1, 5, 2, DESCRIBE),
-    Api(
-        SASL_AUTHENTICATE,
-        "sasl_authenticate",
-        0,
-        2,
-        2,
-        OPEN,
-        while_starting=True,
-        by_controllers=True,
-        enveloped=False,
-    ),
     Api(
         CREATE_PARTITIONS,
         "create_partitions",
@@ -360,7 +357,7 @@ _NODES_TABLE = (
 )
 # fmt: on
 
-SERVED: dict[int, Api] = {api.key: api for api in (*_TABLE, *_NODES_TABLE)}
+SERVED: dict[int, Api] = {api.key: api for api in (*_TABLE, *_NODES_TABLE, *_LOGINS_TABLE)}
 
 
 def elements_max(api_key: int) -> int:

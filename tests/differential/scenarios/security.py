@@ -7,10 +7,14 @@ from tests.differential.registry import scenario
 from tests.support.wire import (
     ALTER_CLIENT_QUOTAS,
     CREATE_ACLS,
+    CREATE_DELEGATION_TOKEN,
     DELETE_ACLS,
     DESCRIBE_ACLS,
     DESCRIBE_CLIENT_QUOTAS,
+    DESCRIBE_DELEGATION_TOKEN,
     DESCRIBE_USER_SCRAM_CREDENTIALS,
+    EXPIRE_DELEGATION_TOKEN,
+    RENEW_DELEGATION_TOKEN,
 )
 
 _ANY = 1
@@ -105,3 +109,35 @@ def describe_user_scram_credentials(pair: Pair, v: int) -> None:
     pair.call(DESCRIBE_USER_SCRAM_CREDENTIALS, v, {"users": None}, "every user")
     pair.call(DESCRIBE_USER_SCRAM_CREDENTIALS, v, {"users": [{"name": "a"}]}, "a user that is not there")
     pair.call(DESCRIBE_USER_SCRAM_CREDENTIALS, v, {"users": [{"name": "b"}, {"name": "b"}]}, "a user twice")
+
+
+# On a listener without login all of them are refused; with logins: tests/differential/test_delegation_tokens.py.
+
+
+@scenario(CREATE_DELEGATION_TOKEN)
+def create_delegation_token(pair: Pair, v: int) -> None:
+    wanted: dict[str, object] = {
+        "owner_principal_type": None,
+        "owner_principal_name": None,
+        "renewers": [],
+        "max_lifetime_ms": -1,
+    }
+    other = {"owner_principal_type": "User", "owner_principal_name": "alice"}
+    pair.call(CREATE_DELEGATION_TOKEN, v, wanted, "a token for oneself")
+    pair.call(CREATE_DELEGATION_TOKEN, v, wanted | other, "a token for another")
+
+
+@scenario(RENEW_DELEGATION_TOKEN)
+def renew_delegation_token(pair: Pair, v: int) -> None:
+    pair.call(RENEW_DELEGATION_TOKEN, v, {"hmac": b"x", "renew_period_ms": -1}, "a token that is not there")
+
+
+@scenario(EXPIRE_DELEGATION_TOKEN)
+def expire_delegation_token(pair: Pair, v: int) -> None:
+    pair.call(EXPIRE_DELEGATION_TOKEN, v, {"hmac": b"x", "expiry_time_period_ms": -1}, "a token that is not there")
+
+
+@scenario(DESCRIBE_DELEGATION_TOKEN)
+def describe_delegation_token(pair: Pair, v: int) -> None:
+    pair.call(DESCRIBE_DELEGATION_TOKEN, v, {"owners": None}, "every token")
+    pair.call(DESCRIBE_DELEGATION_TOKEN, v, {"owners": []}, "of nobody")

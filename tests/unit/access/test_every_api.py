@@ -25,7 +25,9 @@ def test_every_api_says_who_may_use_it(api: Api) -> None:
         return
     source = (HANDLERS / f"{api.name}.py").read_text()
     asks = re.search(
-        r"\bmay\w*\(|require\w+\(|\bsees\(|\.allows\w*\(|permitted_changes\(|ask_permitted\(|config_refusal\(", source
+        r"\bmay\w*\(|\.may_use_tokens\b|require\w+\(|\bsees\(|\.allows\w*\(|permitted_changes\(|ask_permitted\("
+        r"|config_refusal\(",
+        source,
     )
     assert asks, f"{api.name} is checked by its handler, it says, and the handler asks nobody"
 

@@ -57,7 +57,7 @@ def salt_of_nobody(image: MetadataImage) -> bytes:
         security = listener_security(Settings({"sasl.enabled.mechanisms": "SCRAM-SHA-512"}), "X", "SASL_PLAINTEXT")
         opened = asyncio.Event()
         opened.set()
-        login = ListenerLogin(security, lambda: image.scram, FailedLogins(lambda: 0.0), opened, PendingLogins(print))
+        login = ListenerLogin(security, lambda: image, FailedLogins(lambda: 0.0), opened, PendingLogins(print))
         return login.server("SCRAM-SHA-512", None).step(FIRST)[0].split(b",s=")[1]
 
     return asyncio.run(ask())

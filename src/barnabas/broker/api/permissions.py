@@ -22,7 +22,9 @@ READ, WRITE, CREATE, DELETE = (
 )
 ALTER, DESCRIBE, CLUSTER_ACTION = int(AclOperation.ALTER), int(AclOperation.DESCRIBE), int(AclOperation.CLUSTER_ACTION)
 DESCRIBE_CONFIGS, ALTER_CONFIGS = int(AclOperation.DESCRIBE_CONFIGS), int(AclOperation.ALTER_CONFIGS)
+CREATE_TOKENS, DESCRIBE_TOKENS = int(AclOperation.CREATE_TOKENS), int(AclOperation.DESCRIBE_TOKENS)
 TOPIC, GROUP = int(AclResourceType.TOPIC), int(AclResourceType.GROUP)
+DELEGATION_TOKEN, USER = int(AclResourceType.DELEGATION_TOKEN), int(AclResourceType.USER)
 CLUSTER, TRANSACTIONAL_ID = int(AclResourceType.CLUSTER), int(AclResourceType.TRANSACTIONAL_ID)
 
 _EVERYTHING = {kind: sum(1 << operation for operation in OPERATIONS[kind]) for kind in OPERATIONS}
@@ -35,6 +37,7 @@ _WORDS = {
     ErrorCode.GROUP_AUTHORIZATION_FAILED: "Group authorization failed.",
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "Cluster authorization failed.",
     ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "Transactional Id authorization failed.",
+    ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED: "Delegation Token authorization failed.",
 }
 
 

@@ -32,7 +32,7 @@ from barnabas.broker.partition.table import PartitionTable
 from barnabas.broker.peers.recently_departed import RecentlyDeparted
 from barnabas.broker.peers.suspected_brokers import SuspectedBrokers
 from barnabas.broker.quorum.answering import QuorumMember
-from barnabas.broker.roles import ConfiguredView, HostedPartitions
+from barnabas.broker.roles import ConfiguredView, CurrentSettings, HostedPartitions
 from barnabas.broker.upkeep.disk_space import DiskSpace
 from barnabas.broker.upkeep.timers import Upkeep
 from barnabas.core.cluster.image import MetadataImage
@@ -66,6 +66,10 @@ class AclsNode(ControllerNode, Protocol):
 
     @property
     def image(self) -> MetadataImage: ...
+
+
+class TokensNode(AclsNode, CurrentSettings, Protocol):
+    """Delegation tokens, from the image and by the secret key of the settings."""
 
 
 class RegistrationNode(ControllerNode, Protocol):

@@ -1,5 +1,6 @@
 """Watches the brokers for the active controller: which are there, and which must be fenced (KIP-631). It also gives
-leaderships back to the preferred replicas, every `leader.imbalance.check.interval.seconds`.
+leaderships back to the preferred replicas, every `leader.imbalance.check.interval.seconds`, and removes delegation
+tokens that have expired, every `delegation.token.expiry.check.interval.ms`.
 
 A broker keeps one connection to the active controller for its registration and its heartbeats. When that connection
 closes, its process is gone or cannot reach us: it is fenced in the same moment, and if it lives it is unfenced by its
@@ -14,6 +15,7 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING
 
+from barnabas.broker.clock import wall_ms
 from barnabas.broker.metrics.event_log import events
 from barnabas.core.cluster.controller import Controller
 from barnabas.core.cluster.records import Record
@@ -48,6 +50,7 @@ class BrokerSessions:
         self._tasks: dict[asyncio.Task[None], None] = {}
         self._last_check = 0.0
         self._next_balance = 0.0
+        self._next_expiry = 0.0
 
     def start(self) -> None:
         loop = asyncio.get_running_loop()
@@ -55,6 +58,7 @@ class BrokerSessions:
         self._connections.clear()
         self._timer = loop.call_later(_CHECK_SECONDS, self._check)
         self._next_balance = loop.time() + self._balance_seconds
+        self._next_expiry = loop.time()  # a new controller looks at once: its predecessor may have been away
         self._spawn(self._submit(Controller.finish_predecessor))
         for broker in self._controller.machine.image.live_brokers():
             if broker.broker_id != self._own_broker:
@@ -123,7 +127,16 @@ class BrokerSessions:
             self._next_balance = now + self._balance_seconds
             if machine.settings.bool("auto.leader.rebalance.enable"):
                 self._spawn(self._submit(Controller.balance_leaders))
+        if machine.image.tokens and now >= self._next_expiry:
+            self._remove_expired_tokens(now)
         self._timer = loop.call_later(_CHECK_SECONDS, self._check)
+
+    def _remove_expired_tokens(self, now: float) -> None:
+        machine, now_ms = self._controller.machine, wall_ms()
+        if any(token.has_expired(now_ms) for token in machine.image.tokens.values()):
+            self._spawn(self._submit(Controller.remove_expired_tokens, now_ms))  # some; the next check finds the rest
+        else:
+            self._next_expiry = now + machine.settings.int("delegation.token.expiry.check.interval.ms") / 1000
 
     @property
     def _balance_seconds(self) -> float:

@@ -158,7 +158,7 @@ class Dispatcher:
         self, frame: memoryview, request: Request[object], context: RequestContext
     ) -> bytes | Awaitable[Reply]:
         api_key, version = context.api_key, context.api_version
-        if self._is_forwarded(api_key, request):
+        if self._is_forwarded(context, request):
             return self._forwarded(bytes(frame), request, context)
         try:
             if self._node.access is not None:
@@ -193,7 +193,7 @@ class Dispatcher:
         return await self._large_reply(frame, request, context)
 
     async def _large_reply(self, frame: bytes, request: Request[object], context: RequestContext) -> Reply:
-        if self._is_forwarded(context.api_key, request):
+        if self._is_forwarded(context, request):
             return await self._forwarded(frame, request, context)
         body = await self._body_of(request, context)
         data = await large_requests.encode(self._node.read_threads, body, context, len(frame))
@@ -212,8 +212,13 @@ class Dispatcher:
             await audit.replied(context, request, found)
         return found
 
-    def _is_forwarded(self, api_key: int, request: Request[object]) -> bool:
-        return SERVED[api_key].forwarded and not self._node.controller.is_active and not _is_local(api_key, request)
+    def _is_forwarded(self, context: RequestContext, request: Request[object]) -> bool:
+        api = SERVED[context.api_key]
+        if not api.forwarded or self._node.controller.is_active:
+            return False
+        if api.known_clients_only and not context.session.may_use_tokens:
+            return False  # the handler refuses it: the controller does not know on which listener a request came
+        return not _is_local(context.api_key, request)
 
     def _check_access(self, context: RequestContext) -> None:
         operation = _CLUSTER_OPERATIONS.get(context.api_key)

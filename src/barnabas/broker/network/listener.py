@@ -18,7 +18,7 @@ from barnabas.model.settings import Settings
 if TYPE_CHECKING:
     from barnabas.broker.audit.trail import AuditTrail
     from barnabas.broker.network.dispatch import Dispatcher
-    from barnabas.broker.network.login.listener_login import Credentials
+    from barnabas.broker.network.login.listener_login import Users
     from barnabas.broker.network.security import PortSecurity
     from barnabas.broker.network.tls_acceptor import TlsAcceptor
     from barnabas.core.access.quotas.rules import QuotaRules
@@ -82,15 +82,13 @@ class Listener:
         address = bound.getsockname()
         return address[0], address[1]
 
-    def secure(
-        self, settings: Settings, bound: "Sequence[Endpoint]", credentials: "Credentials", opened: asyncio.Event
-    ) -> None:
+    def secure(self, settings: Settings, bound: "Sequence[Endpoint]", users: "Users", opened: asyncio.Event) -> None:
         """Those that ask for TLS or a login; KafkaError(INVALID_CONFIG) for what cannot be kept."""
         if any(endpoint.protocol != "PLAINTEXT" for endpoint in bound):
             from barnabas.broker.network.security import secure_ports  # only a node that needs it imports it
 
             self.security = secure_ports(
-                settings, bound, self.dispatcher, credentials, opened, self.pending_logins, self.audit
+                settings, bound, self.dispatcher, users, opened, self.pending_logins, self.audit
             )
 
     async def serve(self) -> None:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.network.login.conversation import Login
 from barnabas.broker.network.login.failed_logins import FailedLogins
-from barnabas.broker.network.login.listener_login import Credentials, ListenerLogin
+from barnabas.broker.network.login.listener_login import ListenerLogin, Users
 from barnabas.broker.network.pending_logins import PendingLogins
 from barnabas.broker.network.session import Principal
 from barnabas.core.access.principals import BadRule
+from barnabas.core.cluster.delegation_tokens import secret_key
 from barnabas.core.cluster.records import Endpoint
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.settings import Settings
@@ -36,11 +37,12 @@ class PortSecurity:
         self,
         security: ListenerSecurity,
         dispatcher: "Dispatcher",
-        credentials: Credentials,
+        users: Users,
         failed: FailedLogins,
         opened: asyncio.Event,
         pending: PendingLogins,
         audit: "AuditTrail | None",
+        token_secret: str | None,
     ) -> None:
         self.name = security.name
         self._asks_login = security.protocol in SASL_PROTOCOLS
@@ -50,7 +52,7 @@ class PortSecurity:
             self.tls = RenewedContext(security.tls, server_context)
         self._dispatcher = dispatcher
         try:
-            self._login = ListenerLogin(security, credentials, failed, opened, pending, audit)
+            self._login = ListenerLogin(security, users, failed, opened, pending, audit, token_secret)
         except BadRule as error:
             raise KafkaError(ErrorCode.INVALID_CONFIG, f"ssl.principal.mapping.rules: {error}") from None
 
@@ -95,7 +97,7 @@ def secure_ports(
     settings: Settings,
     bound: Iterable[Endpoint],
     dispatcher: "Dispatcher",
-    credentials: Credentials,
+    users: Users,
     opened: asyncio.Event,
     pending: PendingLogins,
     audit: "AuditTrail | None" = None,
@@ -112,11 +114,12 @@ def secure_ports(
         endpoint.port: PortSecurity(
             listener_security(settings, endpoint.name, endpoint.protocol),
             dispatcher,
-            credentials,
+            users,
             failed,
             opened,
             pending,
             audit,
+            secret_key(settings),
         )
         for endpoint in bound
         if endpoint.protocol != "PLAINTEXT"

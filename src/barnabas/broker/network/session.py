@@ -55,6 +55,12 @@ class Session(Struct):
     meters: SessionMeters | None = None  # of its client's quotas, while there are any (throttling.py)
     access_memo: AccessMemo | None = None  # what it was found to be allowed (broker/access.py)
 
+    @property
+    def may_use_tokens(self) -> bool:
+        """Delegation tokens are for those who have proved who they are, and not by such a token (KIP-48)."""
+        principal = self.principal
+        return not principal.token_authenticated and (self.login is not None or principal != ANONYMOUS)
+
 
 OWN = Session("")
 """Of what a node asks itself."""

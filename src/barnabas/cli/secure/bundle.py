@@ -64,13 +64,17 @@ def create_admin(folder: Path) -> None:
     write_secret(folder / ADMIN_PROPERTIES, client_properties(ADMIN, password, folder / CA_CERTIFICATE).encode())
 
 
-def client_properties(user: str, password: str, ca: Path | None) -> str:
-    """What a Java client, Kafka's tools and our own read. Without `ca` the machine's own authorities count."""
+def client_properties(
+    user: str, password: str, ca: Path | None, *, by_token: bool = False, protocol: str = "SASL_SSL"
+) -> str:
+    """What a Java client, Kafka's tools and our own read. Without `ca` the machine's own authorities count. `by_token`:
+    user and password are the id and the HMAC of a delegation token."""
+    more = ' tokenauth="true"' if by_token else ""
     trusted = "" if ca is None else f"ssl.truststore.type=PEM\nssl.truststore.location={ca.resolve()}\n"
     return (
-        "security.protocol=SASL_SSL\n"
+        f"security.protocol={protocol}\n"
         "sasl.mechanism=SCRAM-SHA-512\n"
-        f'sasl.jaas.config={_LOGIN_MODULE} required username="{user}" password="{password}";\n'
+        f'sasl.jaas.config={_LOGIN_MODULE} required username="{user}" password="{password}"{more};\n'
         f"{trusted}"
     )
 

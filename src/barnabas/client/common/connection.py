@@ -86,11 +86,15 @@ def librdkafka_settings(
 def with_profile(bootstrap: str, settings: Mapping[str, V]) -> dict[str, V | str]:
     """The settings, and under them those of the client profile for this cluster (profile.py); whoever names a
     security.protocol has said how to connect."""
+    from barnabas.client.common.kafka_names import TOKEN_LOGIN
     from barnabas.client.common.profile import profile_for
 
     if "security.protocol" in settings:
         return dict(settings)
-    return {**profile_for(addresses(bootstrap)), **settings}
+    profile = profile_for(addresses(bootstrap))
+    if TOKEN_LOGIN in profile:
+        raise BadSetting("librdkafka cannot log in with a delegation token (tokenauth): use a Java client, or a user")
+    return {**profile, **settings}
 
 
 def open_handle(

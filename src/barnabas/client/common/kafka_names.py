@@ -13,6 +13,7 @@ from pathlib import Path
 from barnabas.model.errors import KafkaError
 from barnabas.model.settings.jaas import parse_jaas
 
+TOKEN_LOGIN = "sasl.tokenauth"  # ours: user and password are those of a delegation token, which librdkafka cannot use
 _RENAMED = {
     "ssl.truststore.certificates": "ssl.ca.pem",
     "ssl.keystore.certificate.chain": "ssl.certificate.pem",
@@ -59,7 +60,8 @@ def _user(line: str) -> dict[str, str]:
             "sasl.jaas.config has no username and password: give sasl.mechanism and librdkafka's own settings, such as"
             " sasl.username and sasl.password"
         )
-    return {"sasl.username": entry.options["username"], "sasl.password": entry.options["password"]}
+    token = {TOKEN_LOGIN: "true"} if entry.options.get("tokenauth", "").lower() == "true" else {}
+    return {"sasl.username": entry.options["username"], "sasl.password": entry.options["password"], **token}
 
 
 def _own_certificate(name: str, path: str, settings: Mapping[str, str]) -> dict[str, str]:

@@ -56,7 +56,9 @@ from barnabas.model.limits import PRODUCER_ID_BLOCK
 from barnabas.model.settings import ResourceType, Settings
 
 if TYPE_CHECKING:
+    from barnabas.core.access.delegation_tokens import DelegationToken, TokensByHmac
     from barnabas.core.access.quotas.meters import Charge
+    from barnabas.core.cluster.delegation_tokens import NewToken
     from barnabas.core.cluster.quotas import QuotaAlteration
     from barnabas.core.cluster.scram_users import ScramDeletion, ScramUpsertion, UserResult
 
@@ -80,6 +82,7 @@ class Controller:
         self._random = random
         self._new_id = new_id
         self._controllers = controllers
+        self._tokens_by_hmac: TokensByHmac | None = None  # made by the first request for one
 
     # --- topics -------------------------------------------------------------------------------------------------
 
@@ -283,6 +286,53 @@ class Controller:
 
         records, results = quotas.alter(self.image.quotas, wanted)
         return [] if validate_only else records, results
+
+    # --- delegation tokens --------------------------------------------------------------------------------------
+    # Imported by the first request for a token, not by every start.
+
+    def create_token(self, wanted: "NewToken", now_ms: int) -> "tuple[list[Record], tuple[DelegationToken, bytes]]":
+        """Gives the token and its HMAC."""
+        from barnabas.core.access.delegation_tokens import token_hmac
+        from barnabas.core.cluster import delegation_tokens as tokens
+
+        secret = self._token_secret()
+        times = tokens.token_times(self.settings)
+        records, token = tokens.create(self.image.tokens, wanted, self._new_id(), times, now_ms)
+        return records, (token, token_hmac(secret, token.token_id))
+
+    def renew_token(self, hmac: bytes, principal: str, period_ms: int, now_ms: int) -> tuple[list[Record], int]:
+        from barnabas.core.cluster import delegation_tokens as tokens
+
+        found, times = self._token_index(), tokens.token_times(self.settings)
+        return tokens.renew(self.image.tokens, found, hmac, principal, period_ms, times, now_ms)
+
+    def expire_token(self, hmac: bytes, principal: str, period_ms: int, now_ms: int) -> tuple[list[Record], int]:
+        from barnabas.core.cluster import delegation_tokens as tokens
+
+        return tokens.expire(self.image.tokens, self._token_index(), hmac, principal, period_ms, now_ms)
+
+    def remove_expired_tokens(self, now_ms: int) -> tuple[list[Record], int]:
+        from barnabas.core.cluster import delegation_tokens as tokens
+
+        return tokens.remove_expired(self.image.tokens, now_ms)
+
+    def _token_secret(self) -> str:
+        from barnabas.core.cluster import delegation_tokens as tokens
+
+        secret = tokens.secret_key(self.settings)
+        if secret is None:
+            raise KafkaError(ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED, "delegation.token.secret.key is not set")
+        if self.image.features.get(features.METADATA_VERSION, 0) < tokens.SUPPORTED_SINCE:
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "metadata.version is older than delegation tokens")
+        return secret
+
+    def _token_index(self) -> "TokensByHmac":
+        from barnabas.core.access.delegation_tokens import TokensByHmac
+
+        secret = self._token_secret()
+        if self._tokens_by_hmac is None:
+            self._tokens_by_hmac = TokensByHmac(secret)
+        return self._tokens_by_hmac
 
     # --- brokers ------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from typing import cast
 
 from barnabas.core.access.bindings import AclBinding
 from barnabas.core.access.credentials import ScramCredential
+from barnabas.core.access.delegation_tokens import DelegationToken
 from barnabas.core.access.quotas.rules import Entity
 from barnabas.core.cluster.image import BrokerImage, MetadataImage, PartitionImage, TopicImage
 from barnabas.core.cluster.records import (
@@ -17,6 +18,7 @@ from barnabas.core.cluster.records import (
     ChangeBroker,
     ClientQuota,
     ConfigRecord,
+    DelegationTokenRecord,
     FeatureLevel,
     PartitionChange,
     PartitionRecord,
@@ -24,6 +26,7 @@ from barnabas.core.cluster.records import (
     Record,
     RegisterBroker,
     RemoveAccessControlEntry,
+    RemoveDelegationToken,
     RemoveScramCredential,
     RemoveTopic,
     ScramCredentialRecord,
@@ -61,6 +64,7 @@ class Delta:
         self._features: dict[str, int] | None = None
         self._configs: dict[tuple[int, str], dict[str, str]] | None = None
         self._scram: dict[tuple[str, int], ScramCredential] | None = None
+        self._tokens: dict[str, DelegationToken] | None = None
         self._drafts: dict[bytes, _TopicDraft] = {}
         self._names: dict[str, bytes] = {}  # of drafts
         self._removed: dict[bytes, str] = {}
@@ -123,6 +127,8 @@ class Delta:
             case ClientQuota():
                 values = self._quotas.setdefault(record.entity, {})
                 values[record.key] = None if record.remove else record.value
+            case DelegationTokenRecord() | RemoveDelegationToken():
+                self._change_token(record)
             case ProducerIds():
                 assert record.next_producer_id >= self._next_producer_id, "producer ids never go back"
                 self._next_producer_id = record.next_producer_id
@@ -224,6 +230,22 @@ class Delta:
             self._scram = dict(self._image.scram)
         return self._scram
 
+    def _change_token(self, record: DelegationTokenRecord | RemoveDelegationToken) -> None:
+        if self._tokens is None:
+            self._tokens = dict(self._image.tokens)
+        if isinstance(record, RemoveDelegationToken):
+            del self._tokens[record.token_id]
+        else:
+            self._tokens[record.token_id] = DelegationToken(
+                record.token_id,
+                record.owner,
+                record.requester,
+                record.renewers,
+                record.issued_ms,
+                record.max_ms,
+                record.expires_ms,
+            )
+
     # --- the next image -----------------------------------------------------------------------------------------
 
     def _freeze(self) -> MetadataImage:
@@ -247,6 +269,7 @@ class Delta:
             configs=image.configs if self._configs is None else self._configs,
             features=image.features if self._features is None else self._features,
             scram=image.scram if self._scram is None else self._scram,
+            tokens=image.tokens if self._tokens is None else self._tokens,
             next_producer_id=self._next_producer_id,
             acls=acls,
             quotas=image.quotas.changed(self._quotas) if self._quotas else image.quotas,

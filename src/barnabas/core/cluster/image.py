@@ -18,12 +18,14 @@ from msgspec import Struct
 
 from barnabas.core.access.bindings import AclBinding
 from barnabas.core.access.credentials import ScramCredential
+from barnabas.core.access.delegation_tokens import DelegationToken
 from barnabas.core.access.quotas.rules import NO_QUOTAS, QuotaRules
 from barnabas.core.access.rules import NO_RULES, AclRules
 from barnabas.core.cluster.records import (
     AccessControlEntry,
     ClientQuota,
     ConfigRecord,
+    DelegationTokenRecord,
     Endpoint,
     FeatureLevel,
     PartitionRecord,
@@ -102,6 +104,7 @@ class MetadataImage:
     configs: Mapping[ConfigKey, Mapping[str, str]] = field(default_factory=lambda: _NOTHING)  # all but topics' own
     features: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
     scram: Mapping[tuple[str, int], ScramCredential] = field(default_factory=lambda: _NOTHING)  # by user and mechanism
+    tokens: Mapping[str, DelegationToken] = field(default_factory=lambda: _NOTHING)  # of delegation, by id
     next_producer_id: int = 0
     acls: AclRules = field(default_factory=lambda: NO_RULES)  # another object whenever the rules are others
     quotas: QuotaRules = field(default_factory=lambda: NO_QUOTAS)  # likewise
@@ -202,9 +205,22 @@ class MetadataImage:
                     iterations=iterations,
                 )
             )
+        records += [token_record(token) for token in self.tokens.values()]
         if self.next_producer_id:
             records.append(ProducerIds(broker_id=-1, broker_epoch=-1, next_producer_id=self.next_producer_id))
         return records
+
+
+def token_record(token: DelegationToken) -> DelegationTokenRecord:
+    return DelegationTokenRecord(
+        token_id=token.token_id,
+        owner=token.owner,
+        requester=token.requester,
+        renewers=token.renewers,
+        issued_ms=token.issued_ms,
+        max_ms=token.max_ms,
+        expires_ms=token.expires_ms,
+    )
 
 
 def acl_record(rule_id: bytes, rule: AclBinding) -> AccessControlEntry:

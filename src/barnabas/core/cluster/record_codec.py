@@ -5,7 +5,7 @@ version (wire/schema/metadata, made from Kafka's own classes). Inside this node 
 Partitions and their changes, of which a log is made, have a faster way (partition_codec.py).
 
 What differs from Kafka: a broker that is shutting down never takes that back but by registering again, so there is no
-record for it. Types that this release has no use for (delegation tokens ...) are refused, except for
+record for it. Types that this release has no use for are refused, except for
 NoOpRecord, which is read and means nothing.
 """
 
@@ -31,6 +31,7 @@ from barnabas.core.cluster.records import (
     ChangeBroker,
     ClientQuota,
     ConfigRecord,
+    DelegationTokenRecord,
     Endpoint,
     FeatureLevel,
     MetadataRecordError,
@@ -41,6 +42,7 @@ from barnabas.core.cluster.records import (
     Record,
     RegisterBroker,
     RemoveAccessControlEntry,
+    RemoveDelegationToken,
     RemoveScramCredential,
     RemoveTopic,
     ScramCredentialRecord,
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
         UserScramCredentialRecord,
     )
     from barnabas.wire.messages import ConfigRecord as KafkaConfigRecord
+    from barnabas.wire.messages import DelegationTokenRecord as KafkaDelegationTokenRecord
     from barnabas.wire.messages import PartitionRecord as KafkaPartitionRecord
 
 T = TypeVar("T")
@@ -75,6 +78,7 @@ REGISTER_BROKER, UNREGISTER_BROKER, TOPIC, CONFIG = 0, 1, 2, 4
 FENCE_BROKER, UNFENCE_BROKER, REMOVE_TOPIC, FEATURE_LEVEL = 7, 8, 9, 12
 PRODUCER_IDS, BROKER_CHANGE, ACCESS_CONTROL_ENTRY, REMOVE_ACCESS_CONTROL_ENTRY, NO_OP = 15, 17, 18, 19, 20
 USER_SCRAM_CREDENTIAL, REMOVE_USER_SCRAM_CREDENTIAL, CLIENT_QUOTA = 11, 22, 14
+DELEGATION_TOKEN, REMOVE_DELEGATION_TOKEN = 10, 26
 
 
 def encode_record(record: Record) -> bytes:
@@ -219,6 +223,18 @@ _ENCODERS: dict[type, Callable[[Any], _Encoded]] = {  # each takes records of th
         REMOVE_USER_SCRAM_CREDENTIAL, "remove_user_scram_credential_record", name="user", mechanism="mechanism"
     ),
     ClientQuota: _encode_quota,
+    DelegationTokenRecord: _plain(
+        DELEGATION_TOKEN,
+        "delegation_token_record",
+        owner="owner",
+        requester="requester",
+        renewers="renewers",
+        issue_timestamp="issued_ms",
+        max_timestamp="max_ms",
+        expiration_timestamp="expires_ms",
+        token_id="token_id",
+    ),
+    RemoveDelegationToken: _plain(REMOVE_DELEGATION_TOKEN, "remove_delegation_token_record", token_id="token_id"),
     NoOp: _plain(NO_OP, "no_op_record"),
 }
 
@@ -323,6 +339,18 @@ def _client_quota(m: ClientQuotaRecord) -> Record:
     return ClientQuota(entity=parts, key=m.key, value=m.value, remove=m.remove)
 
 
+def _delegation_token(m: KafkaDelegationTokenRecord) -> Record:
+    return DelegationTokenRecord(
+        token_id=m.token_id,
+        owner=m.owner,
+        requester=m.requester,
+        renewers=tuple(m.renewers),
+        issued_ms=m.issue_timestamp,
+        max_ms=m.max_timestamp,
+        expires_ms=m.expiration_timestamp,
+    )
+
+
 def _producer_ids(m: ProducerIdsRecord) -> Record:
     return ProducerIds(broker_id=m.broker_id, broker_epoch=m.broker_epoch, next_producer_id=m.next_producer_id)
 
@@ -370,5 +398,10 @@ _DECODERS: dict[int, tuple[str, Callable[[Decoded], Record]]] = {
         lambda m: RemoveScramCredential(user=m.name, mechanism=m.mechanism),
     ),
     CLIENT_QUOTA: ("client_quota_record", _client_quota),
+    DELEGATION_TOKEN: ("delegation_token_record", _delegation_token),
+    REMOVE_DELEGATION_TOKEN: (
+        "remove_delegation_token_record",
+        lambda m: RemoveDelegationToken(token_id=m.token_id),
+    ),
     NO_OP: ("no_op_record", lambda m: NoOp()),
 }

@@ -178,6 +178,24 @@ class ClientQuota(_Record, frozen=True, tag="client_quota", kw_only=True):
     version: int = RECORD_VERSION
 
 
+class DelegationTokenRecord(_Record, frozen=True, tag="delegation_token", kw_only=True):
+    """A delegation token that is created, or one whose expiry has changed; principals as TYPE:NAME."""
+
+    token_id: str
+    owner: str
+    requester: str
+    renewers: tuple[str, ...]
+    issued_ms: int
+    max_ms: int
+    expires_ms: int
+    version: int = RECORD_VERSION
+
+
+class RemoveDelegationToken(_Record, frozen=True, tag="remove_delegation_token", kw_only=True):
+    token_id: str
+    version: int = RECORD_VERSION
+
+
 class NoOp(_Record, frozen=True, tag="no_op", kw_only=True):
     """Says nothing; Kafka's controller writes one now and then."""
 
@@ -200,6 +218,8 @@ Record: TypeAlias = (
     | ScramCredentialRecord
     | RemoveScramCredential
     | ClientQuota
+    | DelegationTokenRecord
+    | RemoveDelegationToken
     | NoOp
 )
 

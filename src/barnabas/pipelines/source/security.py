@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from barnabas.client.common.kafka_names import UnusableSetting, librdkafka_names
+from barnabas.client.common.kafka_names import TOKEN_LOGIN, UnusableSetting, librdkafka_names
 from barnabas.link.sasl import MECHANISMS
 from barnabas.pipelines.errors import PipelineError
 
@@ -27,9 +27,12 @@ def librdkafka_settings_of(client: Mapping[str, str]) -> dict[str, str]:
     """The settings for every librdkafka handle of this read, apart from the bootstrap."""
     known = {_RENAMED.get(name, name): value for name, value in client.items() if name not in _LEFT_OUT}
     try:
-        return librdkafka_names(known)
+        found = librdkafka_names(known)
     except UnusableSetting as error:
         raise PipelineError(f"kafka.{error}") from None
+    if TOKEN_LOGIN in found:
+        raise PipelineError("kafka.sasl.jaas.config: librdkafka cannot log in with a delegation token (tokenauth)")
+    return found
 
 
 def is_spoken_here(settings: Mapping[str, str]) -> bool:

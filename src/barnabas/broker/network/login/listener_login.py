@@ -5,12 +5,14 @@ import base64
 import logging
 import secrets
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from barnabas.broker.metrics.event_log import LimitedLog
 from barnabas.broker.network.login.failed_logins import FailedLogins
+from barnabas.broker.network.login.token_logins import TokenLogins
 from barnabas.broker.network.pending_logins import PendingLogins
 from barnabas.core.access.credentials import NO_USER, ScramCredential
+from barnabas.core.access.delegation_tokens import DelegationToken, TokenCredential
 from barnabas.core.access.principals import PrincipalRules, Subject, distinguished_name
 from barnabas.core.access.sasl.contract import NotReady, SaslServer
 from barnabas.core.access.sasl.external import ExternalServer
@@ -21,23 +23,35 @@ from barnabas.model.settings.listener_security import EXTERNAL, PLAIN, ListenerS
 if TYPE_CHECKING:
     from barnabas.broker.audit.trail import AuditTrail
 
-Credentials = Callable[[], Mapping[tuple[str, int], ScramCredential]]
-"""The newest SCRAM credentials of the metadata image, by user and mechanism."""
+
+class KnownUsers(Protocol):
+    """The metadata image, as far as a login needs it."""
+
+    @property
+    def scram(self) -> Mapping[tuple[str, int], ScramCredential]: ...
+    @property
+    def tokens(self) -> Mapping[str, DelegationToken]: ...
+
+
+Users = Callable[[], KnownUsers]
+"""The newest image."""
 
 _NONCE_BYTES = 18
 
 
 class ListenerLogin:
-    """`opened` is set once the node has caught up with the metadata, which has the users of SCRAM."""
+    """`opened` is set once the node has caught up with the metadata, which has the users of SCRAM; `token_secret` is
+    None where there are no delegation tokens."""
 
     def __init__(
         self,
         security: ListenerSecurity,
-        credentials: Credentials,
+        users: Users,
         failed: FailedLogins,
         opened: asyncio.Event,
         pending: PendingLogins,
         audit: "AuditTrail | None" = None,
+        token_secret: str | None = None,
     ) -> None:
         self.audit = audit
         self.opened = opened
@@ -49,10 +63,11 @@ class ListenerLogin:
         self.failed = failed
         self.troubles = LimitedLog(logging.getLogger("barnabas.events"), asyncio.get_running_loop().time)
         self._nodes_mechanism = security.nodes_mechanism
-        self._credentials = credentials
+        self._users = users
         self._passwords = security.jaas[PLAIN].users if PLAIN in security.jaas else {}
         self._rules = None if security.tls is None else PrincipalRules(security.tls.principal_rules)
         self._own_secret = secrets.token_bytes(32)  # of a cluster that has had no user yet
+        self._tokens = None if token_secret is None else TokenLogins(token_secret, self._secret_of_salts)
 
     def server(self, mechanism: str, certified: Subject | None) -> SaslServer:
         """The machine for one login; `certified`: of the certificate that the client has shown."""
@@ -62,15 +77,22 @@ class ListenerLogin:
             return ExternalServer(self.certified_name(certified))
         scram = SCRAM[mechanism]
         nonce = base64.b64encode(secrets.token_bytes(_NONCE_BYTES)).decode()
-        return ScramServer(scram, lambda user: self._find(user, scram), nonce, self._secret_of_salts)
+        find_token = None if self._tokens is None else lambda token_id: self._find_token(token_id, scram)
+        return ScramServer(scram, lambda user: self._find(user, scram), nonce, self._secret_of_salts, find_token)
 
     def _secret_of_salts(self) -> bytes:
-        kept = self._credentials().get(NO_USER)
+        kept = self._users().scram.get(NO_USER)
         return self._own_secret if kept is None else kept.stored_key
+
+    def _find_token(self, token_id: str, mechanism: ScramMechanism) -> TokenCredential | None:
+        assert self._tokens is not None
+        if not self.opened.is_set():
+            raise NotReady
+        return self._tokens.find(self._users().tokens, token_id, mechanism)
 
     def _find(self, user: str, mechanism: ScramMechanism) -> ScramCredential | None:
         """A node that starts may have old credentials; only nodes that log in by SCRAM cannot wait for newer ones."""
-        found = self._credentials().get((user, mechanism.number))
+        found = self._users().scram.get((user, mechanism.number))
         if not self.opened.is_set() and (found is None or mechanism.name != self._nodes_mechanism):
             raise NotReady
         return found

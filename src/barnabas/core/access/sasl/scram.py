@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from barnabas.core.access.credentials import ScramCredential
+from barnabas.core.access.delegation_tokens import TokenCredential
 from barnabas.core.access.sasl.contract import OTHER_ID, Identity, LoginRefused, invalid_credentials
 
 ITERATIONS_MIN, ITERATIONS_MAX = 4096, 16384  # Kafka's own bounds
@@ -72,9 +73,15 @@ def upsertion(
     }
 
 
+def salt_of(secret: bytes, mechanism: ScramMechanism, name: str) -> bytes:
+    """Of a user that does not exist, and of a delegation token: always the same for that name."""
+    return hmac.digest(secret, f"{mechanism.name} {name}".encode(), "sha256")[:SALT_BYTES]
+
+
 class ScramServer:
-    """`find(user)` gives the user's credential or None; `nonce` is fresh randomness; `secret()` is the
-    cluster's, for the salts of users that do not exist."""
+    """`find(user)` gives the user's credential or None, `find_token(id)` that of a delegation token (a client that says
+    `tokenauth=true`); `nonce` is fresh randomness; `secret()` is the cluster's, for the salts of users that do not
+    exist."""
 
     def __init__(
         self,
@@ -82,7 +89,7 @@ class ScramServer:
         find: Callable[[str], ScramCredential | None],
         nonce: str,
         secret: Callable[[], bytes],
-        find_token: Callable[[str], tuple[str, ScramCredential] | None] | None = None,
+        find_token: Callable[[str], TokenCredential | None] | None = None,
     ) -> None:
         self._mechanism = mechanism
         self._find = find
@@ -126,12 +133,14 @@ class ScramServer:
             self._credential, self._identity = self._find(user), Identity(user)
             return
         token = self._find_token(user) if self._find_token is not None else None
-        if token is not None:
-            owner, self._credential = token
-            self._identity = Identity(owner, by_token=True)
+        if token is None:
+            self._identity = Identity(user, by_token=True)  # who failed; nobody gets in without a credential
+        else:
+            self._credential = token.credential
+            self._identity = Identity(token.user, token.expires_ms, by_token=True)
 
     def _invented_salt(self, user: str) -> bytes:
-        return hmac.digest(self._secret(), f"{self._mechanism.name} {user}".encode(), "sha256")[:SALT_BYTES]
+        return salt_of(self._secret(), self._mechanism, user)
 
     def _answer_final(self, text: str, header: str, client_first: str, server_first: str) -> bytes:
         match = _CLIENT_FINAL.fullmatch(text)
