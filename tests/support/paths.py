@@ -7,6 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 LIBS = ROOT / ".kafka" / "libs"
 CLASSES = ROOT / ".kafka" / "classes"
+OAUTH_LIBS = ROOT / ".kafka" / "oauth-libs"
 LOG4J = ROOT / "tests" / "java" / "log4j2.properties"
 JS = ROOT / "tests" / "js"
 GO = ROOT / ".kafka" / "go"

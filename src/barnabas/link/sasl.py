@@ -1,4 +1,5 @@
-"""The client's side of PLAIN (RFC 4616), SCRAM (RFC 5802, 7677) and EXTERNAL (RFC 4422), without I/O.
+"""The client's side of PLAIN (RFC 4616), SCRAM (RFC 5802, 7677), OAUTHBEARER (RFC 7628) and EXTERNAL (RFC 4422).
+It does no I/O.
 
 A mechanism is a generator of messages that is sent the node's answers and ends when the login is done. A node that
 cannot prove that it knows the password, or whose answer is not what SCRAM asks for, is refused with LoginFailed.
@@ -14,6 +15,7 @@ from barnabas.link.errors import LoginFailed
 
 _DIGESTS = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 EXTERNAL = "EXTERNAL"  # the TLS certificate says who it is
+OAUTHBEARER = "OAUTHBEARER"  # the password is a token, which somebody has fetched (token_endpoint.py)
 MECHANISMS = ("PLAIN", *_DIGESTS, EXTERNAL)
 ITERATIONS_MIN = 4096  # RFC 7677: fewer is an attack or a mistake
 ITERATIONS_MAX = 1 << 20  # about a second of hashing; Kafka's own limit is 16,384
@@ -23,7 +25,7 @@ Messages = Generator[bytes, bytes, None]
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    mechanism: str  # one of MECHANISMS
+    mechanism: str  # one of MECHANISMS, or OAUTHBEARER
     user: str
     password: str = field(repr=False)
     by_token: bool = False  # a delegation token: its id and its HMAC (KIP-48), by SCRAM
@@ -34,6 +36,8 @@ def messages(credentials: Credentials, nonce: str) -> Messages:
         return _plain(credentials)
     if credentials.mechanism == EXTERNAL:
         return _external()
+    if credentials.mechanism == OAUTHBEARER:
+        return _oauthbearer(credentials)
     return _scram(_DIGESTS[credentials.mechanism], credentials, nonce)
 
 
@@ -43,6 +47,13 @@ def _plain(credentials: Credentials) -> Messages:
 
 def _external() -> Messages:
     yield b""
+
+
+def _oauthbearer(credentials: Credentials) -> Messages:
+    answer = yield f"n,,\x01auth=Bearer {credentials.password}\x01\x01".encode()
+    if answer:
+        yield b"\x01"  # a refusal is to be answered; the node then fails the login with the same text
+        raise LoginFailed("the login failed: the node does not accept the token")
 
 
 def _scram(digest: str, credentials: Credentials, nonce: str) -> Messages:

@@ -82,6 +82,15 @@ FAILED_LOGIN_DELAY_MAX_MS = 5_000  # before a failed login is answered, however 
 FAILED_LOGINS_REMEMBERED = 10_000  # addresses and users whose failures are counted, 200 bytes each
 SCRAM_CHANGES_MAX = 2_000  # of one request, 10 us each: two keys are made from every password
 SCRAM_CREDENTIALS_MAX = 100_000  # of a cluster, 400 bytes each on every node
+JWKS_MAX_BYTES = 1024 * 1024  # a provider's key set; those of large ones have 10 KB
+JWKS_KEYS_MAX = 200  # keys of a key set; a large provider has ten
+JWKS_FETCH_SECONDS = 10.0  # until a provider has answered; a login may wait for it, and has LOGIN_SECONDS
+JWKS_UNKNOWN_KEY_SECONDS = (
+    10.0  # between two fetches for keys that tokens name and nobody knows: strangers write tokens
+)
+TOKEN_HEADER_MAX_BYTES = 8 * 1024  # of a JWT: it may hold a certificate; the token is bounded by the login's message
+SASL_EXTENSIONS_MAX = 100  # that a client sends with its token (KIP-342); each takes a microsecond to read
+LOGIN_LIFETIME_MAX_MS = 365 * 86_400_000  # of a token that says it is valid for longer; then the client logs in again
 
 # --- the cluster ----------------------------------------------------------------------------------------------------
 PARTITIONS_PER_REQUEST_MAX = 10_000  # one request's records must fit one batch of the metadata log (Kafka's number too)

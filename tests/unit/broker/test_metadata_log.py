@@ -79,16 +79,16 @@ def test_a_log_and_a_snapshot_in_json_are_read(tmp_path: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize("where", ["log", "snapshot"])
 def test_a_record_of_another_release_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
-    """A delegation token, which Kafka has and this release does not."""
+    """The state of a migration from ZooKeeper, which Kafka had and this release does not."""
     log, image = opened(tmp_path)
     with monkeypatch.context() as later:
         for module in (metadata_log, snapshot_files):
-            later.setattr(module, "encode_record", lambda record: b"\x01\x0a\x00\x00")
+            later.setattr(module, "encode_record", lambda record: b"\x01\x15\x00\x00")
         image = write(log, image, topic(1))
         if where == "snapshot":
             snapshot(log, image)
         log.close()
-    with pytest.raises(DirectoryError, match=r"cannot be read: delegation_token_record") as refused:
+    with pytest.raises(DirectoryError, match=r"cannot be read: zk_migration_state_record") as refused:
         opened(tmp_path)
     assert "later release" in refused.value.way_out
 

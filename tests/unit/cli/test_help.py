@@ -51,6 +51,7 @@ def test_the_tree_is_the_promised_one() -> None:
             "pipeline list", "pipeline new", "pipeline run", "pipeline status", "pipeline stop",
             "acl add", "acl list", "acl remove", "acl check", "audit", "quota set", "quota list", "quota remove",
             "user create", "user list", "user password", "user delete",
+            "token create", "token renew", "token expire", "token list",
             "secure init", "secure node", "secure rotate", "secure status",
             "config list", "config get", "config set", "config delete", "config append", "config subtract",
         )

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from barnabas.broker.api.permissions import DELEGATION_TOKEN, DESCRIBE, DESCRIBE_TOKENS, USER, may
 from barnabas.broker.network.context import RequestContext
 from barnabas.broker.network.loop_budget import in_turns
-from barnabas.core.access.delegation_tokens import DelegationToken, split_principal, token_hmac
+from barnabas.core.access.credentials import DelegationToken
+from barnabas.core.access.delegation_tokens import split_principal, token_hmac
 from barnabas.core.cluster.delegation_tokens import secret_key
 from barnabas.model.errors import ErrorCode
 

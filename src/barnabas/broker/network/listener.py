@@ -180,6 +180,8 @@ class Listener:
 
     def abandon(self) -> None:
         """The start failed: let go of the addresses at once."""
+        for security in self.security.values():
+            security.close()
         if self._sweep_timer is not None:
             self._sweep_timer.cancel()
         for server in self._servers:
@@ -191,6 +193,8 @@ class Listener:
 
     async def close(self) -> None:
         self.request_memory.close()
+        for security in self.security.values():
+            security.close()
         if self._sweep_timer is not None:
             self._sweep_timer.cancel()
         for bound in self._sockets:

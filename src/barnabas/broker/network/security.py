@@ -56,6 +56,9 @@ class PortSecurity:
         except BadRule as error:
             raise KafkaError(ErrorCode.INVALID_CONFIG, f"ssl.principal.mapping.rules: {error}") from None
 
+    def close(self) -> None:
+        self._login.close()
+
     def renew_certificates(self) -> None:
         """Where their files have changed; in a thread, which reads them."""
         if self.tls is not None and self._renewing is None:

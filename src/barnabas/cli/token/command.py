@@ -102,9 +102,9 @@ def expire(
     as_json: AsJson = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """End a token, at once or after some time; its owner and its renewers may.
+    """End a token, at once or after some time.
 
-    Connections that are logged in with it go on until it would have expired.
+    Its owner and its renewers may. Connections that are logged in with it go on until it would have expired.
 
     \b
     Example:
@@ -130,7 +130,9 @@ def list_tokens(
     as_json: AsJson = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """List the tokens that you own, have asked for, may renew, or may see by a rule.
+    """List the tokens that you may see.
+
+    Those are the ones that you own, have asked for, may renew, or may see by a rule.
 
     \b
     Example:

@@ -19,10 +19,19 @@ _RENAMED = {
     "ssl.keystore.certificate.chain": "ssl.certificate.pem",
     "ssl.keystore.key": "ssl.key.pem",
     "sasl.mechanisms": "sasl.mechanism",
+    "sasl.oauthbearer.client.credentials.client.id": "sasl.oauthbearer.client.id",
+    "sasl.oauthbearer.client.credentials.client.secret": "sasl.oauthbearer.client.secret",
+}
+_TOKEN_URL, _METHOD = "sasl.oauthbearer.token.endpoint.url", "sasl.oauthbearer.method"
+_OAUTH_OPTIONS = {  # of a JAAS line
+    "clientId": "sasl.oauthbearer.client.id",
+    "clientSecret": "sasl.oauthbearer.client.secret",
+    "scope": "sasl.oauthbearer.scope",
 }
 _ONLY_JAVA = {
     "ssl.truststore.type", "ssl.keystore.type", "ssl.truststore.password", "ssl.keystore.password", "ssl.protocol",
     "ssl.enabled.protocols", "sasl.login.callback.handler.class", "sasl.client.callback.handler.class",
+    "sasl.oauthbearer.jwt.retriever.class",
 }  # fmt: skip
 _SHADED = "kafkashaded."  # Databricks has Kafka's classes under that name
 _PEM_ENDINGS, _PKCS12_ENDINGS = (".pem", ".crt", ".cer"), (".p12", ".pfx", ".pkcs12")
@@ -46,6 +55,8 @@ def librdkafka_names(settings: Mapping[str, str]) -> dict[str, str]:
             found[name] = "none"
         elif name not in _ONLY_JAVA:
             found[_RENAMED.get(name, name)] = value
+    if _TOKEN_URL in found:
+        found.setdefault(_METHOD, "oidc")  # what Java says by the class of a callback handler
     return found
 
 
@@ -55,6 +66,8 @@ def _user(line: str) -> dict[str, str]:
         entry = parse_jaas("sasl.jaas.config", line.strip().removeprefix(_SHADED))
     except KafkaError as error:
         raise UnusableSetting(error.message) from None
+    if "OAUTHBEARER" in entry.mechanisms:
+        return {theirs: entry.options[name] for name, theirs in _OAUTH_OPTIONS.items() if name in entry.options}
     if not {"username", "password"} <= set(entry.options):
         raise UnusableSetting(
             "sasl.jaas.config has no username and password: give sasl.mechanism and librdkafka's own settings, such as"

@@ -33,7 +33,7 @@ log = logging.getLogger("barnabas.client")
 
 VARIABLE = "BARNABAS_PROFILE"
 _BOOTSTRAP = ("bootstrap", "bootstrap.servers")
-_SECURITY = ("security.", "sasl.", "ssl.", "enable.ssl.")
+_SECURITY = ("security.", "sasl.", "ssl.", "enable.ssl.", "https.")
 
 
 def config_folder() -> Path:

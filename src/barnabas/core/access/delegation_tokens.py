@@ -11,32 +11,10 @@ import hmac
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from barnabas.core.access.credentials import ScramCredential
+from barnabas.core.access.credentials import DelegationToken, ScramCredential
 
 USER_TYPE = "User"
 _DIGEST = "sha512"  # Kafka's HmacSHA512
-
-
-class DelegationToken(NamedTuple):
-    """Principals are written as TYPE:NAME. Times are wall time."""
-
-    token_id: str
-    owner: str  # whom a client is once it has logged in with it
-    requester: str  # who created it
-    renewers: tuple[str, ...]
-    issued_ms: int
-    max_ms: int  # never renewed beyond
-    expires_ms: int
-
-    def has_expired(self, now_ms: int) -> bool:
-        return self.max_ms < now_ms or self.expires_ms < now_ms
-
-    def concerns(self, principal: str) -> bool:
-        """Who may see it without a rule, and whom a filter by owner means, as in Kafka."""
-        return principal in (self.owner, self.requester) or principal in self.renewers
-
-    def may_be_renewed_by(self, principal: str) -> bool:
-        return principal == self.owner or principal in self.renewers
 
 
 class TokenCredential(NamedTuple):

@@ -56,7 +56,8 @@ from barnabas.model.limits import PRODUCER_ID_BLOCK
 from barnabas.model.settings import ResourceType, Settings
 
 if TYPE_CHECKING:
-    from barnabas.core.access.delegation_tokens import DelegationToken, TokensByHmac
+    from barnabas.core.access.credentials import DelegationToken
+    from barnabas.core.access.delegation_tokens import TokensByHmac
     from barnabas.core.access.quotas.meters import Charge
     from barnabas.core.cluster.delegation_tokens import NewToken
     from barnabas.core.cluster.quotas import QuotaAlteration

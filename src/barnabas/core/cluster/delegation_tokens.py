@@ -8,7 +8,8 @@ An owner is a User: Kafka takes other types too, and lets whoever logs in with s
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from barnabas.core.access.delegation_tokens import USER_TYPE, DelegationToken, TokensByHmac, split_principal
+from barnabas.core.access.credentials import DelegationToken
+from barnabas.core.access.delegation_tokens import USER_TYPE, TokensByHmac, split_principal
 from barnabas.core.cluster.image import token_record
 from barnabas.core.cluster.records import Record, RemoveDelegationToken
 from barnabas.model.errors import ErrorCode, KafkaError

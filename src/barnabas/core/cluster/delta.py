@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import cast
 
 from barnabas.core.access.bindings import AclBinding
-from barnabas.core.access.credentials import ScramCredential
-from barnabas.core.access.delegation_tokens import DelegationToken
+from barnabas.core.access.credentials import DelegationToken, ScramCredential
 from barnabas.core.access.quotas.rules import Entity
 from barnabas.core.cluster.image import BrokerImage, MetadataImage, PartitionImage, TopicImage
 from barnabas.core.cluster.records import (

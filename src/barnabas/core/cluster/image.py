@@ -17,8 +17,7 @@ from typing import Any
 from msgspec import Struct
 
 from barnabas.core.access.bindings import AclBinding
-from barnabas.core.access.credentials import ScramCredential
-from barnabas.core.access.delegation_tokens import DelegationToken
+from barnabas.core.access.credentials import DelegationToken, ScramCredential
 from barnabas.core.access.quotas.rules import NO_QUOTAS, QuotaRules
 from barnabas.core.access.rules import NO_RULES, AclRules
 from barnabas.core.cluster.records import (

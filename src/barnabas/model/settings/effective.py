@@ -123,6 +123,11 @@ class Settings(TypedValues):
         found = self._of_listeners.get(f"{_OF_LISTENER}{listener}.{name}".lower())
         return self[name] if found is None else _parse_static(name, found)
 
+    def mechanism_value(self, listener: str, mechanism: str, name: str) -> Value:
+        """A setting of one mechanism of a listener: its own, else that of the listener, else that of the node."""
+        found = self._of_listeners.get(f"{_OF_LISTENER}{listener}.{mechanism}.{name}".lower())
+        return self.listener_value(listener, name) if found is None else _parse_static(name, found)
+
     def listener_int(self, listener: str, name: str) -> int:
         value = self.listener_value(listener, name)
         assert isinstance(value, int), name

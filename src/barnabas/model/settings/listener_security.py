@@ -10,11 +10,12 @@ from typing import NamedTuple
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.settings.effective import Settings
 from barnabas.model.settings.jaas import JaasEntry, parse_jaas
+from barnabas.model.settings.oauth import OAuthSettings, oauth_settings
 
 EXTERNAL, PLAIN, OAUTHBEARER = "EXTERNAL", "PLAIN", "OAUTHBEARER"
-MECHANISMS = (PLAIN, "SCRAM-SHA-256", "SCRAM-SHA-512", EXTERNAL)
+MECHANISMS = (PLAIN, "SCRAM-SHA-256", "SCRAM-SHA-512", OAUTHBEARER, EXTERNAL)
 TLS_PROTOCOLS, SASL_PROTOCOLS = ("SSL", "SASL_SSL"), ("SASL_PLAINTEXT", "SASL_SSL")
-_NOT_SERVED = {"GSSAPI": "Kerberos is not there yet", OAUTHBEARER: "OAuth is not there yet"}
+_NOT_SERVED = {"GSSAPI": "Kerberos is not there yet"}
 
 
 class TlsSettings(NamedTuple):
@@ -48,6 +49,7 @@ class ListenerSecurity(NamedTuple):
     reauth_ms: int  # connections.max.reauth.ms; 0: a login does not end
     failed_delay_ms: int
     login_message_max_bytes: int
+    oauth: OAuthSettings | None = None  # of OAUTHBEARER
 
 
 def listener_security(settings: Settings, name: str, protocol: str) -> ListenerSecurity:
@@ -80,6 +82,7 @@ def listener_security(settings: Settings, name: str, protocol: str) -> ListenerS
         number(name, "connections.max.reauth.ms"),
         number(name, "connection.failed.authentication.delay.ms"),
         number(name, "sasl.server.max.receive.size"),
+        oauth_settings(settings, name, jaas.get(OAUTHBEARER)) if OAUTHBEARER in mechanisms else None,
     )
 
 

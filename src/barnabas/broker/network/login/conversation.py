@@ -18,7 +18,7 @@ from barnabas.broker.network.session import Principal, Session
 from barnabas.core.access.principals import Subject
 from barnabas.core.access.sasl.contract import Identity, LoginRefused, NotReady, SaslServer
 from barnabas.model.errors import ErrorCode, KafkaError
-from barnabas.model.limits import LOGIN_SECONDS
+from barnabas.model.limits import LOGIN_LIFETIME_MAX_MS, LOGIN_SECONDS
 from barnabas.model.settings.listener_security import EXTERNAL
 from barnabas.wire.apis import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from barnabas.wire.errors import ProtocolError
@@ -117,20 +117,24 @@ class Login:
             self._succeeded(identity, lifetime_ms)
         except LoginRefused as refused:
             starting = not self._listener.opened.is_set()  # a password may have changed while the node was down
-            await self._failed(str(refused), refused.user)
+            await self._failed(str(refused.reason or refused), refused.user)
             if starting:
                 raise ProtocolError("a login failed while the node starts; it may succeed later") from None
             raise KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, str(refused)) from None
         return reply, lifetime_ms
 
     async def _answered(self, message: bytes) -> tuple[bytes, Identity | None]:
-        """The mechanism's answer; a user that a starting node does not know yet waits for the metadata."""
+        """The mechanism's answer; a user that a starting node does not know yet waits for the metadata, and a token for
+        the key that it names."""
         assert self._server is not None
         try:
             return self._server.step(message)
-        except NotReady:
-            await self._listener.opened.wait()
+        except NotReady as pending:
+            await (self._listener.opened.wait() if pending.ready is None else pending.ready())
+        try:
             return self._server.step(message)
+        except NotReady:
+            raise LoginRefused("Authentication failed: the node cannot verify it now, try again later") from None
 
     async def _answer_bare(self, message: bytes) -> bytes:
         # Before SaslAuthenticate there was no place for a refusal: the connection is closed, after the delay.
@@ -145,7 +149,7 @@ class Login:
         has_end = self._listener.reauth_ms > 0 and self._mechanism != EXTERNAL
         bounds = [self._listener.reauth_ms] if has_end else []
         if identity.expires_ms is not None:
-            bounds.append(max(1, identity.expires_ms - now_ms))
+            bounds.append(min(max(1, identity.expires_ms - now_ms), LOGIN_LIFETIME_MAX_MS))
         return min(bounds, default=0)
 
     def _succeeded(self, identity: Identity, lifetime_ms: int) -> None:

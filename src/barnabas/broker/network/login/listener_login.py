@@ -11,17 +11,19 @@ from barnabas.broker.metrics.event_log import LimitedLog
 from barnabas.broker.network.login.failed_logins import FailedLogins
 from barnabas.broker.network.login.token_logins import TokenLogins
 from barnabas.broker.network.pending_logins import PendingLogins
-from barnabas.core.access.credentials import NO_USER, ScramCredential
-from barnabas.core.access.delegation_tokens import DelegationToken, TokenCredential
+from barnabas.core.access.credentials import NO_USER, DelegationToken, ScramCredential
+from barnabas.core.access.delegation_tokens import TokenCredential
 from barnabas.core.access.principals import PrincipalRules, Subject, distinguished_name
 from barnabas.core.access.sasl.contract import NotReady, SaslServer
 from barnabas.core.access.sasl.external import ExternalServer
 from barnabas.core.access.sasl.plain import PlainServer
 from barnabas.core.access.sasl.scram import SCRAM, ScramMechanism, ScramServer
-from barnabas.model.settings.listener_security import EXTERNAL, PLAIN, ListenerSecurity
+from barnabas.model.settings.listener_security import EXTERNAL, OAUTHBEARER, PLAIN, ListenerSecurity
+from barnabas.model.settings.oauth import OAuthSettings
 
 if TYPE_CHECKING:
     from barnabas.broker.audit.trail import AuditTrail
+    from barnabas.broker.network.login.verifier import TokenVerifier
 
 
 class KnownUsers(Protocol):
@@ -67,6 +69,7 @@ class ListenerLogin:
         self._passwords = security.jaas[PLAIN].users if PLAIN in security.jaas else {}
         self._rules = None if security.tls is None else PrincipalRules(security.tls.principal_rules)
         self._own_secret = secrets.token_bytes(32)  # of a cluster that has had no user yet
+        self._verifier = None if security.oauth is None else _verifier(security.oauth, security.name)
         self._tokens = None if token_secret is None else TokenLogins(token_secret, self._secret_of_salts)
 
     def server(self, mechanism: str, certified: Subject | None) -> SaslServer:
@@ -75,6 +78,9 @@ class ListenerLogin:
             return PlainServer(self._passwords)
         if mechanism == EXTERNAL:
             return ExternalServer(self.certified_name(certified))
+        if mechanism == OAUTHBEARER:
+            assert self._verifier is not None
+            return self._verifier.server()
         scram = SCRAM[mechanism]
         nonce = base64.b64encode(secrets.token_bytes(_NONCE_BYTES)).decode()
         find_token = None if self._tokens is None else lambda token_id: self._find_token(token_id, scram)
@@ -97,7 +103,17 @@ class ListenerLogin:
             raise NotReady
         return found
 
+    def close(self) -> None:
+        if self._verifier is not None:
+            self._verifier.close()
+
     def certified_name(self, certified: Subject | None) -> str | None:
         if certified is None or self._rules is None:
             return None
         return self._rules.principal(distinguished_name(certified))
+
+
+def _verifier(settings: OAuthSettings, listener: str) -> "TokenVerifier":
+    from barnabas.broker.network.login.verifier import TokenVerifier  # with joserfc: only a node that needs it
+
+    return TokenVerifier(settings, listener)

@@ -8,9 +8,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 
 from barnabas.broker.clock import wall_ms
-from barnabas.core.access.credentials import ScramCredential
+from barnabas.core.access.credentials import DelegationToken, ScramCredential
 from barnabas.core.access.delegation_tokens import (
-    DelegationToken,
     TokenCredential,
     split_principal,
     token_password,

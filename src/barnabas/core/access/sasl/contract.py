@@ -1,5 +1,6 @@
 """What every mechanism keeps to."""
 
+from collections.abc import Awaitable, Callable
 from typing import NamedTuple, Protocol
 
 # Kafka's words.
@@ -9,16 +10,22 @@ OTHER_ID = "Authentication failed: Client requested an authorization id that is 
 class LoginRefused(Exception):
     """The client is not let in; the text is for the client and tells nothing that it could guess with.
 
-    `user`: whom the client said it is, for those who count failures.
+    `user`: whom the client said it is, for those who count failures. `reason`: what the node's log says beside it.
     """
 
-    def __init__(self, text: str, user: str | None = None) -> None:
+    def __init__(self, text: str, user: str | None = None, reason: str | None = None) -> None:
         super().__init__(text)
         self.user = user
+        self.reason = reason
 
 
 class NotReady(Exception):
-    """The users are not known yet: the same message may be tried again later."""
+    """What is needed is not known yet: the same message may be tried again, once, after `ready`, or when the node has
+    caught up with the metadata (None)."""
+
+    def __init__(self, ready: Callable[[], Awaitable[None]] | None = None) -> None:
+        super().__init__()
+        self.ready = ready
 
 
 class Identity(NamedTuple):
