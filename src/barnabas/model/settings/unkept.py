@@ -19,14 +19,13 @@ VALIDATORS = (
 )
 UNSECURED = f"{OAUTH_PACKAGE}.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler"
 
-_KERBEROS = re.compile(r"(listener\.name\.[^.]+\.)?([a-z0-9-]+\.)?sasl\.kerberos\..+")
 _CALLBACK = re.compile(r"(?:listener\.name\.(?P<listener>[^.]+)\.(?P<more>[a-z0-9-]+\.)?)?" + re.escape(HANDLER))
 
 
 def refuse_access_control(settings: Settings) -> None:
     """KafkaError(INVALID_CONFIG) for the first setting that cannot be kept; a default is no request."""
     for name, origin in settings.origins.items():
-        if not _KERBEROS.fullmatch(name) and not _names_a_class(settings, name):
+        if not _names_a_class(settings, name):
             continue
         if name in NODE_SETTINGS and settings[name] == NODE_SETTINGS[name].default:
             continue

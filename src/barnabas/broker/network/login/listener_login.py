@@ -18,11 +18,13 @@ from barnabas.core.access.sasl.contract import NotReady, SaslServer
 from barnabas.core.access.sasl.external import ExternalServer
 from barnabas.core.access.sasl.plain import PlainServer
 from barnabas.core.access.sasl.scram import SCRAM, ScramMechanism, ScramServer
-from barnabas.model.settings.listener_security import EXTERNAL, OAUTHBEARER, PLAIN, ListenerSecurity
+from barnabas.model.settings.kerberos import KerberosSettings
+from barnabas.model.settings.listener_security import EXTERNAL, GSSAPI, OAUTHBEARER, PLAIN, ListenerSecurity
 from barnabas.model.settings.oauth import OAuthSettings
 
 if TYPE_CHECKING:
     from barnabas.broker.audit.trail import AuditTrail
+    from barnabas.broker.network.login.kerberos import KerberosLogins
     from barnabas.broker.network.login.verifier import TokenVerifier
 
 
@@ -70,6 +72,7 @@ class ListenerLogin:
         self._rules = None if security.tls is None else PrincipalRules(security.tls.principal_rules)
         self._own_secret = secrets.token_bytes(32)  # of a cluster that has had no user yet
         self._verifier = None if security.oauth is None else _verifier(security.oauth, security.name)
+        self._kerberos = None if security.kerberos is None else _kerberos(security.kerberos)
         self._tokens = None if token_secret is None else TokenLogins(token_secret, self._secret_of_salts)
 
     def server(self, mechanism: str, certified: Subject | None) -> SaslServer:
@@ -81,6 +84,9 @@ class ListenerLogin:
         if mechanism == OAUTHBEARER:
             assert self._verifier is not None
             return self._verifier.server()
+        if mechanism == GSSAPI:
+            assert self._kerberos is not None
+            return self._kerberos.server()
         scram = SCRAM[mechanism]
         nonce = base64.b64encode(secrets.token_bytes(_NONCE_BYTES)).decode()
         find_token = None if self._tokens is None else lambda token_id: self._find_token(token_id, scram)
@@ -106,6 +112,8 @@ class ListenerLogin:
     def close(self) -> None:
         if self._verifier is not None:
             self._verifier.close()
+        if self._kerberos is not None:
+            self._kerberos.close()
 
     def certified_name(self, certified: Subject | None) -> str | None:
         if certified is None or self._rules is None:
@@ -117,3 +125,9 @@ def _verifier(settings: OAuthSettings, listener: str) -> "TokenVerifier":
     from barnabas.broker.network.login.verifier import TokenVerifier  # with joserfc: only a node that needs it
 
     return TokenVerifier(settings, listener)
+
+
+def _kerberos(settings: KerberosSettings) -> "KerberosLogins":
+    from barnabas.broker.network.login.kerberos import KerberosLogins  # with gssapi, which is an extra
+
+    return KerberosLogins(settings)
