@@ -82,6 +82,7 @@ def alter_client_quotas(pair: Pair, v: int) -> None:
     alter("a user", {"user": f"u{v}"}, ("producer_byte_rate", 1e9, False), ("request_percentage", 200.5, False))
     alter("the default of client ids", {"client-id": None}, ("consumer_byte_rate", 1e9, False))
     alter("an address", {"ip": "10.0.0.7"}, ("connection_creation_rate", 1e6, False))
+    alter("both", {"user": f"u{v}", "client-id": None}, ("consumer_byte_rate", 1e9, False))
     alter("only to validate", {"user": "never"}, ("producer_byte_rate", 5.0, False), validate=True)
     alter("no entity", {}, ("producer_byte_rate", 5.0, False))
     alter("an unknown type", {"group": "g"}, ("producer_byte_rate", 5.0, False))
@@ -98,6 +99,9 @@ def alter_client_quotas(pair: Pair, v: int) -> None:
         wanted = {"components": [{"entity_type": kind, "match_type": match, "match": name}], "strict": True}
         pair.call(DESCRIBE_CLIENT_QUOTAS, v, wanted, f"{kind} {match}")
     alter("removed", {"user": f"u{v}"}, ("producer_byte_rate", 0.0, True), ("request_percentage", 0.0, True))
+    both = [{"entity_type": kind, "match_type": 2, "match": None} for kind in ("user", "client-id")]
+    pair.call(DESCRIBE_CLIENT_QUOTAS, v, {"components": both, "strict": True}, "a user and a client id")
+    alter("both removed", {"user": f"u{v}", "client-id": None}, ("consumer_byte_rate", 0.0, True))
     alter("removed again", {"user": f"u{v}"}, ("producer_byte_rate", 0.0, True))
     alter("the default removed", {"client-id": None}, ("consumer_byte_rate", 0.0, True))
     alter("the address removed", {"ip": "10.0.0.7"}, ("connection_creation_rate", 0.0, True))

@@ -53,5 +53,5 @@ def _entry(result: tuple[QuotaAlteration, KafkaError | None]) -> AlterClientQuot
 
 def _in_order(parts: Mapping[str, str | None]) -> list[str]:
     """As DescribeClientQuotas has them; unknown ones come last."""
-    known = [kind for kind in (USER, CLIENT_ID, IP) if kind in parts]
+    known = [kind for kind in (CLIENT_ID, USER, IP) if kind in parts]
     return known + [kind for kind in parts if kind not in known]

@@ -31,7 +31,7 @@ async def handle(
         if wanted.matches(entity):
             entries.append(
                 {
-                    "entity": [{"entity_type": kind, "entity_name": name} for kind, name in entity],
+                    "entity": [{"entity_type": kind, "entity_name": name} for kind, name in reversed(entity)],
                     "values": [{"key": key, "value": value} for key, value in values.items()],
                 }
             )
