@@ -172,6 +172,10 @@ def _plain(key: int, record_name: str, /, **fields: str) -> Callable[[object], _
     return encode
 
 
+def _same(*names: str) -> dict[str, str]:
+    return {name: name for name in names}
+
+
 _ENCODERS: dict[type, Callable[[Any], _Encoded]] = {  # each takes records of the type that stands before it
     RegisterBroker: _encode_registration,
     ChangeBroker: _encode_broker_change,
@@ -183,29 +187,18 @@ _ENCODERS: dict[type, Callable[[Any], _Encoded]] = {  # each takes records of th
     ConfigRecord: _plain(
         CONFIG,
         "config_record",
-        resource_type="resource_type",
-        resource_name="resource_name",
-        name="name",
-        value="value",
+        **_same("resource_type", "resource_name", "name", "value"),
     ),
     FeatureLevel: _plain(FEATURE_LEVEL, "feature_level_record", name="name", feature_level="level"),
     ProducerIds: _plain(
         PRODUCER_IDS,
         "producer_ids_record",
-        broker_id="broker_id",
-        broker_epoch="broker_epoch",
-        next_producer_id="next_producer_id",
+        **_same("broker_id", "broker_epoch", "next_producer_id"),
     ),
     AccessControlEntry: _plain(
         ACCESS_CONTROL_ENTRY,
         "access_control_entry_record",
-        id="id",
-        resource_type="resource_type",
-        resource_name="resource_name",
-        pattern_type="pattern_type",
-        principal="principal",
-        host="host",
-        operation="operation",
+        **_same("id", "resource_type", "resource_name", "pattern_type", "principal", "host", "operation"),
         permission_type="permission",
     ),
     RemoveAccessControlEntry: _plain(REMOVE_ACCESS_CONTROL_ENTRY, "remove_access_control_entry_record", id="id"),
