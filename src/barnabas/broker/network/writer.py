@@ -19,7 +19,6 @@ Piece = bytes | memoryview | Slice
 
 TLS_PIECE_BYTES = 128 * 1024  # of a file, encrypted at once
 TLS_BUFFER_BYTES = 256 * 1024  # encrypted and not sent yet, of one connection
-TLS_UNREAD_BYTES = 48 * 1024  # received while reading is paused; half of it is more than one TLS record
 SENDFILE_FROM_BYTES = 32 * 1024  # below this one pread and one send are cheaper than a send and a sendfile
 
 
@@ -248,10 +247,10 @@ Writer = SocketWriter | TlsWriter | TransportWriter
 
 
 def pause_reading(transport: asyncio.Transport) -> None:
-    """A TLS transport goes on receiving up to 0.5 MiB, which no limit for requests knows of: here it may hold little.
+    """A TLS transport goes on receiving up to 0.5 MiB, which no limit for requests knows of: here it stops at once.
     Not while it is read, because reaching the limit costs system calls each time."""
     if (limit := getattr(transport, "set_read_buffer_limits", None)) is not None:
-        limit(high=TLS_UNREAD_BYTES, low=TLS_UNREAD_BYTES // 2)
+        limit(high=0)
     transport.pause_reading()
 
 
