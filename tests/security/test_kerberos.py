@@ -110,7 +110,7 @@ def test_a_ticket_lets_its_owner_in(kerberized: Kerberized, client: Callable[[Ke
 
 
 def test_whom_no_rule_names_is_refused(kerberized: Kerberized) -> None:
-    with pytest.raises(AssertionError, match="KafkaTimeoutError|AuthenticationFailed"):
+    with pytest.raises(AssertionError, match=r"KafkaTimeoutError|AuthenticationFailed"):
         python(kerberized, "mallory/away", "no")
     assert f"no rule gives mallory/away@{REALM} a name" in kerberized.node.tail(200)
 
