@@ -55,7 +55,7 @@ ROWS = (
     node("sasl.kerberos.min.time.before.relogin", LONG, 60_000, mode=PER_NODE, effective=False,
          doc="Accepted for compatibility; a node needs no ticket of its own, only its keytab."),
     node("sasl.kerberos.principal.to.local.rules", LIST, ("DEFAULT",), list_of(), mode=PER_NODE,
-         doc="How a Kerberos principal becomes the name of a user: DEFAULT, or RULE:[parts:format](match)s/a/b/g/L."),
+         doc="How a Kerberos principal becomes the name of a user: DEFAULT, or RULE lines, as in Kafka."),
     node("sasl.kerberos.service.name", STRING, None, mode=PER_NODE,
          doc="The first part of the node's Kerberos principal; clients ask for a ticket of it."),
     node("sasl.kerberos.ticket.renew.jitter", DOUBLE, 0.05, mode=PER_NODE, effective=False,
