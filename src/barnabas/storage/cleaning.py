@@ -8,7 +8,9 @@ that is the only one that can miss it. Offsets never change: a batch keeps its b
 Batches, not only records, have a meaning, so some stay although nothing is left in them:
 - the last batch of a producer that is still remembered, for it carries the newest sequence (an empty batch is enough);
 - the last batch of a segment, so that each segment ends where the next begins and recovery can tell a hole from a gap;
-- a transaction's marker as long as data of the transaction is left; then it gets a delete horizon like a tombstone.
+- a commit marker as long as data of its transaction is left; then it gets a delete horizon like a tombstone;
+- an abort marker, for ever: a Fetch names the aborted transaction (aborted.py), and a client takes all that it reads of
+  that producer for aborted until it meets the marker, the data of later transactions too.
 Data of aborted transactions goes, and never stands for its key.
 
 Runs beside the loop, in a thread or a process: touches nothing but files, calls `pause` with the bytes it has just
@@ -114,8 +116,7 @@ def _find_aborted(work: _Round) -> None:
                     first_offset.setdefault(header.producer_id, header.base_offset)
             elif header.producer_id in first_offset:
                 first = first_offset.pop(header.producer_id)
-                marker = next(iter_records(batch), None)
-                if marker is not None and marker.key == ABORT_MARKER:
+                if _is_abort(list(iter_records(batch))):
                     work.aborted.setdefault(header.producer_id, []).append((first, header.base_offset))
 
 
@@ -173,10 +174,11 @@ def _kept(
     expired = horizon is not None and horizon <= plan.now_ms
     wants_horizon = False
     if header.is_control:
-        data_left = header.producer_id in work.open_data
+        records = list(iter_records(batch))
+        wants_horizon = header.producer_id not in work.open_data and not _is_abort(records)
         work.open_data.discard(header.producer_id)
-        records = [] if expired and not data_left else list(iter_records(batch))
-        wants_horizon = not data_left
+        if expired and wants_horizon:
+            records = []
     elif header.base_offset >= work.map.end_offset:
         records = list(iter_records(batch))  # not looked at yet, so nothing is known of it
     elif _is_aborted(work, header):
@@ -197,6 +199,11 @@ def _kept(
         horizon = plan.now_ms + plan.config.delete_retention_ms
     rebuilt = _rebuild(header, records, horizon)
     return _max_timestamp(header, records), rebuilt
+
+
+def _is_abort(marker: list[Record]) -> bool:
+    """Of a control batch; one that compaction has emptied has no record."""
+    return bool(marker) and marker[0].key == ABORT_MARKER
 
 
 def _stays(work: _Round, record: Record, expired: bool) -> bool:

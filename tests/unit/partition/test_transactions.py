@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from barnabas.broker.partition.opened import OpenPartition
@@ -320,6 +320,21 @@ def test_any_order_and_any_restart(steps: list[tuple[object, ...]]) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(STEPS)
+@example(
+    [
+        ("write", -1, 2),
+        ("write", 2, 1),
+        ("end", 2, False),
+        ("write", 2, 2),
+        ("end", 2, True),
+        ("write", -1, 1),
+        ("write", 2, 1),
+        ("write", 2, 3),
+        ("stop",),
+        ("end", 2, False),
+        ("stop",),
+    ]  # fmt: skip
+)
 def test_compaction_keeps_the_newest_committed_value_of_each_key(steps: list[tuple[object, ...]]) -> None:
     """It touches no open transaction, lets no aborted record stand for its key, and no emptied batch opens one."""
     with tempfile.TemporaryDirectory() as folder:
