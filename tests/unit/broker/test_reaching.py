@@ -35,3 +35,7 @@ def test_a_node_that_is_not_registered_is_reached_as_told() -> None:
     told = Endpoint("PLAINTEXT", "a", 1)
     assert where_reached(IMAGE, 8, told, "SECURE") is told
     assert where_reached(IMAGE, -2, told, "SECURE") is told
+    configured = Endpoint("SECURE", "a", 2)
+    assert where_reached(MetadataImage(), 7, told, "SECURE", configured) is configured
+    newer = Endpoint("", "b", 9)  # an answer of the quorum, on our listener
+    assert where_reached(MetadataImage(), 7, newer, "SECURE", configured) is newer

@@ -150,7 +150,8 @@ class QuorumDriver:
         return node_id, None if told is None else self._reached(node_id, told)
 
     def _reached(self, node_id: int, told: Endpoint) -> Endpoint:
-        return where_reached(self.image, node_id, told, self._config.endpoints[0].name)
+        config = self._config
+        return where_reached(self.image, node_id, told, config.endpoints[0].name, config.told_voters.get(node_id))
 
     @property
     def is_alone(self) -> bool:

@@ -11,10 +11,15 @@ from barnabas.core.cluster.image import MetadataImage
 from barnabas.core.raft import Endpoint
 
 
-def where_reached(image: MetadataImage, node_id: int, told: Endpoint, own_listener: str) -> Endpoint:
-    broker = image.brokers.get(node_id)
-    if broker is None or told.name == own_listener:
+def where_reached(
+    image: MetadataImage, node_id: int, told: Endpoint, own_listener: str, configured: Endpoint | None = None
+) -> Endpoint:
+    """`configured`: by `controller.quorum.voters`, for a node that starts and knows no registration yet."""
+    if told.name == own_listener:
         return told
+    broker = image.brokers.get(node_id)
+    if broker is None:
+        return configured if configured is not None and told.name else told
     named = {endpoint.name: endpoint for endpoint in broker.endpoints}
     is_other = bool(told.name) or any((each.host, each.port) == told[1:] for each in broker.endpoints)
     if own_listener not in named or not is_other:
