@@ -333,7 +333,7 @@ def test_any_order_and_any_restart(steps: list[tuple[object, ...]]) -> None:
         ("stop",),
         ("end", 2, False),
         ("stop",),
-    ]  # fmt: skip
+    ]
 )
 def test_compaction_keeps_the_newest_committed_value_of_each_key(steps: list[tuple[object, ...]]) -> None:
     """It touches no open transaction, lets no aborted record stand for its key, and no emptied batch opens one."""
