@@ -91,6 +91,13 @@ ALWAYS = frozenset(
 """A few in every `make test`; all of them by `make bugs`."""
 
 
+@pytest.mark.parametrize("bug", BUGS.values(), ids=list(BUGS))
+def test_what_a_bug_replaces_is_there(bug: Bug) -> None:
+    """Most of them run by `make bugs` only: a name that has changed shows here at once."""
+    with bug.planted():
+        pass
+
+
 @pytest.mark.parametrize(
     ("name", "seed"),
     [
