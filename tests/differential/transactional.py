@@ -35,12 +35,19 @@ def ready(pair: Pair) -> None:
 
 def until(side: Side, api_key: int, version: int, body: dict[str, Any]) -> dict[str, Any]:
     """Ask again while the server says come again."""
+    answer = once_loaded(side, api_key, version, body)
+    assert answer["error_code"] == 0, (side.label, answer)
+    return answer
+
+
+def once_loaded(side: Side, api_key: int, version: int, body: dict[str, Any]) -> dict[str, Any]:
+    """The answer of a coordinator that is there: a new partition of its topic takes Kafka a moment."""
     deadline = time.monotonic() + 20
     while (answer := side.client.call(api_key, version, body))["error_code"] in _COME_AGAIN:
         assert time.monotonic() < deadline, (side.label, answer)
         time.sleep(0.01)
-    assert answer["error_code"] == 0, (side.label, answer)
-    return answer
+    found: dict[str, Any] = answer
+    return found
 
 
 class Transactional:

@@ -8,6 +8,7 @@ from typing import Any
 from tests.differential.engine import Pair, Side
 from tests.differential.registry import scenario
 from tests.differential.scenarios.offsets import commit_body, fetch_offsets_body
+from tests.differential.transactional import once_loaded
 from tests.support import kio_codec
 from tests.support.wire import (
     DELETE_GROUPS,
@@ -102,7 +103,7 @@ def stable(pair: Pair, base: str, instance: str | None = None) -> tuple[str, str
     """A group with one member that has its assignment, generation 1. Not compared."""
     topic, group = pair.topic(pair.fresh("grouped"), 2), pair.fresh(base)
     for side in pair.sides:
-        first = side.client.call(JOIN_GROUP, 5, join_body(group, "", topic, instance))
+        first = once_loaded(side, JOIN_GROUP, 5, join_body(group, "", topic, instance))
         if first["error_code"] == MEMBER_ID_REQUIRED:
             first = side.client.call(JOIN_GROUP, 5, join_body(group, first["member_id"], topic))
         assert first["error_code"] == 0, (side.label, first)
