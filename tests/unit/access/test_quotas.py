@@ -31,7 +31,7 @@ from barnabas.core.cluster.quotas import QuotaAlteration, alter
 from barnabas.core.cluster.record_codec import decode_record, encode_record
 from barnabas.core.cluster.records import ClientQuota
 from barnabas.model.errors import ErrorCode, KafkaError
-from barnabas.model.limits import QUOTA_ENTITIES_MAX, QUOTA_METERS_MAX
+from barnabas.model.limits import CONNECTION_DELAY_MAX_MS, QUOTA_ENTITIES_MAX, QUOTA_METERS_MAX
 
 SAMPLES = Samples(11, 1_000)
 NOW = 1_000_000
@@ -298,7 +298,7 @@ def test_partitions_are_refused_once_the_tokens_are_gone() -> None:
 
 def test_connections_above_a_rate_come_one_after_the_other() -> None:
     rates = ConnectionRates(Samples(2, 1_000))
-    delays = [rates.delay_ms("L", 5, None, NOW) for _ in range(12)]
+    delays = [rates.delay_ms("L", 5, None, NOW) or 0 for _ in range(12)]
     assert delays[:5] == [0] * 5 and all(later >= earlier for earlier, later in pairwise(delays))
     assert 1_000 <= delays[-1] <= 2_500, "twelve at five a second"
     assert rates.delay_ms("other", None, None, NOW) == 0
@@ -315,3 +315,11 @@ def test_an_address_above_its_rate_is_refused_and_the_refused_do_not_count() -> 
 
 def test_an_entity_in_words() -> None:
     assert entity_text(entity({CLIENT_ID: None, USER: "u"})) == "user=u, default client-id"
+
+
+def test_a_listener_lets_no_queue_of_new_connections_grow_without_end() -> None:
+    """Whoever floods it leaves again; those that come later would wait for connections that are gone."""
+    rates = ConnectionRates(Samples(11, 1000))
+    found = [rates.delay_ms("CLIENTS", 100, None, 1_000_000 + number // 10) for number in range(20_000)]
+    assert None in found and max(delay for delay in found if delay is not None) <= CONNECTION_DELAY_MAX_MS + 1000
+    assert rates.delay_ms("CLIENTS", 100, None, 1_000_000 + 2_000 + CONNECTION_DELAY_MAX_MS) is not None

@@ -373,7 +373,7 @@ class Connection(asyncio.BufferedProtocol):
     @property
     def waiting(self) -> bool:
         """Does an answer still have to leave? Then the connection is not idle."""
-        return bool(self._slots) or self._task is not None or self._writer.queued_bytes > 0
+        return bool(self._slots) or isinstance(self._task, asyncio.Task) or self._writer.queued_bytes > 0
 
     # --- ends -------------------------------------------------------------------------------------------------------
 

@@ -41,6 +41,7 @@ class ConnectionLimits:
     def __init__(self, settings: Settings, quotas: Callable[[], QuotaRules]) -> None:
         self._quotas = quotas
         self._rates: ConnectionRates | None = None  # until there is a limit
+        self._count = 0
         self._by_address: Counter[str] = Counter()
         self._by_listener: Counter[str] = Counter()
         self.apply(settings)
@@ -67,10 +68,11 @@ class ConnectionLimits:
 
     @property
     def is_full(self) -> bool:
-        return self._by_address.total() > self.most
+        return self._count > self.most
 
     def begin(self, listener: str, address: str) -> Admission:
         """Count a new connection in, and say what becomes of it."""
+        self._count += 1
         self._by_address[address] += 1
         self._by_listener[listener] += 1
         most, rate = self._of_listener(listener)
@@ -88,7 +90,10 @@ class ConnectionLimits:
         node_rate = None if self.is_of_nodes(listener) else self._node_rate
         if rate is None and node_rate is None:
             return ADMITTED
-        return Admission("", self._measured().delay_ms(listener, rate, node_rate, now_ms) / 1000)
+        delay_ms = self._measured().delay_ms(listener, rate, node_rate, now_ms)
+        if delay_ms is None:
+            return Admission(f"too many new connections wait on listener {listener} already ({_RATE})")
+        return Admission("", delay_ms / 1000)
 
     def _measured(self) -> ConnectionRates:
         if self._rates is None:
@@ -98,6 +103,7 @@ class ConnectionLimits:
         return self._rates
 
     def end(self, listener: str, address: str) -> None:
+        self._count -= 1
         for table, key in ((self._by_address, address), (self._by_listener, listener)):
             table[key] -= 1
             if not table[key]:

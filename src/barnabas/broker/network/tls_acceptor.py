@@ -9,6 +9,7 @@ import asyncio
 import errno
 import logging
 import socket
+from functools import partial
 from typing import TYPE_CHECKING
 
 from barnabas.broker.network.connection import Connection
@@ -59,14 +60,20 @@ class TlsAcceptor:
                 self._loop.call_later(seconds, self._refuse, client, host)
                 continue
             self._listener.make_room(self._name)
-            task = self._loop.create_task(self._shake_hands(client, host, seconds))
+            made: list[Connection] = []  # it counts until it is closed; a handshake that fails, until then
+            task = self._loop.create_task(self._shake_hands(client, host, seconds, made))
             self._handshakes.add(task)  # the loop itself holds tasks weakly
-            task.add_done_callback(self._ended)
+            task.add_done_callback(partial(self._ended, client, host, made))
             self._listener.pending_logins.began(task, task.cancel)
 
-    def _ended(self, task: "asyncio.Task[None]") -> None:
+    def _ended(self, client: socket.socket, host: str, made: list[Connection], task: "asyncio.Task[None]") -> None:
+        """Also of one that is cancelled before its first step, which runs no `finally` of its own."""
         self._handshakes.discard(task)
         self._listener.pending_logins.ended(task)
+        if task.cancelled():
+            client.close()
+        if not made or made[0].session is OWN:
+            self._listener.limits.end(self._name, host)
 
     def _go_on(self) -> None:
         if self._bound.fileno() >= 0:
@@ -76,9 +83,7 @@ class TlsAcceptor:
         client.close()
         self._listener.limits.end(self._name, host)
 
-    async def _shake_hands(self, client: socket.socket, host: str, seconds: float) -> None:
-        made: list[Connection] = []  # it counts until it is closed; a handshake that fails, until then
-
+    async def _shake_hands(self, client: socket.socket, host: str, seconds: float, made: list[Connection]) -> None:
         def make() -> Connection:
             made.append(Connection(self._listener))
             return made[0]
@@ -101,12 +106,6 @@ class TlsAcceptor:
             if why:  # not for one that only looked whether the port is open
                 line = f"TLS handshake from {host} on listener {self._name} failed: {why}"
                 self._listener.tell_refused(f"handshake {host}", host, self._name, f"TLS handshake failed: {why}", line)
-        except asyncio.CancelledError:
-            client.close()
-            raise
-        finally:
-            if not made or made[0].session is OWN:
-                self._listener.limits.end(self._name, host)
 
     def close(self) -> None:
         if self._bound.fileno() >= 0:

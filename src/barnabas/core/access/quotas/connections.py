@@ -6,7 +6,7 @@ so that the client does not come back at once.
 """
 
 from barnabas.core.access.quotas.windows import RateWindow, Samples
-from barnabas.model.limits import QUOTA_METERS_MAX
+from barnabas.model.limits import CONNECTION_DELAY_MAX_MS, QUOTA_METERS_MAX
 from barnabas.model.settings import Settings
 
 
@@ -18,11 +18,13 @@ class ConnectionRates:
         self._free_ms: dict[str, int] = {}  # when a listener takes the next connection
         self._addresses: dict[str, RateWindow] = {}
 
-    def delay_ms(self, listener: str, listener_rate: int | None, node_rate: int | None, now_ms: int) -> int:
-        """How long a new connection waits; None: there is no limit."""
+    def delay_ms(self, listener: str, listener_rate: int | None, node_rate: int | None, now_ms: int) -> int | None:
+        """How long a new connection waits; None: too many wait already. A rate that is None is no limit."""
         if listener_rate is None and node_rate is None:
             return 0
         begins_ms = max(now_ms, self._free_ms.get(listener, 0))
+        if begins_ms - now_ms > CONNECTION_DELAY_MAX_MS:
+            return None
         time_ms = 0
         if listener_rate is not None:
             window = self._listeners.setdefault(listener, RateWindow(self._samples))
