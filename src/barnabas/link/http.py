@@ -1,7 +1,7 @@
 """One HTTP request with bounds on time and size, for a thread: a provider's key set, a token from its token endpoint.
 
-Redirects are followed only where they do not lead from https to http. Proxies of the environment are not used: what is
-asked for are keys and tokens, and the address says from whom.
+Redirects of a GET are followed where they do not lead from https to http; a POST, which has secrets, is not redirected.
+Proxies of the environment are not used: what is asked for are keys and tokens, and the address says from whom.
 """
 
 import http.client
@@ -35,6 +35,8 @@ class _NoDowngrade(urllib.request.HTTPRedirectHandler):
         headers: http.client.HTTPMessage,
         newurl: str,
     ) -> urllib.request.Request | None:
+        if req.data is not None:
+            raise HttpFailed("it redirects, which is not followed: what is sent is meant for nobody else")
         scheme = urlsplit(newurl).scheme
         if scheme not in ("http", "https") or (urlsplit(req.full_url).scheme == "https" and scheme != "https"):
             raise HttpFailed(f"it redirects to {scheme}, which is not followed")

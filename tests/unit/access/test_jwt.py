@@ -25,7 +25,7 @@ from barnabas.core.access.jwt import (
     unsigned,
     verified,
 )
-from barnabas.core.access.sasl.contract import Identity, LoginRefused, NotReady
+from barnabas.core.access.sasl.contract import Identity, LoginRefused, NotReady, RefusedByReply
 from barnabas.core.access.sasl.oauthbearer import OAuthBearerServer
 
 NOW = 1_700_000_000
@@ -250,13 +250,19 @@ def test_a_login() -> None:
 
 def test_a_refusal_comes_in_two_steps() -> None:
     machine = server(good=Identity("alice"))
-    assert machine.step(first("bad")) == (b'{"status":"invalid_token"}', None)
-    with pytest.raises(LoginRefused) as refused:
-        machine.step(b"\x01")
-    assert str(refused.value) == '{"status":"invalid_token"}' and refused.value.reason == "who is that"
-    machine = server(good=Identity("alice"))
-    machine.step(first("bad"))
-    assert machine.step(first("good")) == (b"", Identity("alice"))
+    with pytest.raises(RefusedByReply, match="who is that") as told:
+        machine.step(first("bad"))
+    assert told.value.reply == b'{"status":"invalid_token"}'
+    for message in (b"\x01", first("good")):  # one connection has one try
+        with pytest.raises(LoginRefused) as refused:
+            machine.step(message)
+        assert str(refused.value) == '{"status":"invalid_token"}' and refused.value.reason == "who is that"
+        assert refused.value.counted
+
+
+def test_an_algorithm_that_is_no_text_is_refused() -> None:
+    with pytest.raises(BadToken):
+        verified(f"{part({'alg': ['RS256']})}.{part(CLAIMS)}.AAAA", KEYS, RULES, NOW)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from barnabas.broker.api.permissions import DELEGATION_TOKEN, DESCRIBE, DESCRIBE_TOKENS, USER, may
+from barnabas.broker.api.permissions import DELEGATION_TOKEN, DESCRIBE, DESCRIBE_TOKENS, USER, sees
 from barnabas.broker.network.context import RequestContext
 from barnabas.broker.network.loop_budget import in_turns
 from barnabas.core.access.credentials import DelegationToken
@@ -53,7 +53,7 @@ async def handle(
 
 
 def _is_shown(node: TokensNode, context: RequestContext, token: DelegationToken) -> bool:
-    return may(node, context, DESCRIBE, DELEGATION_TOKEN, token.token_id) or may(
+    return sees(node, context, DESCRIBE, DELEGATION_TOKEN, token.token_id) or sees(
         node, context, DESCRIBE_TOKENS, USER, token.owner
     )
 

@@ -103,7 +103,8 @@ def config_refusal(
         case ResourceType.GROUP:
             code, allowed = ErrorCode.GROUP_AUTHORIZATION_FAILED, may(node, context, operation, GROUP, name)
         case ResourceType.BROKER | ResourceType.BROKER_LOGGER | ResourceType.CLIENT_METRICS:
-            code, allowed = ErrorCode.CLUSTER_AUTHORIZATION_FAILED, may_on_cluster(node, context, operation)
+            allowed = may_on_cluster(node, context, operation)
+            return None if allowed else refused_on_cluster(node, context, operation)
         case _:
             return None
     return None if allowed else refused(code)

@@ -58,6 +58,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_EVER_MS = 1 << 62
+_WRITTEN_AT_ONCE = 200  # of folded events: about 3 ms
 _NO_AUTHORIZER = "no authorizer: everybody may"
 _WRITE, _TOPIC = int(AclOperation.WRITE), int(AclResourceType.TOPIC)
 _OPERATIONS = {int(operation): operation.name for operation in AclOperation}
@@ -105,7 +107,7 @@ class AuditTrail:
     async def close(self) -> None:
         for timer in self._timers.values():
             timer.cancel()
-        for event in self._folding.due(0, all_of_them=True):
+        for event in self._folding.due(_EVER_MS):
             self._put(event)
         await self._writer.close()
 
@@ -177,7 +179,9 @@ class AuditTrail:
         session, api = context.session, SERVED[context.api_key]
         if item.refused and context.api_key == OFFSET_COMMIT:
             return  # told where it was refused
-        if isinstance(api.access, AclOperation) or item.resource_type is AclResourceType.CLUSTER:
+        if not item.needs_rule:
+            reason = ""
+        elif isinstance(api.access, AclOperation) or item.resource_type is AclResourceType.CLUSTER:
             reason = self._reason(session, operation, AclResourceType.CLUSTER, CLUSTER_NAME)
         else:
             reason = self._reason(session, operation, item.resource_type, item.name)
@@ -212,10 +216,10 @@ class AuditTrail:
     def _wait_for_folded(self) -> None:
         self._timers.pop("folded", None)
         now_ms = self._clock.steady_ms()
-        for event in self._folding.due(now_ms):
+        for event in self._folding.due(now_ms, most=_WRITTEN_AT_ONCE):
             self._put(event)
         if (next_ms := self._folding.next_ms) is not None:
-            self._later("folded", max(0.05, (next_ms - now_ms) / 1000), self._wait_for_folded)
+            self._later("folded", max(0.01, (next_ms - now_ms) / 1000), self._wait_for_folded)
 
     def _forget_access(self) -> None:
         """The next access of every session is told again: it is decided anew."""

@@ -149,7 +149,7 @@ def verified(token: str, keys: KeySet, rules: TokenRules, now_s: float) -> Ident
     except (JoseError, ValueError, TypeError, RecursionError) as error:
         raise BadToken(f"it is no JWT: {_shown(error)}") from None
     algorithm, kid = header.get("alg"), header.get("kid")
-    if algorithm not in ALGORITHMS:
+    if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
         raise BadToken(f"the algorithm {_shown(algorithm)} is not accepted; accepted are {', '.join(ALGORITHMS)}")
     if kid is not None and not isinstance(kid, str):
         raise BadToken("the id of its key (kid) is no text")

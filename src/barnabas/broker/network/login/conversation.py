@@ -16,7 +16,7 @@ from barnabas.broker.network.login.failed_logins import NAME_CHARS
 from barnabas.broker.network.login.listener_login import ListenerLogin
 from barnabas.broker.network.session import Principal, Session
 from barnabas.core.access.principals import Subject
-from barnabas.core.access.sasl.contract import Identity, LoginRefused, NotReady, SaslServer
+from barnabas.core.access.sasl.contract import Identity, LoginRefused, NotReady, RefusedByReply, SaslServer
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import LOGIN_LIFETIME_MAX_MS, LOGIN_SECONDS
 from barnabas.model.settings.listener_security import EXTERNAL
@@ -115,9 +115,12 @@ class Login:
                 return reply, 0
             lifetime_ms = self._lifetime_ms(identity, now_ms)
             self._succeeded(identity, lifetime_ms)
+        except RefusedByReply as refused:
+            await asyncio.sleep(self._note_failure(str(refused), None))
+            return refused.reply, 0
         except LoginRefused as refused:
             starting = not self._listener.opened.is_set()  # a password may have changed while the node was down
-            await self._failed(str(refused.reason or refused), refused.user)
+            await self._failed(refused)
             if starting:
                 raise ProtocolError("a login failed while the node starts; it may succeed later") from None
             raise KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, str(refused)) from None
@@ -177,8 +180,14 @@ class Login:
         if self._listener.audit is not None:
             self._listener.audit.login(self._connection.session, mechanism[:NAME_CHARS], user[:NAME_CHARS], why)
 
-    async def _failed(self, why: str, user: str | None) -> None:
+    async def _failed(self, refused: LoginRefused) -> None:
         self._server = None
+        delay_s = 0.0 if refused.counted else self._note_failure(str(refused.reason or refused), refused.user)
+        self._connection.close_when_sent()
+        await asyncio.sleep(delay_s)
+
+    def _note_failure(self, why: str, user: str | None) -> float:
+        """Counts, logs and audits it; gives for how many seconds the answer is held back."""
         session = self._connection.session
         delay_ms = self._listener.failed.failed(session.client_host, user, self._listener.failed_delay_ms)
         name = "somebody" if user is None else repr(user[:NAME_CHARS])
@@ -187,8 +196,7 @@ class Login:
             f"login of {name} from {session.client_host} on listener {session.listener} failed: {why}",
         )
         self._tell(self._mechanism, user or "", why)
-        self._connection.close_when_sent()
-        await asyncio.sleep(delay_ms / 1000)
+        return delay_ms / 1000
 
     def close(self) -> None:
         self._deadline.cancel()

@@ -66,7 +66,10 @@ class FetchedKeys:
             self._timer.cancel()
         self._done = self._loop.create_future()
         # Not an executor's: a process that ends does not wait for a provider.
-        threading.Thread(target=self._fetch, name="jwks", daemon=True).start()
+        try:
+            threading.Thread(target=self._fetch, name="jwks", daemon=True).start()
+        except RuntimeError as error:  # the system gives no thread: tried again later
+            self._fetched(str(error))
 
     def _fetch(self) -> None:
         found: KeySet | str

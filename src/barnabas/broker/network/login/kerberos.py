@@ -84,6 +84,7 @@ class KerberosServer:
         if self._step is None:
             work = partial(self._guarded, message)
             self._step = asyncio.get_running_loop().run_in_executor(self._threads, work)
+            self._step.add_done_callback(lambda step: step.cancelled() or step.exception())  # the client may have left
             raise NotReady(self._wait(self._step))
         done, self._step = self._step, None
         return done.result()

@@ -16,7 +16,7 @@ from barnabas.model.settings import ResourceType
 from barnabas.wire.codec import Decoded
 
 _OP = AclOperation
-CLUSTER = "cluster"
+CLUSTER, TOKEN = "cluster", "delegation-token"
 _REFUSALS = frozenset(code for code in ErrorCode if code.name.endswith("_AUTHORIZATION_FAILED"))
 _RESOURCE_TYPES = {"topic": AclResourceType.TOPIC, "group": AclResourceType.GROUP}
 
@@ -38,6 +38,11 @@ class Done(NamedTuple):
     @property
     def error(self) -> str:
         return "" if self.error_code == 0 or self.refused else name_of(ErrorCode, self.error_code)
+
+    @property
+    def needs_rule(self) -> bool:
+        """Delegation tokens are the business of their owners and renewers; few of them need a rule."""
+        return self.kind != TOKEN
 
     @property
     def resource_type(self) -> AclResourceType:
@@ -151,6 +156,26 @@ def _reset_offsets(request: Decoded, answer: Decoded) -> Iterator[Done]:
     yield Done("group", request.group_id, next(filter(None, codes), 0), f"offsets of {topics}")
 
 
+def _deleted_offsets(request: Decoded, answer: Decoded) -> Iterator[Done]:
+    """As a whole, or with the first error of a partition."""
+    codes = (each.error_code for topic in answer.topics for each in topic.partitions)
+    topics = ", ".join(topic.name for topic in islice(request.topics, 20))
+    yield Done("group", request.group_id, answer.error_code or next(filter(None, codes), 0), f"offsets of {topics}")
+
+
+def _created_token(request: Decoded, answer: Decoded) -> Iterator[Done]:
+    renewers = ", ".join(f"{each.principal_type}:{each.principal_name}" for each in islice(request.renewers, 20))
+    owner = f"{answer.principal_type}:{answer.principal_name}"
+    yield Done(
+        TOKEN, answer.token_id, answer.error_code, f"of {owner}" + (f", renewed by {renewers}" if renewers else "")
+    )
+
+
+def _changed_token(request: Decoded, answer: Decoded) -> Iterator[Done]:
+    """The request has nothing but the token's secret."""
+    yield Done(TOKEN, "", answer.error_code)
+
+
 ADMINISTRATION: dict[str, Administration] = {
     "create_topics": Administration(_OP.CREATE, _each("topic", "topics", "name")),
     "delete_topics": Administration(_OP.DELETE, _each("topic", "responses", "name")),
@@ -166,15 +191,15 @@ ADMINISTRATION: dict[str, Administration] = {
     "alter_user_scram_credentials": Administration(_OP.ALTER, _each("user", "results", "user")),
     "alter_client_quotas": Administration(_OP.ALTER_CONFIGS, _quotas),
     "delete_groups": Administration(_OP.DELETE, _each("group", "results", "group_id")),
-    "offset_delete": Administration(_OP.DELETE, _asked("group", "group_id")),
+    "offset_delete": Administration(_OP.DELETE, _deleted_offsets),
     "offset_commit": Administration(_OP.READ, _reset_offsets),
     "update_features": Administration(_OP.ALTER, _features),
     "unregister_broker": Administration(_OP.ALTER, _asked("broker", "broker_id")),
     "add_raft_voter": Administration(_OP.ALTER, _asked("voter", "voter_id")),
     "remove_raft_voter": Administration(_OP.ALTER, _asked("voter", "voter_id")),
-    "create_delegation_token": Administration(_OP.CREATE_TOKENS, _whole),
-    "renew_delegation_token": Administration(_OP.ALTER, _whole),
-    "expire_delegation_token": Administration(_OP.ALTER, _whole),
+    "create_delegation_token": Administration(_OP.CREATE_TOKENS, _created_token),
+    "renew_delegation_token": Administration(_OP.ALTER, _changed_token),
+    "expire_delegation_token": Administration(_OP.ALTER, _changed_token),
     "list_partition_reassignments": Administration(_OP.DESCRIBE, _whole),
     "describe_quorum": Administration(_OP.DESCRIBE, _whole),
 }

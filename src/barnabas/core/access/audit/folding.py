@@ -8,6 +8,7 @@ that source, in the end with all others. Nothing goes uncounted, and memory is b
 What an administrator did is not counted with others: each leads to a record of the metadata log, which costs more.
 """
 
+import sys
 from collections import Counter, OrderedDict
 
 from msgspec import structs
@@ -70,12 +71,12 @@ class Folding:
         seen.first_ms = seen.first_ms or time_ms
         return True
 
-    def due(self, now_ms: int, *, all_of_them: bool = False) -> list[AuditEvent]:
-        """What was counted and whose interval has ended."""
+    def due(self, now_ms: int, *, most: int = sys.maxsize) -> list[AuditEvent]:
+        """What was counted and whose interval has ended; of at most so many."""
         found: list[AuditEvent] = []
         ended: list[Key] = []
         for key, seen in self._seen.items():
-            if seen.ends_ms > now_ms and not all_of_them:
+            if seen.ends_ms > now_ms or len(ended) >= most:
                 break
             ended.append(key)
         for key in ended:

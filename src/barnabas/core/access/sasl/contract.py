@@ -11,12 +11,22 @@ class LoginRefused(Exception):
     """The client is not let in; the text is for the client and tells nothing that it could guess with.
 
     `user`: whom the client said it is, for those who count failures. `reason`: what the node's log says beside it.
+    `counted`: it was counted and logged before (`RefusedByReply`).
     """
 
-    def __init__(self, text: str, user: str | None = None, reason: str | None = None) -> None:
+    def __init__(self, text: str, user: str | None = None, reason: str | None = None, *, counted: bool = False) -> None:
         super().__init__(text)
         self.user = user
         self.reason = reason
+        self.counted = counted
+
+
+class RefusedByReply(Exception):
+    """The client is told by an answer of the mechanism that it is not let in, and has to send one more message."""
+
+    def __init__(self, reply: bytes, reason: str) -> None:
+        super().__init__(reason)
+        self.reply = reply
 
 
 class NotReady(Exception):

@@ -1,14 +1,15 @@
 """OAUTHBEARER (RFC 7628, KIP-255): the client shows an access token in its first message.
 
-A token that is not accepted is answered with a JSON object; the client says %x01 to it, and only then the login fails,
-with the same text. It tells no more than Kafka's does: the reason is in the node's log.
+A token that is not accepted is answered with a JSON object; the client says %x01 to it, and then the login fails, with
+the same text. It tells no more than Kafka's does: the reason is in the node's log. Kafka takes another token in place
+of the %x01; here one connection has one try, so that each refusal is counted and delayed.
 """
 
 import re
 from collections.abc import Callable
 
 from barnabas.core.access.jwt import BadToken
-from barnabas.core.access.sasl.contract import Identity, LoginRefused
+from barnabas.core.access.sasl.contract import Identity, LoginRefused, RefusedByReply
 from barnabas.model.limits import SASL_EXTENSIONS_MAX
 
 SEPARATOR = "\x01"
@@ -17,7 +18,7 @@ _FIRST = re.compile(
     r"(?P<pairs>(?:[A-Za-z]+=[\x21-\x7E \t\r\n]+\x01)*)\x01"
 )
 _AUTH = re.compile(r"(?P<scheme>\w+) +(?P<token>[-_~+/.a-zA-Z0-9]+=*)", re.ASCII)
-_INVALID = '{"status":"invalid_token"}'  # Kafka's words
+_INVALID = '{"status":"invalid_token"}'  # Kafka's text
 _FORM = "Invalid OAUTHBEARER client first message"
 
 
@@ -30,15 +31,13 @@ class OAuthBearerServer:
 
     def step(self, message: bytes) -> tuple[bytes, Identity | None]:
         if self._refusal is not None:
-            if message == SEPARATOR.encode():
-                raise LoginRefused(_INVALID, reason=self._refusal)
-            self._refusal = None  # another token, as in Kafka
+            raise LoginRefused(_INVALID, reason=self._refusal, counted=True)
         authorization_id, token = _parsed(message)
         try:
             identity = self._verify(token)
         except BadToken as bad:
             self._refusal = str(bad)
-            return _INVALID.encode(), None
+            raise RefusedByReply(_INVALID.encode(), self._refusal) from None
         if authorization_id and authorization_id != identity.user:
             raise LoginRefused(
                 "Authentication failed: Client requested an authorization id"
