@@ -309,10 +309,10 @@ class Connection(asyncio.BufferedProtocol):
             self.buffer_updated(0)  # the requests that waited
         self._resume_if_room()
 
-    def mute(self, seconds: float) -> None:
-        """Handle no further request for so long; answers leave."""
+    def mute(self, seconds: float, new: bool = False) -> None:
+        """Handle no further request for so long; answers leave. `new`: the loop has begun to read it meanwhile."""
         self._muted_until = max(self._muted_until, self._loop_time() + seconds)
-        self._reading = True  # as far as we know: the loop begins to read when it has told of a connection
+        self._reading = self._reading or new
         self._pause()
         if self._task is None:
             self._go_on()

@@ -120,12 +120,12 @@ class Listener:
                 connection.close()
                 return False
             connection.close_when_sent()
-            loop.call_soon(connection.mute, seconds)  # the loop begins to read when it has told of the connection
+            loop.call_soon(connection.mute, seconds, True)  # the loop begins to read when it has told of the connection
             loop.call_later(seconds, connection.close)
             return False
         if seconds:
             connection.mute(seconds)
-            loop.call_soon(connection.mute, seconds)
+            loop.call_soon(connection.mute, seconds, True)
         self.make_room(session.listener)
         return True
 
