@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import random
 from typing import Any
 
-from barnabas.broker.metrics.event_log import LimitedLog
 from barnabas.broker.network.connection import Connection
 from barnabas.broker.network.writer import TransportWriter
 from barnabas.model import limits
@@ -45,7 +43,9 @@ class _Listener:
         self.receive_buffer = memoryview(bytearray(limits.RECEIVE_BUFFER_BYTES))
         self.request_max_bytes = _MAX_BYTES
         self.request_memory = _Memory()
-        self.troubles = LimitedLog(logging.getLogger("barnabas.fuzz"), self.loop_time)
+
+    def tell_refused(self, *words: str) -> None:
+        """Nobody listens."""
 
     def loop_time(self) -> float:
         return 0.0
