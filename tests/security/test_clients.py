@@ -89,8 +89,12 @@ def aiokafka(to: Way, topic: str, text: str) -> str:
         settings |= {"sasl_mechanism": to.mechanism, "sasl_plain_username": USER, "sasl_plain_password": to.password}
 
     async def run() -> str:
-        async with AIOKafkaProducer(**settings) as producer:
+        producer = AIOKafkaProducer(**settings)
+        try:
+            await producer.start()
             await producer.send_and_wait(topic, text.encode())
+        finally:
+            await producer.stop()  # `async with` leaves one open that could not log in
         group = {"group_id": f"group-{topic}", "auto_offset_reset": "earliest"}
         async with AIOKafkaConsumer(topic, **group, **settings) as consumer:
             message = await asyncio.wait_for(consumer.getone(), 30)
