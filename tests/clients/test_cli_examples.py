@@ -24,10 +24,12 @@ ELSEWHERE = {
     r"barnabas pipeline (new|run|stop)\b": "tests/spark/test_pipeline_cli.py",
     r"barnabas cluster (kill-test|drain|balance|voters --|recover)": "tests/clients/test_readme.py, tests/cluster",
     r"barnabas secure (rotate|status)": "tests/security/test_one_word.py",
+    r"barnabas token\b": "tests/security/test_delegation_tokens.py",
     r"barnabas sim .*(--seeds|--nodes)": "tests/sim",
 }
 # Deleting comes last, so that what the others speak of is there.
 LATER = [
+    r"quota (set|list|remove)",  # in this order; the quotas hold for the other examples too
     r"acl remove",
     r"user password",
     r"user delete",
@@ -50,6 +52,7 @@ SETTINGS = [
     "--set=offsets.topic.num.partitions=4",
     "--set=authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "--set=super.users=User:ANONYMOUS",
+    "--set=audit.enable=true",
 ]
 
 

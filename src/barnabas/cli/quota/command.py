@@ -123,7 +123,7 @@ def remove(
     \b
     Example:
       barnabas quota remove alice
-      barnabas quota remove --default-client
+      barnabas quota remove --default --default-client
     """
     parts = entity(user, client, ip, default=default, default_client=default_client, default_ip=default_ip)
     with _cluster(bootstrap) as cluster:
