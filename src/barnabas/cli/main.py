@@ -75,6 +75,9 @@ def _explain(error: Exception) -> Failure:
     model = sys.modules.get("barnabas.model.errors")
     if model is not None and isinstance(error, model.KafkaError):
         return Failure(str(error))
+    link = sys.modules.get("barnabas.link.errors")
+    if link is not None and isinstance(error, link.LoginFailed):
+        return Failure(str(error), "Look at the user and the password of the profile (BARNABAS_PROFILE, client.toml).")
     if isinstance(error, OSError):
         return of_os_error(error)
     return Failure(

@@ -151,6 +151,8 @@ class QuorumDriver:
 
     def _reached(self, node_id: int, told: Endpoint) -> Endpoint:
         config = self._config
+        if told.name in config.controller_listeners:
+            return told  # the brokers' listeners do not serve the quorum
         return where_reached(self.image, node_id, told, config.endpoints[0].name, config.told_voters.get(node_id))
 
     @property

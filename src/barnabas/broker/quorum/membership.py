@@ -124,6 +124,7 @@ def raft_config(
         (own,),
         bootstrap_servers=tuple(Endpoint("", host, port) for host, port in others),
         told_voters={number: Endpoint(own.name, host, port) for number, (host, port) in plan.voters.items()},
+        controller_listeners=frozenset(name.upper() for name in settings.list("controller.listener.names")),
         auto_join=may_vote and (node_id in plan.voters or settings.bool("controller.quorum.auto.join.enable")),
         election_timeout_ms=settings.int("controller.quorum.election.timeout.ms"),
         election_backoff_max_ms=settings.int("controller.quorum.election.backoff.max.ms"),

@@ -60,15 +60,19 @@ def checked(asked: Asked) -> tuple[int, int]:
 
 def decide(cluster: Admin, asked: Asked) -> Told:
     kind, operation = checked(asked)
+    authorizer = _authorizer(cluster)
+    if authorizer is None:
+        return Told(True, "access control is off (authorizer.class.name is not set): everybody may do everything", None)
     rules = cluster.acls(AclFilter(asked.resource_type, asked.name, "match"))
     bindings = {_binding(rule): rule for rule in rules}
     index = NO_RULES.changed({number.to_bytes(16, "big"): rule for number, rule in enumerate(bindings)}, ())
-    found = _authorizer(cluster).decide(index, asked.principal, asked.host, operation, kind, asked.name)
+    found = authorizer.decide(index, asked.principal, asked.host, operation, kind, asked.name)
     reason = "no rule allows it" if found.reason is Reason.NO_RULE_AT_ALL and not found.allowed else str(found.reason)
     return Told(found.allowed, reason, None if found.rule is None else bindings[found.rule])
 
 
-def _authorizer(cluster: Admin) -> Authorizer:
+def _authorizer(cluster: Admin) -> Authorizer | None:
+    """None where there is none."""
     nodes = cluster.cluster().nodes
     if not nodes:
         raise Failure("the cluster has no node to ask")
@@ -76,6 +80,8 @@ def _authorizer(cluster: Admin) -> Authorizer:
         settings = cluster.configs("broker", str(nodes[0].id))
     except BarnabasError:  # not allowed to see them: the rules alone decide
         return Authorizer()
+    if (name := settings.get("authorizer.class.name")) is not None and not name.value:
+        return None
     users, everyone = (settings.get(name) for name in ("super.users", "allow.everyone.if.no.acl.found"))
     supers = frozenset(filter(None, ((users.value if users else None) or "").split(";")))
     return Authorizer(supers, everyone is not None and everyone.value == "true")

@@ -25,7 +25,7 @@ from barnabas.broker.processes import python_environment, python_module
 from barnabas.cli.common.failure import Failure, usage
 from barnabas.cli.common.screen import note, paint, say
 from barnabas.cli.up.options import UpOptions
-from barnabas.cli.up.settings import HOST, PORT, default_data, flags
+from barnabas.cli.up.settings import HOST, PORT, default_data, flags, refuse_to_open
 
 NODES_MAX = 9
 _COLOURS = ("green", "cyan", "yellow", "blue", "red")
@@ -138,7 +138,9 @@ class Cluster:
 
     def _make_bundle(self) -> None:
         """Before the nodes start, so that one authority signs for all."""
-        if self.options.secure:
+        if not self.options.secure:
+            refuse_to_open(self.data)
+        else:
             from barnabas.cli.secure import bundle
 
             for node in self.nodes:

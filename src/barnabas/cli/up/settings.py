@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 PORT = 9092
+SECURE_FOLDER = "secure"  # of cli/secure/bundle.py, which a plain start does not import
 
 
 def load(options: UpOptions) -> tuple[Settings, Path]:
@@ -43,7 +44,19 @@ def load(options: UpOptions) -> tuple[Settings, Path]:
         warn(warning)
     if len(folders) != 1:
         raise Failure(f"log.dirs names {len(folders)} folders, a node has one", "Start a node for each disk.")
+    if not options.secure and all(each.protocol == "PLAINTEXT" for each in loaded.settings.client_listeners()):
+        refuse_to_open(Path(folders[0]))
     return loaded.settings, Path(folders[0])
+
+
+def refuse_to_open(data: Path) -> None:
+    """A folder that `up --secure` has made is not served to everybody because a flag was forgotten."""
+    if (data / SECURE_FOLDER).is_dir():
+        raise Failure(
+            f"{data} belongs to a secured node",
+            "Start it with --secure, as the first time. To open it to everybody who reaches it, "
+            f"move {data / SECURE_FOLDER} away.",
+        )
 
 
 def flags(options: UpOptions) -> dict[str, str]:

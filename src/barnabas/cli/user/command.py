@@ -50,6 +50,8 @@ def create(
       barnabas user create alice
       barnabas user create bob --save bob.properties
     """
+    if save is not None and Path(save).expanduser().exists():
+        raise Failure(f"{save} exists, and may have the only copy of a password", "Name another file.")
     with _cluster(bootstrap) as cluster:
         if user in _users(cluster):
             raise Failure(f"user {user} exists", f"Change the password with: barnabas user password {user}")
@@ -113,10 +115,22 @@ def delete(user: User, yes: Yes = False, as_json: AsJson = False, bootstrap: Boo
         mechanisms = _users(cluster).get(user)
         if mechanisms is None:
             raise Failure(f"there is no user {user}", "See who there is: barnabas user list")
+        if user == _own_user(bootstrap):
+            raise Failure(
+                f"you are logged in as {user}, and would not get in again",
+                "Let another one who may do everything delete it.",
+            )
         confirm(f"Delete user {user}?", yes)
         deletions = [{"name": user, "mechanism": SCRAM[name].number} for name in mechanisms]
         _alter(cluster, user, {"deletions": deletions, "upsertions": []})
     outcome(as_json, {"user": user, "deleted": True}, f"user {user} is deleted")
+
+
+def _own_user(bootstrap: str) -> str | None:
+    from barnabas.client.common.connection import addresses
+    from barnabas.client.common.profile import profile_for
+
+    return profile_for(addresses(bootstrap)).get("sasl.username")
 
 
 def _cluster(bootstrap: str) -> Cluster:

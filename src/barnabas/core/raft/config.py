@@ -20,6 +20,7 @@ class RaftConfig(Struct, frozen=True):
     endpoints: tuple[Endpoint, ...]  # our own controller listeners, as other controllers reach them
     bootstrap_servers: tuple[Endpoint, ...] = ()  # asked for the leader by a node that knows no voter
     told_voters: dict[int, Endpoint] = {}  # by the settings, on the listener that this node uses itself
+    controller_listeners: frozenset[str] = frozenset()  # names of listeners on which only the quorum is served
     auto_join: bool = False  # an observer asks to be a voter as soon as it follows a leader (controllers only)
     election_timeout_ms: int = 1_000
     election_backoff_max_ms: int = 1_000
