@@ -47,8 +47,8 @@ def test_the_page(tmp_path: Path) -> None:
     def start(host: str, settings: str) -> None:
         (tmp_path / f"{host}.toml").write_text(settings.replace("/var/lib/barnabas", str(tmp_path / host)))
         words: list[str | Path] = [BIN / "barnabas", "up", "-q", "--config", tmp_path / f"{host}.toml"]
-        log = (tmp_path / f"{host}.log").open("wb")
-        running[host] = subprocess.Popen(words, cwd=tmp_path, env=environment("", tmp_path), stdout=log, stderr=log)
+        with (tmp_path / f"{host}.log").open("wb") as log:
+            running[host] = subprocess.Popen(words, cwd=tmp_path, env=environment("", tmp_path), stdout=log, stderr=log)
 
     bootstrap = here("a.example.org:9092")
     try:
