@@ -139,6 +139,26 @@ def serial(address: str, ca: Path) -> object:
         return certificate["serialNumber"]
 
 
+def test_mistakes_with_users_cost_nothing(one: Secured, tmp_path: Path) -> None:
+    saved, wrong = tmp_path / "carol.properties", tmp_path / "wrong.properties"
+    one.ok("user", "create", "carol", "--save", str(saved))
+    kept = saved.read_text()
+    again = one.run("user", "create", "dave", "--save", str(saved))
+    assert again.returncode and "exists" in again.stderr and saved.read_text() == kept
+    assert "dave" not in one.ok("user", "list")
+    own = one.run("user", "delete", "admin", "--yes")
+    assert own.returncode and "you are logged in as admin" in own.stderr
+    wrong.write_text(re.sub(r'password="[^"]*"', 'password="wrong"', kept))
+    refused = one.run("user", "list", BARNABAS_PROFILE=str(wrong))
+    assert refused.returncode and "the login failed" in refused.stderr and "unexpected" not in refused.stderr
+
+
+def test_a_secured_folder_is_not_opened_by_a_forgotten_flag(one: Secured) -> None:
+    command = [*BARNABAS, "up", "--data", str(one.data), "--port", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=one.environ, check=False)
+    assert done.returncode and "belongs to a secured node. Start it with --secure" in done.stderr
+
+
 def test_certificates_are_renewed_while_the_node_runs(one: Secured) -> None:
     ca = one.folder / "ca.pem"
     before = serial(one.bootstrap, ca)
