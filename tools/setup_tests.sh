@@ -1,5 +1,5 @@
 #!/bin/sh
-# Everything the tests need beside Python: kcat, a JDK, Maven, Node, npm and a Kerberos server from Debian; Apache Kafka's jars from Maven into .kafka/libs; the
+# Everything the tests need beside Python: kcat, a JDK, Maven, Node, npm, Chromium, Prometheus and a Kerberos server from Debian; Apache Kafka's jars from Maven into .kafka/libs; the
 # small Java programs of the tests into .kafka/classes; Kafka's own tests into .kafka/test-libs, and what points them at
 # Barnabas into .kafka/test-classes; a provider of OAuth into .kafka/oauth-libs; kafkajs into tests/js/node_modules; the Go program of the tests, built with a Go from PyPI,
 # into .kafka/go. Each step is skipped when its result is there,
@@ -16,6 +16,9 @@ need javac default-jdk-headless
 need mvn maven
 need node nodejs
 need npm npm
+need chromium chromium
+need prometheus prometheus
+need promtool prometheus
 need /usr/sbin/krb5kdc krb5-kdc
 need /usr/sbin/kadmin.local krb5-admin-server
 need kinit krb5-user
