@@ -10,6 +10,7 @@ No module of the first group does I/O; bytes, answers and time are arguments, so
     view.py              the nodes of a cluster, who leads a partition, who coordinates a key
     errors.py            how a request may end without an answer
 
-The drivers only move bytes: asyncio_driver.py (brokers; the simulator, on its own network and clock) and
+The drivers only move bytes: asyncio_driver.py (brokers; the simulator, on its own network and clock; async_nodes.py
+keeps such a connection to each node of a cluster) and
 blocking_driver.py (threads with deadlines; nodes.py keeps such a connection to each node).
 """

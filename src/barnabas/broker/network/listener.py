@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 _ACCEPT_BACKLOG = 1024  # a storm of connections waits in the kernel, not in a retry
 _SWEEP_SECONDS = 5.0
 _SYSTEM_SIZED = -1  # of a socket's buffer: the kernel lets it grow
+_GOODBYE_SECONDS = 0.25  # at a stop
 
 
 class CannotListen(Exception):
@@ -207,6 +208,16 @@ class Listener:
         for server in self._servers:
             if isinstance(server, asyncio.AbstractServer):
                 await server.wait_closed()
+        await self._closed_connections()
+
+    async def _closed_connections(self) -> None:
+        """TLS waits for the other side's goodbye, which one that is not read from cannot give."""
+        deadline = self.loop_time() + _GOODBYE_SECONDS
+        while self.connections and self.loop_time() < deadline:
+            await asyncio.sleep(0.005)
+        for connection in list(self.connections):
+            connection.abort()
+        await asyncio.sleep(0)
 
 
 def listening_socket(host: str, port: int) -> socket.socket:

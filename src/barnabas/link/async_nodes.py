@@ -1,0 +1,200 @@
+"""Connections of one asyncio program to the nodes of one cluster: one to any of them, one to each that is asked by id.
+
+The counterpart of nodes.py for a loop: requests to a node are pipelined on one connection, so a long poll belongs on
+an AsyncNodes of its own. What answers say about the cluster is kept in `view`. A connection that broke is opened anew
+by the next request; the request itself is not repeated, because only its caller knows whether it may be.
+"""
+
+import asyncio
+import base64
+import os
+import socket
+import ssl
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from barnabas.link.asyncio_driver import ANSWER_TIMEOUT_MS, AsyncLink
+from barnabas.link.errors import LinkDown, LoginFailed, Unreachable
+from barnabas.link.opening import Conversation, ask_versions
+from barnabas.link.sasl import Credentials
+from barnabas.link.versions import NodeVersions
+from barnabas.link.view import Address, ClientMetadata
+from barnabas.wire.apis import DESCRIBE_CLUSTER, FIND_COORDINATOR, METADATA
+from barnabas.wire.codec import Decoded
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import MetadataResponse
+
+_DESCRIBE_CLUSTER_NEWEST, _METADATA_NEWEST, _FIND_COORDINATOR_NEWEST = 0, 12, 4  # later ones add nothing that is used
+_FIRST_OF_MANY_KEYS = 4  # of FindCoordinator
+_ANY = -1  # the connection to whichever node of the bootstrap addresses answered
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncOptions:
+    client_id: str
+    connect_timeout_s: float = 5.0
+    answer_timeout_s: float = ANSWER_TIMEOUT_MS / 1000
+    tls: ssl.SSLContext | None = None
+    credentials: Credentials | None = None
+
+
+@dataclass(slots=True)
+class _Opened:
+    link: AsyncLink
+    versions: NodeVersions
+
+
+class AsyncNodes:
+    """`bootstrap` is where the cluster is found. Whatever ends a connection is a LinkDown; a refused login is
+    LoginFailed; an API that the node does not know is UnknownApi."""
+
+    def __init__(self, bootstrap: Sequence[Address], options: AsyncOptions) -> None:
+        self._bootstrap = bootstrap
+        self._options = options
+        self._opened: dict[int, _Opened] = {}
+        self._opening: dict[int, asyncio.Lock] = {}
+        self.view = ClientMetadata()
+
+    def close(self) -> None:
+        for opened in self._opened.values():
+            opened.link.close()
+        self._opened.clear()
+
+    # --- asking -----------------------------------------------------------------------------------------------------
+
+    async def ask_any(
+        self, api_key: int, body: Mapping[str, object], newest: int | None = None, timeout_s: float | None = None
+    ) -> Decoded:
+        """In the newest version that both sides know, `newest` at most; any node may answer."""
+        return await self._ask(_ANY, api_key, body, newest, timeout_s)
+
+    async def ask(
+        self,
+        node_id: int,
+        api_key: int,
+        body: Mapping[str, object],
+        newest: int | None = None,
+        timeout_s: float | None = None,
+    ) -> Decoded:
+        return await self._ask(node_id, api_key, body, newest, timeout_s)
+
+    async def newest_version(self, node_id: int | None, api_key: int, at_most: int | None = None) -> int:
+        """NONE_IN_COMMON where the node does not know the API; `node_id` None: whichever answers."""
+        opened = await self._connection(_ANY if node_id is None else node_id)
+        return opened.versions.newest(api_key, at_most)
+
+    async def _ask(
+        self, node_id: int, api_key: int, body: Mapping[str, object], newest: int | None, timeout_s: float | None
+    ) -> Decoded:
+        opened = await self._connection(node_id)
+        version = opened.versions.must(api_key, newest)
+        seconds = self._options.answer_timeout_s if timeout_s is None else timeout_s
+        return await opened.link.ask(api_key, version, body, seconds * 1000)
+
+    # --- connections ------------------------------------------------------------------------------------------------
+
+    async def _connection(self, node_id: int) -> _Opened:
+        lock = self._opening.setdefault(node_id, asyncio.Lock())  # two askers do not open two
+        async with lock:
+            found = self._opened.get(node_id)
+            if found is None or found.link.closed:
+                found = self._opened[node_id] = await self._open_one(node_id)
+            return found
+
+    async def _open_one(self, node_id: int) -> _Opened:
+        if node_id == _ANY:
+            return await self._open_any()
+        if node_id not in self.view.addresses:
+            await self.look_up([])
+        if node_id not in self.view.addresses:
+            raise Unreachable(f"node {node_id} is not there")
+        return await self._open(*self.view.addresses[node_id])
+
+    async def _open_any(self) -> _Opened:
+        reasons: list[str] = []
+        for host, port in dict.fromkeys([*self._bootstrap, *self.view.addresses.values()]):
+            try:
+                return await self._open(host, port)
+            except LinkDown as problem:
+                reasons.append(str(problem))
+        raise Unreachable("; ".join(dict.fromkeys(reasons)))
+
+    async def _open(self, host: str, port: int) -> _Opened:
+        options, where = self._options, f"{host}:{port}"
+        link = AsyncLink(options.client_id)
+        try:
+            async with asyncio.timeout(options.connect_timeout_s):
+                await self._connect(link, host, port)
+                versions = await _converse(link, ask_versions())
+                if options.credentials is not None:
+                    await link.log_in(options.credentials, _new_nonce)
+        except TimeoutError:
+            link.close()
+            raise Unreachable("no answer in time", where) from None
+        except LinkDown as problem:
+            link.close()
+            raise type(problem)(problem.reason, where) from None
+        except LoginFailed as refused:
+            link.close()
+            raise LoginFailed(f"{where}: {refused}") from None
+        except BaseException:
+            link.close()
+            raise
+        return _Opened(link, versions)
+
+    async def _connect(self, link: AsyncLink, host: str, port: int) -> None:
+        tls = self._options.tls
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.create_connection(
+                lambda: link, host, port, ssl=tls, server_hostname=host if tls is not None else None
+            )
+        except socket.gaierror:
+            raise Unreachable("the name does not resolve") from None
+        except ssl.SSLError as error:
+            raise Unreachable(f"TLS failed: {error.reason or error}") from None
+        except OSError as error:
+            raise Unreachable((error.strerror or str(error)).lower()) from None
+
+    # --- the cluster ------------------------------------------------------------------------------------------------
+
+    async def node_ids(self) -> list[int]:
+        """The nodes that are up, asked now."""
+        self.view.learn_cluster(await self.ask_any(DESCRIBE_CLUSTER, {}, _DESCRIBE_CLUSTER_NEWEST))
+        return sorted(self.view.addresses)
+
+    async def look_up(self, topics: Iterable[str] | None) -> "MetadataResponse":
+        """Metadata of these topics, None for all."""
+        wanted = None if topics is None else [{"name": name} for name in topics]
+        body = {"topics": wanted, "allow_auto_topic_creation": False}
+        answer: MetadataResponse = await self.ask_any(METADATA, body, _METADATA_NEWEST)
+        self.view.learn_metadata(answer)
+        return answer
+
+    async def find_coordinators(self, kind: int, keys: Sequence[str]) -> dict[str, int]:
+        """Asks who coordinates each key; gives the error codes of those without a coordinator."""
+        failed: dict[str, int] = {}
+        version = (await self._connection(_ANY)).versions.must(FIND_COORDINATOR, _FIND_COORDINATOR_NEWEST)
+        for asked in [keys] if version >= _FIRST_OF_MANY_KEYS else [[key] for key in keys]:
+            body = {"key_type": kind, "key": asked[0], "coordinator_keys": asked}
+            answer = await self.ask_any(FIND_COORDINATOR, body, version)
+            failed |= self.view.learn_coordinators(kind, asked, answer)
+        return failed
+
+
+async def _converse(link: AsyncLink, conversation: Conversation[Result]) -> Result:
+    try:
+        step = next(conversation)
+        while True:
+            step = conversation.send(await link.ask(step.api_key, step.version, step.body))
+    except StopIteration as end:
+        result: Result = end.value
+        return result
+
+
+def _new_nonce() -> str:
+    return base64.b64encode(os.urandom(18)).decode()
