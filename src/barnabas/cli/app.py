@@ -16,6 +16,7 @@ from barnabas.cli.audit import command as audit
 from barnabas.cli.cluster import command as cluster
 from barnabas.cli.common.failure import FAILED, USAGE, usage
 from barnabas.cli.config import command as config
+from barnabas.cli.console import command as console
 from barnabas.cli.consume import command as consume
 from barnabas.cli.demo import command as demo
 from barnabas.cli.doctor import command as doctor
@@ -40,6 +41,7 @@ class InOrder(typer.core.TyperGroup):
         order = (
             "up",
             "demo",
+            "console",
             "cluster",
             "topic",
             "produce",
@@ -83,6 +85,7 @@ def _barnabas(
 
 
 app.command("up")(up_command.up)
+app.add_typer(console.app, name="console")
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(topic.app, name="topic")
 app.command("produce")(produce.produce)

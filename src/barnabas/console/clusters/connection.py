@@ -1,0 +1,116 @@
+"""A cluster as one person sees it: connections logged in as them, and an observer. Made when first asked for.
+
+Open clusters have one that everybody shares and that looks from the start of the console on; those of people who have
+signed in end with their last session.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from barnabas.console.clusters.observer import Observer
+from barnabas.console.options import ClusterOptions
+from barnabas.console.people.sessions import Login, Sessions
+from barnabas.console.problems import NotFound, Problem, SignInFirst
+from barnabas.link.async_nodes import AsyncNodes, AsyncOptions
+from barnabas.link.errors import LinkDown, LoginFailed
+from barnabas.link.login_settings import UnusableLogin, tls_of
+from barnabas.link.sasl import Credentials
+
+log = logging.getLogger("barnabas.console")
+
+_CONNECT_SECONDS = 3.0  # a person waits
+_ANSWER_SECONDS = 15.0
+_DEFAULT_MECHANISM = "SCRAM-SHA-512"
+_PASSWORDS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+
+
+class Connection:
+    def __init__(self, options: ClusterOptions, login: Login) -> None:
+        self.options = options
+        self.login = login
+        self.nodes = self.new_nodes()
+        self.observer = Observer(self.nodes)
+        self.observer.start()
+
+    def new_nodes(self) -> AsyncNodes:
+        """Connections of their own, for long polls and for large answers; whoever asks closes them."""
+        return new_nodes(self.options, self.login.credentials)
+
+    async def close(self) -> None:
+        await self.observer.stop()
+        self.nodes.close()
+
+
+class Connections:
+    def __init__(self, clusters: Iterable[ClusterOptions], sessions: Sessions) -> None:
+        self.clusters = {each.name: each for each in clusters}
+        self._sessions = sessions
+        self._connections: dict[tuple[str, str], Connection] = {}
+        self._replaced: list[Connection] = []
+
+    def start(self) -> None:
+        """Clusters without logins are looked at from now on, so that the first page has something to show."""
+        for each in self.clusters.values():
+            if not each.needs_login:
+                self.of(each.name, Login(""))
+
+    def options(self, cluster: str) -> ClusterOptions:
+        found = self.clusters.get(cluster)
+        if found is None:
+            raise NotFound(f"there is no cluster {cluster!r} here", f"There are {', '.join(self.clusters)}.")
+        return found
+
+    def of(self, cluster: str, login: Login | None) -> Connection:
+        options = self.options(cluster)
+        if login is None and options.needs_login:
+            raise SignInFirst(f"{cluster} asks for a login")
+        who = login if login is not None and options.needs_login else Login("")
+        key = (cluster, who.user)
+        found = self._connections.get(key)
+        if found is not None and found.login != who:  # the password was changed
+            self._replaced.append(found)
+            found = None
+        if found is None:
+            found = self._connections[key] = Connection(options, who)
+        return found
+
+    async def check(self, cluster: str, user: str, password: str) -> Login:
+        """Signs in: the cluster itself decides. Raises a Problem."""
+        options = self.options(cluster)
+        told = options.settings.get("sasl.mechanism", options.settings.get("sasl.mechanisms", "")).upper()
+        login = Login(user, Credentials(told if told in _PASSWORDS else _DEFAULT_MECHANISM, user, password))
+        nodes = new_nodes(options, login.credentials)
+        try:
+            await nodes.node_ids()
+        except LoginFailed:
+            raise SignInFirst("user or password are wrong") from None
+        except LinkDown as error:
+            raise Problem(f"{cluster} cannot be reached: {error}", status=503) from None
+        finally:
+            nodes.close()
+        return login
+
+    async def forget_unused(self) -> None:
+        """Those of people without a session any more."""
+        while self._replaced:
+            await self._replaced.pop().close()
+        for (cluster, user), connection in list(self._connections.items()):
+            if user and not self._sessions.is_signed_in(cluster, user):
+                del self._connections[cluster, user]
+                await connection.close()
+
+    async def close(self) -> None:
+        for connection in [*self._connections.values(), *self._replaced]:
+            await connection.close()
+        self._connections.clear()
+
+
+def new_nodes(options: ClusterOptions, credentials: Credentials | None) -> AsyncNodes:
+    try:
+        tls = tls_of(options.settings)
+    except UnusableLogin as error:
+        raise Problem(f"cluster {options.name}: {error}", status=500) from None
+    settings = AsyncOptions("barnabas-console", _CONNECT_SECONDS, _ANSWER_SECONDS, tls, credentials)
+    return AsyncNodes(options.addresses, settings)

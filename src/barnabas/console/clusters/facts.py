@@ -1,0 +1,85 @@
+"""What is known of a cluster at one moment: nodes, topics, partitions, groups. What pages are made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    id: int
+    host: str
+    port: int
+    rack: str | None
+    fenced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    index: int
+    leader: int
+    leader_epoch: int
+    replicas: tuple[int, ...]
+    in_sync: tuple[int, ...]
+
+    @property
+    def is_under_replicated(self) -> bool:
+        return len(self.in_sync) < len(self.replicas)
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    name: str
+    id: str
+    internal: bool
+    partitions: tuple[Partition, ...]
+
+    @property
+    def replication_factor(self) -> int:
+        return len(self.partitions[0].replicas) if self.partitions else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    name: str
+    kind: str  # classic, consumer, share
+    state: str
+    protocol: str
+    coordinator: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogFolder:
+    node: int
+    path: str
+    total_bytes: int
+    usable_bytes: int
+    error: int
+
+
+TopicPartition = tuple[str, int]
+
+
+@dataclass(slots=True)
+class Facts:
+    """Replaced part by part as answers come; every part is whole."""
+
+    at: float = 0.0  # of the epoch; 0: nothing is known yet
+    cluster_id: str = ""
+    controller: int = -1
+    nodes: dict[int, Node] = field(default_factory=dict)
+    topics: dict[str, Topic] = field(default_factory=dict)
+    ends: dict[TopicPartition, int] = field(default_factory=dict)
+    starts: dict[TopicPartition, int] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)  # bytes of a topic, all replicas
+    folders: list[LogFolder] = field(default_factory=list)
+    groups: dict[str, Group] = field(default_factory=dict)
+    committed: dict[str, dict[TopicPartition, int]] = field(default_factory=dict)
+    problem: str = ""  # why it is not up to date
+
+    def lag(self, group: str) -> int | None:
+        """Records that the group has not read, over the partitions that it has committed."""
+        offsets = self.committed.get(group)
+        if offsets is None:
+            return None
+        return sum(max(0, self.ends[each] - offset) for each, offset in offsets.items() if each in self.ends)

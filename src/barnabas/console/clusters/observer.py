@@ -1,0 +1,125 @@
+"""Looks at a cluster every two seconds, as one person, and keeps the history of the last hour.
+
+All tabs of that person share it, so what a cluster pays does not grow with tabs. Where one look takes long (thousands
+of partitions, a slow node), the next comes later: looking takes at most a twentieth of the time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Callable
+
+from barnabas.console.clusters import reading
+from barnabas.console.clusters.facts import Facts, TopicPartition
+from barnabas.console.clusters.history import SAMPLE_SECONDS, History
+from barnabas.link.async_nodes import AsyncNodes
+from barnabas.link.errors import LinkDown, LoginFailed, UnknownApi
+
+log = logging.getLogger("barnabas.console")
+
+_SHARE_OF_TIME = 20
+_SIZES_EVERY = 5  # samples: sizes of logs and disks move slowly
+_LOOK_SECONDS = 15.0  # then the cluster counts as slow, and that is said
+
+
+class Observer:
+    def __init__(self, nodes: AsyncNodes, clock: Callable[[], float] = time.time) -> None:
+        self._nodes = nodes
+        self._clock = clock
+        self.facts = Facts()
+        self.history = History()
+        self.looks = 0
+        self._task: asyncio.Task[None] | None = None
+        self._looked = asyncio.Event()
+
+    def start(self) -> None:
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+
+    async def first_look(self, timeout_s: float) -> None:
+        """Waits until something is known, or known to be wrong."""
+        while not self.facts.at and not self.facts.problem:
+            await self.next_look(timeout_s)
+
+    async def next_look(self, timeout_s: float) -> bool:
+        """Whether one ended within the time."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._looked.wait()
+            return True
+        except TimeoutError:
+            return False
+
+    async def _run(self) -> None:
+        while True:
+            began = time.monotonic()
+            try:
+                async with asyncio.timeout(_LOOK_SECONDS):
+                    await self._look()
+                self.facts.problem = ""
+            except TimeoutError:
+                self.facts.problem = f"the cluster did not answer within {_LOOK_SECONDS:.0f} s"
+            except (LinkDown, LoginFailed, UnknownApi) as error:
+                self.facts.problem = str(error)
+            except Exception as error:  # one defect must not end the pages of everybody
+                log.exception("a look at the cluster failed")
+                self.facts.problem = f"{type(error).__name__} in the console: see its log"
+            if self.facts.problem:
+                self.history.add(self._clock(), {})
+            self.looks += 1
+            self._looked.set()
+            self._looked = asyncio.Event()
+            took = time.monotonic() - began
+            await asyncio.sleep(max(SAMPLE_SECONDS - took, took * _SHARE_OF_TIME if took > 0.1 else 0, 0.05))
+
+    async def _look(self) -> None:
+        nodes, facts, now = self._nodes, self.facts, self._clock()
+        before, before_at = facts.ends, facts.at
+        await reading.read_cluster(nodes, facts)
+        up = [each.id for each in facts.nodes.values() if not each.fenced]
+        ends = await reading.read_offsets(nodes, facts.topics.values(), reading.LATEST)
+        facts.groups = await reading.read_groups(nodes, up)
+        facts.committed = await reading.read_committed_offsets(nodes, facts.groups.values())
+        if self.looks % _SIZES_EVERY == 0 or not facts.sizes:
+            facts.starts = await reading.read_offsets(nodes, facts.topics.values(), reading.EARLIEST)
+            facts.sizes, facts.folders = await reading.read_sizes(nodes, up)
+        facts.ends, facts.at = ends, now
+        self.history.add(now, self._sample(before, before_at))
+
+    def _sample(self, before: dict[TopicPartition, int], before_at: float) -> dict[str, float]:
+        facts = self.facts
+        values: dict[str, float] = {
+            "nodes": sum(not each.fenced for each in facts.nodes.values()),
+            "under-replicated": sum(
+                each.is_under_replicated for topic in facts.topics.values() for each in topic.partitions
+            ),
+            "offline": sum(each.leader < 0 for topic in facts.topics.values() for each in topic.partitions),
+        }
+        for name in facts.groups:
+            if (lag := facts.lag(name)) is not None:
+                values[f"group:{name}:lag"] = lag
+        if before_at:
+            rates = _rates(before, facts.ends, facts.at - before_at)
+            values["in.records"] = sum(rates.values())
+            values.update({f"topic:{name}:records": rate for name, rate in rates.items()})
+        return values
+
+    def records_rate(self, topic: str) -> float | None:
+        return self.history.last(f"topic:{topic}:records")
+
+
+def _rates(before: dict[TopicPartition, int], after: dict[TopicPartition, int], seconds: float) -> dict[str, float]:
+    """Records a second of each topic; a partition that was not seen before, or whose log was cut, counts as still."""
+    found: dict[str, float] = defaultdict(float)
+    for partition, end in after.items():
+        found[partition[0]] += max(0, end - before.get(partition, end)) / max(seconds, 0.001)
+    return dict(found)

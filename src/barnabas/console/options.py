@@ -1,0 +1,149 @@
+"""What a console is started with: clusters, address, people and their roles. From the command line, or a TOML file.
+
+host = "0.0.0.0"                 # other than this machine only where everybody has to sign in
+port = 8080
+certificate = "console.pem"      # TLS for browsers; the key may be in the same file
+key = "console.key"
+
+[clusters.orders]
+bootstrap = "kafka-1.example.org:9092,kafka-2.example.org:9092"
+security.protocol = "SASL_SSL"   # people sign in with their own user; without SASL the console's identity counts
+ssl.ca.location = "orders.pem"
+
+[users]                          # people of the console itself, for clusters without logins
+ada = "scrypt:..."               # barnabas console password
+
+[[roles]]                        # the first one that has the user applies; without one everything is allowed that
+name = "support"                 # the cluster allows
+users = ["ada", "support-*"]
+data = false                     # sees topics, not records
+read_only = true
+topics = ["orders.*"]            # records of these only
+mask = [".card.number", ".email"]
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from barnabas.client.common.connection import addresses
+from barnabas.client.common.kafka_names import UnusableSetting, librdkafka_names
+from barnabas.client.errors import BadSetting
+from barnabas.console.problems import Problem
+
+DEFAULT_HOST = "127.0.0.1"
+DEFAULT_PORT = 8080
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterOptions:
+    """`settings`: how to connect, by librdkafka's names. With SASL every person signs in."""
+
+    name: str
+    bootstrap: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def addresses(self) -> list[tuple[str, int]]:
+        return addresses(self.bootstrap)
+
+    @property
+    def needs_login(self) -> bool:
+        return self.settings.get("security.protocol", "").upper().startswith("SASL_")
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    name: str = "everything that the cluster allows"
+    users: tuple[str, ...] = ("*",)
+    data: bool = True
+    read_only: bool = False
+    topics: tuple[str, ...] = ("*",)  # whose records are shown
+    mask: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleOptions:
+    clusters: tuple[ClusterOptions, ...]
+    host: str = DEFAULT_HOST
+    port: int = DEFAULT_PORT
+    certificate: str | None = None
+    key: str | None = None
+    users: Mapping[str, str] = field(default_factory=dict)  # name -> scrypt's hash
+    roles: tuple[Role, ...] = ()
+    read_only: bool = False
+    audit_file: str | None = None
+    pipelines: str | None = None  # where pipelines of this machine keep their state
+    registry: str | None = None
+
+    def check(self) -> None:
+        """Raises a Problem for what must not be served."""
+        if self.host in LOOPBACK:
+            return
+        open_ones = [each.name for each in self.clusters if not each.needs_login]
+        if open_ones and not self.users:
+            raise Problem(
+                f"the console would let everybody on {self.host} into {', '.join(open_ones)}, which has no logins",
+                "Stay on 127.0.0.1, name users in a --config file, or secure the cluster (barnabas up --secure).",
+            )
+        if self.certificate is None:
+            raise Problem(
+                f"passwords would travel to {self.host} in plain text",
+                "Give the console a certificate (certificate and key in the --config file), or stay on 127.0.0.1"
+                " behind a proxy that has one.",
+            )
+
+
+def load(path: Path) -> ConsoleOptions:
+    try:
+        told = tomllib.loads(path.read_text())
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise Problem(f"{path} cannot be read: {error}") from None
+    known = {"host", "port", "certificate", "key", "clusters", "users", "roles", "read_only", "audit_file", "pipelines",
+             "registry"}  # fmt: skip
+    if unknown := sorted(set(told) - known):
+        raise Problem(f"{path}: there is no setting {unknown[0]!r}", f"It has {', '.join(sorted(known))}.")
+    try:
+        clusters = tuple(_cluster(name, table) for name, table in told.pop("clusters", {}).items())
+        roles = tuple(_role(table) for table in told.pop("roles", []))
+        users = {str(name): str(value) for name, value in told.pop("users", {}).items()}
+        found = ConsoleOptions(clusters=clusters, roles=roles, users=users, **told)
+    except (TypeError, AttributeError, BadSetting) as error:
+        raise Problem(f"{path}: {error}") from None
+    if not found.clusters:
+        raise Problem(f"{path} names no cluster", 'Add [clusters.NAME] with bootstrap = "host:port".')
+    return found
+
+
+def _cluster(name: str, table: Mapping[str, object]) -> ClusterOptions:
+    flat = dict(_flat("", table))
+    bootstrap = flat.pop("bootstrap", flat.pop("bootstrap.servers", ""))
+    addresses(bootstrap)
+    try:
+        return ClusterOptions(name, bootstrap, librdkafka_names(flat))
+    except UnusableSetting as error:
+        raise Problem(f"cluster {name}: {error}") from None
+
+
+def _role(table: Mapping[str, object]) -> Role:
+    lists = {name: _texts(table[name]) for name in ("users", "topics", "mask") if name in table}
+    rest = {name: value for name, value in table.items() if name not in lists}
+    return Role(**rest, **lists)  # type: ignore[arg-type]  # an unknown name is a TypeError, which the caller tells
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise TypeError(f"a list of texts is wanted, not {value!r}")
+    return tuple(str(each) for each in value)
+
+
+def _flat(prefix: str, table: Mapping[str, object]) -> Iterable[tuple[str, str]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(f"{prefix}{key}.", value)
+        else:
+            yield prefix + key, str(value).lower() if isinstance(value, bool) else str(value)

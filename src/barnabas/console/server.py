@@ -1,0 +1,61 @@
+"""Runs the console: uvicorn on uvloop, one process."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+
+import uvicorn
+
+from barnabas.console.options import ConsoleOptions
+from barnabas.console.problems import Problem
+from barnabas.console.web.app import Console
+
+_CONNECTIONS_MAX = 500  # a stream a tab
+_GRACE_SECONDS = 1  # open streams would hold a stop for ever
+
+
+def run(options: ConsoleOptions, ready: Callable[[str], None]) -> None:
+    """Until SIGINT or SIGTERM. `ready` is told the address when browsers can connect."""
+    options.check()
+    bound = _bound(options)
+    scheme = "https" if options.certificate else "http"
+    host, port = options.host, bound.getsockname()[1]
+    config = uvicorn.Config(
+        Console(options).app(),
+        loop="uvloop",
+        http="h11",
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        limit_concurrency=_CONNECTIONS_MAX,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+        ssl_certfile=options.certificate,
+        ssl_keyfile=options.key,
+    )
+    server = _Server(config, lambda: ready(f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"))
+    with bound:
+        server.run(sockets=[bound])
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+
+def _bound(options: ConsoleOptions) -> socket.socket:
+    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+    try:
+        return socket.create_server((options.host, options.port), family=family, backlog=128)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise Problem(
+            f"the console cannot listen on {options.host}:{options.port}: {reason}", "Choose another one: --port 0"
+        ) from None

@@ -1,0 +1,1 @@
+"""HTTP: routes and their permissions, cookies, security headers, server-sent events."""

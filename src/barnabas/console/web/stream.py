@@ -1,0 +1,55 @@
+"""Server-sent events: a browser connects again by itself and says what it saw last (Last-Event-ID)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing, suppress
+from typing import NamedTuple
+
+import msgspec
+from starlette.responses import StreamingResponse
+
+_SILENCE_SECONDS = 15.0  # then a comment is sent, so that proxies keep the connection and a dead one is noticed
+
+
+class Event(NamedTuple):
+    """`id` is what the browser sends when it comes again."""
+
+    name: str
+    data: object
+    id: str = ""
+
+
+def stream(events: AsyncIterator[Event]) -> StreamingResponse:
+    return StreamingResponse(_lines(events), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+
+async def _lines(events: AsyncIterator[Event]) -> AsyncIterator[bytes]:
+    yield b"retry: 1000\n\n"
+    async with aclosing(events) as source:  # type: ignore[type-var]  # a generator
+        upcoming: asyncio.Task[Event] | None = None
+        try:
+            while True:
+                if upcoming is None:
+                    upcoming = asyncio.ensure_future(anext(source))
+                done, _ = await asyncio.wait([upcoming], timeout=_SILENCE_SECONDS)
+                if not done:
+                    yield b": still here\n\n"
+                    continue
+                try:
+                    event = upcoming.result()
+                except StopAsyncIteration:
+                    return
+                upcoming = None
+                yield _line(event)
+        finally:
+            if upcoming is not None:
+                upcoming.cancel()
+                with suppress(asyncio.CancelledError, StopAsyncIteration):
+                    await upcoming
+
+
+def _line(event: Event) -> bytes:
+    head = f"event: {event.name}\n" + (f"id: {event.id}\n" if event.id else "")
+    return head.encode() + b"data: " + msgspec.json.encode(event.data) + b"\n\n"
