@@ -20,6 +20,7 @@ from tests.support.pages import BIN, ROOT, environment, run
 # Examples that need minutes, Spark or other machines, and the test that runs the same.
 ELSEWHERE = {
     r"barnabas up\b": "tests/clients/test_cli_up.py",
+    r"barnabas console\b": "tests/console",
     r"barnabas demo\b": "tests/spark/test_pipeline_cli.py",
     r"barnabas pipeline (new|run|stop)\b": "tests/spark/test_pipeline_cli.py",
     r"barnabas cluster (kill-test|drain|balance|voters --|recover)": "tests/clients/test_readme.py, tests/cluster",
