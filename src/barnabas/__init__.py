@@ -40,11 +40,11 @@ if TYPE_CHECKING:
     )
     from barnabas.client.producer.async_producer import AsyncProducer
     from barnabas.client.producer.delivery import Deliveries, Delivery, RecordMetadata
-    from barnabas.client.producer.partitioners import murmur2, partition_for_key
     from barnabas.client.producer.producer import Producer
     from barnabas.client.serde.serializers import Avro, Bytes, Json, Protobuf, Serializer, String
     from barnabas.client.transactions.transaction import Transaction
     from barnabas.model.ids import TopicPartition
+    from barnabas.model.partitioning import murmur2, partition_for_key
 
 _HOMES = {
     "client.admin.admin": ["Admin"],
@@ -74,7 +74,7 @@ _HOMES = {
     ],
     "client.consumer.message": ["Message"],
     "client.copy.outputs": ["Output"],
-    "client.producer.partitioners": ["murmur2", "partition_for_key"],
+    "model.partitioning": ["murmur2", "partition_for_key"],
     "client.producer.producer": ["Producer"],
     "client.serde.serializers": ["Avro", "Bytes", "Json", "Protobuf", "Serializer", "String"],
     "client.transactions.transaction": ["Transaction"],

@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.types import BinaryType
 
 from barnabas import Admin
-from barnabas.client.producer.partitioners import partition_for_key
+from barnabas.model.partitioning import partition_for_key
 from barnabas.pipelines import PipelineError, exactly_once
 from barnabas.testing import RunningNode
 from tests.spark.test_sink_killed import open_transactions_at, open_transactions_now

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.client.errors import BadSetting
-from barnabas.client.producer.partitioners import ByFunction, PartitionCounts, RoundRobin, Sticky, make_chooser, murmur2
-from barnabas.client.producer.partitioners import partition_for_key as place
+from barnabas.client.producer.partitioners import ByFunction, PartitionCounts, RoundRobin, Sticky, make_chooser
+from barnabas.model.partitioning import murmur2
+from barnabas.model.partitioning import partition_for_key as place
 
 # Printed by org.apache.kafka.common.utils.Utils.murmur2 of Apache Kafka 4.3.1: key in hex, hash, partition of 7.
 JAVA = """

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from barnabas.client.producer.partitioners import murmur2, partition_for_key
+from barnabas.model.partitioning import murmur2, partition_for_key
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.sink.spread import RUN_ROWS, Spread, murmur2_column
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
-from barnabas.broker.processes import python_environment, python_module
+from barnabas.model.processes import python_environment, python_module
 from barnabas.storage.cleaner import CleaningPlan, CleaningResult
 from barnabas.storage.damage import Damage, Damaged
 from barnabas.storage.disk import Disk

@@ -13,8 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from barnabas.broker.processes import python_environment, python_module
 from barnabas.cli.common.failure import Failure
+from barnabas.model.processes import python_environment, python_module
 
 START_S = 15.0
 STOP_S = 10.0

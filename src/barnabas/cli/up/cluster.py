@@ -21,11 +21,11 @@ from collections.abc import Callable
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
-from barnabas.broker.processes import python_environment, python_module
 from barnabas.cli.common.failure import Failure, usage
 from barnabas.cli.common.screen import note, paint, say
 from barnabas.cli.up.options import UpOptions
 from barnabas.cli.up.settings import HOST, PORT, default_data, flags, refuse_to_open
+from barnabas.model.processes import python_environment, python_module
 
 NODES_MAX = 9
 _COLOURS = ("green", "cyan", "yellow", "blue", "red")

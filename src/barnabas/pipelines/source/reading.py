@@ -23,8 +23,8 @@ from barnabas.pipelines.source.loss import lost
 from barnabas.pipelines.source.options import SourceOptions
 from barnabas.pipelines.source.planning import Range
 from barnabas.pipelines.source.security import is_spoken_here, librdkafka_settings_of
-from barnabas.pipelines.source.visible import next_offset, visible_batches
 from barnabas.wire.errors import ProtocolError
+from barnabas.wire.visible import next_offset, visible_batches
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

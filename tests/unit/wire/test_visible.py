@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from barnabas.pipelines.source.visible import next_offset, visible_batches
 from barnabas.wire.markers import build_marker
 from barnabas.wire.records import Record, build_batch
+from barnabas.wire.visible import next_offset, visible_batches
 
 
 def data(offset: int, producer: int | None = None, count: int = 2) -> bytes:

@@ -1,4 +1,4 @@
-"""How a node starts another Python process: never with the working directory on its module path.
+"""How a node, or a service beside it, starts another Python process: never with the working directory on its module path.
 
 `python -m` puts the directory it is started in at the front of `sys.path`, before the standard library: a `msgspec.py`
 or `json.py` that lies there would be executed with the rights of the node. `-P` (Python 3.11) leaves that entry out.
@@ -9,8 +9,6 @@ installed, so the child could not import what its parent has imported.
 import os
 import sys
 from pathlib import Path
-
-import barnabas
 
 _INSTALLED = ("site-packages", "dist-packages")  # on every Python's path, behind the standard library
 
@@ -23,7 +21,7 @@ def python_module(module: str) -> list[str]:
 def python_environment() -> dict[str, str]:
     """The environment of such a process: it finds the code that this one runs, also where that is not installed. An
     entry of PYTHONPATH that is empty or relative means the working directory and is left out."""
-    ours = Path(barnabas.__file__).parents[1]
+    ours = Path(__file__).parents[2]
     given = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if Path(path).is_absolute()]
     if ours.name not in _INSTALLED:
         given.insert(0, str(ours))

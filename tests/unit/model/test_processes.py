@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.broker.processes import python_environment, python_module
 from barnabas.broker.upkeep.compaction_process import clean_in_process
+from barnabas.model.processes import python_environment, python_module
 from barnabas.storage import cleaner
 from barnabas.storage.config import LogConfig
 from barnabas.storage.log import Log
