@@ -89,6 +89,11 @@ class ClientMetadata:
         found = self._topics.get(topic)
         return 0 if found is None else found.partitions
 
+    def topic_id(self, topic: str) -> bytes:
+        """Empty: not known. All zeros: Metadata before version 10 has none."""
+        found = self._topics.get(topic)
+        return b"" if found is None else found.topic_id
+
     def leader(self, topic: str, partition: int) -> Leader | None:
         found = self._topics.get(topic)
         return None if found is None else found.leaders.get(partition)

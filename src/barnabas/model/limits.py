@@ -152,3 +152,12 @@ HEALTH_REASON_MAX_CHARS = 500  # of a reason shown there
 CLI_LINE_MAX_BYTES = 64 * 1024 * 1024  # more than a broker takes as one record; a file without line ends stays a line
 CLI_ANSWER_MAX_BYTES = 64 * 1024 * 1024  # what doctor reads of an answer: Metadata of 1,000,000 partitions fits
 CLI_SMALL_FILE_MAX_BYTES = 64 * 1024 * 1024  # index (10 MiB by default), snapshot, checkpoint: log dump reads them
+
+# --- reading records for people (console, grep) ---------------------------------------------------------------------
+SHOWN_VALUE_MAX_BYTES = 1024 * 1024  # of a value in a page, a tail or a search result; the whole is read on request
+SHOWN_KEY_MAX_BYTES = 64 * 1024  # the same of a key
+SHOWN_HEADERS_MAX_BYTES = 64 * 1024  # the same of all headers of a record
+SHOWN_HEADERS_MAX = 500  # and how many of them
+PAGE_RECORDS_MAX = 10_000  # in one page; a person reads 50
+PAGE_KEPT_MAX_BYTES = 16 * 1024 * 1024  # of the records in one page; it ends early, and its cursors go on from there
+PAGE_READ_MAX_BYTES = 64 * 1024 * 1024  # fetched for one page; the same

@@ -1,4 +1,4 @@
-"""How a node, or a service beside it, starts another Python process: never with the working directory on its module path.
+"""How a node or a service starts another Python process: never with the working directory on its module path.
 
 `python -m` puts the directory it is started in at the front of `sys.path`, before the standard library: a `msgspec.py`
 or `json.py` that lies there would be executed with the rights of the node. `-P` (Python 3.11) leaves that entry out.

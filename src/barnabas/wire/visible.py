@@ -15,9 +15,10 @@ from barnabas.wire.markers import read_marker
 
 
 def visible_batches(
-    records: Buffer, aborted: Sequence[tuple[int, int]], start: int, end: int
+    records: Buffer, aborted: Sequence[tuple[int, int]], start: int, end: int, *, check_crc: bool = True
 ) -> Iterator[tuple[int, BatchHeader]]:
-    """(position, header) of each batch with records between the offsets `start` and `end` that may be seen."""
+    """(position, header) of each batch with records between the offsets `start` and `end` that may be seen. A damaged
+    one raises, unless the caller checks by itself, to go on behind it."""
     waiting = sorted(aborted, key=lambda each: each[1], reverse=True)
     dropped: set[int] = set()
     for position, header in iter_batches(records):
@@ -35,7 +36,7 @@ def visible_batches(
             continue
         if header.is_transactional and header.producer_id in dropped:
             continue
-        if not crc_matches(records, position, header.size):
+        if check_crc and not crc_matches(records, position, header.size):
             raise ProtocolError(f"the batch at offset {header.base_offset} is damaged: its checksum does not match")
         yield position, header
 

@@ -1,0 +1,36 @@
+"""Reading records for people, and sending them again: what the console and `barnabas grep` stand on.
+
+    browser = Browser(connect)                          # connect() gives an AsyncNodes that logs in as the person
+    page = await browser.page("views", NEWEST, 50)      # newest first over all partitions; page.older goes on
+    record = await browser.one("views", 0, 1200)        # whole, however large
+    browser.close()
+
+Everything is async, can be cancelled, and is bounded in time and memory. What goes wrong is a BrowseError with one line
+for a person, or link's LoginFailed. Records are bytes here; decoding.py makes of them what a person sees.
+"""
+
+from barnabas.browse.browser import Browser, Connect
+from barnabas.browse.errors import BrowseError, NoSuchRecord, NoSuchTopic, NotAllowed, NotInTime
+from barnabas.browse.opening import Opener
+from barnabas.browse.page import Page
+from barnabas.browse.places import BEGINNING, NEWEST, Place, at_time, from_offset
+from barnabas.browse.record import Record, Unreadable
+
+__all__ = [
+    "BEGINNING",
+    "NEWEST",
+    "BrowseError",
+    "Browser",
+    "Connect",
+    "NoSuchRecord",
+    "NoSuchTopic",
+    "NotAllowed",
+    "NotInTime",
+    "Opener",
+    "Page",
+    "Place",
+    "Record",
+    "Unreadable",
+    "at_time",
+    "from_offset",
+]
