@@ -67,7 +67,7 @@ def test_both_ways_through_a_topic_of_every_codec(bootstrap: str, create: Create
 def test_null_keys_and_values_and_headers_are_what_they_are(bootstrap: str, create: Create, topic: str) -> None:
     create(topic, 1)
     sender = producer(bootstrap)
-    headers = [("a", b"1"), ("a", b"2"), ("empty", b""), ("none", None)]
+    headers: list[tuple[str, str | bytes | None]] = [("a", b"1"), ("a", b"2"), ("empty", b""), ("none", None)]
     sender.produce(topic, None, b"tombstone", 0)
     sender.produce(topic, b"", None, 0, headers=headers)
     sender.flush(30)

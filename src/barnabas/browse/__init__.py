@@ -3,6 +3,8 @@
     browser = Browser(connect)                          # connect() gives an AsyncNodes that logs in as the person
     page = await browser.page("views", NEWEST, 50)      # newest first over all partitions; page.older goes on
     record = await browser.one("views", 0, 1200)        # whole, however large
+    async for event in browser.tail("views"):           # event.records, event.dropped, event.trouble
+        ...
     browser.close()
 
 Everything is async, can be cancelled, and is bounded in time and memory. What goes wrong is a BrowseError with one line
@@ -15,6 +17,7 @@ from barnabas.browse.opening import Opener
 from barnabas.browse.page import Page
 from barnabas.browse.places import BEGINNING, NEWEST, Place, at_time, from_offset
 from barnabas.browse.record import Record, Unreadable
+from barnabas.browse.tail import Tailed
 
 __all__ = [
     "BEGINNING",
@@ -30,6 +33,7 @@ __all__ = [
     "Page",
     "Place",
     "Record",
+    "Tailed",
     "Unreadable",
     "at_time",
     "from_offset",

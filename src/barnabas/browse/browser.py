@@ -1,7 +1,8 @@
 """What the console and the command line hold: a person's view of the records of one cluster."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping
+from contextlib import aclosing
 from typing import TYPE_CHECKING, TypeVar
 
 from barnabas.browse.errors import NoSuchRecord, NotInTime
@@ -9,6 +10,7 @@ from barnabas.browse.opening import Batch, Opener
 from barnabas.browse.page import Page, read_page
 from barnabas.browse.places import Place
 from barnabas.browse.record import Record, Unreadable
+from barnabas.browse.tail import Keep, Tail, Tailed
 from barnabas.browse.topic_log import TopicLog
 from barnabas.wire.visible import visible_batches
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from barnabas.link.async_nodes import AsyncNodes
 
 DEADLINE_S = 20.0  # of a page; a person waits
+TAIL_RATE = 200  # records a second
 _ONE_BATCH = 1  # a fetch of so few bytes gives the batch of the offset, whole, and no more
 
 Connect = Callable[[], "AsyncNodes"]
@@ -72,6 +75,28 @@ class Browser:
             if found[0]:
                 return found[0][0]
         raise NoSuchRecord(f"{place}: it was compacted away, is a marker of a transaction, or is not written yet")
+
+    async def tail(
+        self,
+        topic: str,
+        partitions: Iterable[int] | None = None,
+        offsets: Mapping[int, int] | None = None,
+        *,
+        rate: int = TAIL_RATE,
+        keep: Keep | None = None,
+        read_committed: bool = False,
+    ) -> AsyncGenerator[Tailed, None]:
+        """The records that come from now on, or from `offsets` on where given, until it is closed (aclose); at most
+        `rate` a second. The first event comes at once: what is written after it is not missed. Then one comes at
+        least every second or so, also when nothing does. `keep` says which are wanted; it must be quick."""
+        nodes = self._connect()
+        try:
+            log = TopicLog(nodes, topic, read_committed=read_committed, patience_s=float("inf"))
+            async with aclosing(Tail(log, self._opener, rate, keep).run(partitions, offsets)) as events:
+                async for event in events:
+                    yield event
+        finally:
+            nodes.close()
 
     def _log(self, topic: str, read_committed: bool, deadline_s: float) -> TopicLog:
         if self._nodes is None:

@@ -69,6 +69,7 @@ class TopicLog:
         self._topic_id = b""
         self._looking = asyncio.Lock()
         self._looked_at = 0.0
+        self._unknown_since: float | None = None
 
     # --- the topic --------------------------------------------------------------------------------------------------
 
@@ -94,6 +95,10 @@ class TopicLog:
         if unknown:
             raise NoSuchTopic(f"{self.topic} has no partition {unknown[0]}: it has {count}")
         return named
+
+    def known_partitions(self) -> range:
+        """As of the last look-up."""
+        return range(self._nodes.view.partition_count(self.topic))
 
     async def _look_up(self) -> None:
         asked_at = _now()
@@ -257,8 +262,12 @@ class TopicLog:
         """Who leads what; that nobody can be asked is no reason to give up yet."""
         try:
             await self._look_up()
-        except (LinkDown, NoSuchTopic) as problem:
-            if "created anew" in str(problem):
+            self._unknown_since = None
+        except LinkDown:
+            pass
+        except NoSuchTopic:
+            since = self._unknown_since = self._unknown_since or _now()
+            if _now() - since > APPEARS_WITHIN_S:
                 raise
 
     def give_up(self, reasons: Mapping[int, Again], waited_s: float) -> None:

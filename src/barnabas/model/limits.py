@@ -161,3 +161,5 @@ SHOWN_HEADERS_MAX = 500  # and how many of them
 PAGE_RECORDS_MAX = 10_000  # in one page; a person reads 50
 PAGE_KEPT_MAX_BYTES = 16 * 1024 * 1024  # of the records in one page; it ends early, and its cursors go on from there
 PAGE_READ_MAX_BYTES = 64 * 1024 * 1024  # fetched for one page; the same
+TAIL_RECORDS_PER_SECOND_MAX = 2_000  # a live tail gives to a person; a browser draws some hundreds
+TAIL_EXAMINED_PER_SECOND_MAX = 20_000  # records that a live tail with a filter looks at, some microseconds each
