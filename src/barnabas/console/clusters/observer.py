@@ -11,6 +11,7 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import suppress
 
 from barnabas.console.clusters import reading
 from barnabas.console.clusters.facts import Facts, TopicPartition
@@ -34,6 +35,7 @@ class Observer:
         self.looks = 0
         self._task: asyncio.Task[None] | None = None
         self._looked = asyncio.Event()
+        self._hurry = asyncio.Event()
 
     def start(self) -> None:
         if self._task is None:
@@ -59,6 +61,10 @@ class Observer:
         except TimeoutError:
             return False
 
+    def hurry(self) -> None:
+        """Something was changed: the next look comes now, not in two seconds."""
+        self._hurry.set()
+
     async def _run(self) -> None:
         while True:
             began = time.monotonic()
@@ -79,7 +85,13 @@ class Observer:
             self._looked.set()
             self._looked = asyncio.Event()
             took = time.monotonic() - began
-            await asyncio.sleep(max(SAMPLE_SECONDS - took, took * _SHARE_OF_TIME if took > 0.1 else 0, 0.05))
+            await self._rest(max(SAMPLE_SECONDS - took, took * _SHARE_OF_TIME if took > 0.1 else 0, 0.05))
+
+    async def _rest(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._hurry.wait()
+        self._hurry.clear()
 
     async def _look(self) -> None:
         nodes, facts, now = self._nodes, self.facts, self._clock()

@@ -1,9 +1,12 @@
-"""Topics: the list with what moves in it."""
+"""Topics: the list with what moves in it, and one topic with its partitions, groups and settings."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 
+from barnabas.console.clusters.facts import Facts, Topic
+from barnabas.console.clusters.settings import TOPIC, read_settings
+from barnabas.console.problems import NotFound
 from barnabas.console.web.calls import Call, Route
 
 _FIRST_LOOK_SECONDS = 5.0
@@ -24,6 +27,7 @@ async def list_topics(call: Call) -> object:
             lags[partition[0]] += max(0, facts.ends.get(partition, offset) - offset)
     return {
         "problem": facts.problem,
+        "nodes": sum(not each.fenced for each in facts.nodes.values()),
         "topics": [
             {
                 "name": topic.name,
@@ -43,6 +47,56 @@ async def list_topics(call: Call) -> object:
     }
 
 
+async def one_topic(call: Call) -> object:
+    observer = call.connection.observer
+    await observer.first_look(_FIRST_LOOK_SECONDS)
+    facts, topic = observer.facts, known_topic(call.facts, call.path("topic"))
+    return {
+        "name": topic.name,
+        "id": topic.id,
+        "internal": topic.internal,
+        "bytes": facts.sizes.get(topic.name, 0),
+        "records_per_s": observer.records_rate(topic.name),
+        "partitions": [
+            {
+                "index": each.index,
+                "leader": each.leader,
+                "leader_epoch": each.leader_epoch,
+                "replicas": each.replicas,
+                "in_sync": each.in_sync,
+                "start": facts.starts.get((topic.name, each.index)),
+                "end": facts.ends.get((topic.name, each.index)),
+            }
+            for each in topic.partitions
+        ],
+        "groups": _groups(facts, topic),
+    }
+
+
+def known_topic(facts: Facts, name: str) -> Topic:
+    found = facts.topics.get(name)
+    if found is None:
+        raise NotFound(f"there is no topic {name!r}", "It may have been deleted, or you may not see it.")
+    return found
+
+
+def _groups(facts: Facts, topic: Topic) -> list[dict[str, object]]:
+    found = []
+    for group, offsets in facts.committed.items():
+        mine = {part: offset for part, offset in offsets.items() if part[0] == topic.name}
+        if mine:
+            lag = sum(max(0, facts.ends.get(part, offset) - offset) for part, offset in mine.items())
+            known = facts.groups.get(group)
+            found.append({"name": group, "state": known.state if known else "", "lag": lag, "partitions": len(mine)})
+    return found
+
+
+async def settings(call: Call) -> object:
+    return await read_settings(call.nodes, TOPIC, call.path("topic"))
+
+
 ROUTES = [
     Route("GET", "/topics", list_topics),
+    Route("GET", "/topics/{topic}", one_topic),
+    Route("GET", "/topics/{topic}/settings", settings),
 ]

@@ -125,6 +125,7 @@ class Console:
             except UnknownApi as error:
                 response, outcome = _problem(Problem(f"this cluster cannot do that: {error}", status=501)), str(error)
             if route.change and call is not None:
+                call.connection.observer.hurry()
                 self._write_down(route, call, began, outcome)
             return response
 
