@@ -1,8 +1,8 @@
 """A live tail: the records that come from now on (or from given offsets on), at a rate that a person's screen can take.
 
 What comes faster is passed over, and how many offsets that were is told: the tail then goes on at the end of the log,
-so it costs a node no more than what it shows. With a filter, matches count for the rate, and there is a bound on what
-is looked at as well. A leader that dies is waited for, and said meanwhile; a topic that is deleted ends the tail.
+so it costs a node no more than what it shows. With a filter, matches count for the rate, and what is looked at is
+bounded as well. A leader that dies is waited for, and said meanwhile; a topic that is deleted ends the tail.
 """
 
 import asyncio

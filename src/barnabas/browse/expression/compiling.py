@@ -1,0 +1,237 @@
+"""A tree becomes closures: a test of a record that only calls functions made here.
+
+Values are compared as JSON has them: numbers with numbers, texts with texts; anything else is unequal and in no order.
+What is missing equals null. A path with `[]`, or a header, has several values: a test holds when it holds for any of
+them. `!=` is the opposite of `==`.
+"""
+
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import re2
+
+from barnabas.browse.expression.parser import parse
+from barnabas.browse.expression.subject import MISSING, Subject
+from barnabas.browse.expression.tokens import BadExpression
+from barnabas.browse.expression.tree import (
+    And,
+    Compare,
+    Condition,
+    Constant,
+    Each,
+    Fact,
+    Field,
+    Header,
+    Length,
+    Matches,
+    Not,
+    OneOf,
+    Operand,
+    Or,
+    Present,
+    Step,
+    Text,
+    Truthy,
+)
+from barnabas.model.limits import PATTERN_MAX_BYTES
+
+Test = Callable[[Subject], bool]
+Values = Callable[[Subject], Sequence[object]]
+Holds = Callable[[object, object], bool]
+
+_NUMBERS = (int, float)
+
+
+def compiled(text: str) -> Test:
+    """The test that an expression means; BadExpression when it is none."""
+    return test_of(parse(text))
+
+
+def test_of(condition: Condition) -> Test:
+    inner = _test(condition)
+
+    def test(subject: Subject) -> bool:
+        try:
+            return inner(subject)
+        except RecursionError:  # two values of a thousand levels, compared
+            return False
+
+    return test
+
+
+def regex(pattern: str, position: int = 0) -> Callable[[bytes], bool]:
+    """Whether some bytes match anywhere. RE2 takes linear time whatever the pattern is."""
+    found = _regexp(pattern, position)
+    return lambda data: found.search(data) is not None
+
+
+def _regexp(pattern: str, position: int) -> "re2._Regexp":
+    options = re2.Options()
+    options.max_mem = PATTERN_MAX_BYTES
+    options.log_errors = False
+    try:
+        return re2.compile(pattern, options=options)
+    except (re2.error, UnicodeEncodeError) as problem:
+        told = problem.args[0] if problem.args else "not a regular expression"
+        reason = told.decode("utf-8", "replace") if isinstance(told, bytes) else str(told)
+        raise BadExpression(f"RE2 knows no regular expression {pattern[:60]!r}: {reason}", position) from None
+
+
+# --- conditions -------------------------------------------------------------------------------------------------------
+
+
+def _test(condition: Condition) -> Test:
+    match condition:
+        case And(terms):
+            tests = [_test(each) for each in terms]
+            return lambda subject: all(test(subject) for test in tests)
+        case Or(terms):
+            tests = [_test(each) for each in terms]
+            return lambda subject: any(test(subject) for test in tests)
+        case Not(what):
+            inner = _test(what)
+            return lambda subject: not inner(subject)
+        case Compare(left, how, right):
+            return _compare(left, how, right)
+        case OneOf(left, choices):
+            values = _values(left)
+            return lambda subject: any(_equal(value, choice) for value in values(subject) for choice in choices)
+        case Matches(left, pattern, position):
+            return _matches(left, pattern, position)
+        case Present(what, not_null):
+            values = _values(what)
+            if not_null:
+                return lambda subject: any(value is not MISSING and value is not None for value in values(subject))
+            return lambda subject: any(value is not MISSING for value in values(subject))
+        case Truthy(what):
+            values = _values(what)
+            return lambda subject: any(
+                value is not MISSING and value is not None and value is not False for value in values(subject)
+            )
+
+
+def _compare(left: Operand, how: str, right: Operand) -> Test:
+    if how == "!=":
+        equal = _compare(left, "==", right)
+        return lambda subject: not equal(subject)
+    holds = _HOLDS[how]
+    lefts, rights = _values(left), _values(right)
+    if isinstance(right, Constant):
+        constant = right.value
+        return lambda subject: any(holds(value, constant) for value in lefts(subject))
+    return lambda subject: any(holds(one, other) for one in lefts(subject) for other in rights(subject))
+
+
+def _matches(left: Operand, pattern: str, position: int) -> Test:
+    search = _regexp(pattern, position).search
+    if isinstance(left, Text):  # the bytes as they are, without a text in between
+        if left.source == "value":
+            return lambda subject: subject.value is not None and search(subject.value) is not None
+        return lambda subject: subject.key is not None and search(subject.key) is not None
+    values = _values(left)
+
+    def test(subject: Subject) -> bool:
+        return any(
+            isinstance(value, str) and search(value.encode("utf-8", "replace")) is not None for value in values(subject)
+        )
+
+    return test
+
+
+def _equal(left: object, right: object) -> bool:
+    if left is MISSING:
+        left = None
+    if right is MISSING:
+        right = None
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    return left == right
+
+
+def _ordered(compare: Callable[[Any, Any], bool]) -> Holds:  # two texts or two numbers
+    def holds(left: object, right: object) -> bool:
+        if isinstance(left, str):
+            return isinstance(right, str) and compare(left, right)
+        numbers = isinstance(left, _NUMBERS) and isinstance(right, _NUMBERS)
+        return numbers and not isinstance(left, bool) and not isinstance(right, bool) and compare(left, right)
+
+    return holds
+
+
+def _contains(left: object, right: object) -> bool:
+    if isinstance(left, str):
+        return isinstance(right, str) and right in left
+    return isinstance(left, list) and any(_equal(each, right) for each in left)
+
+
+_HOLDS: dict[str, Holds] = {
+    "==": _equal,
+    "<": _ordered(operator.lt),
+    "<=": _ordered(operator.le),
+    ">": _ordered(operator.gt),
+    ">=": _ordered(operator.ge),
+    "contains": _contains,
+    "startswith": lambda left, right: isinstance(left, str) and isinstance(right, str) and left.startswith(right),
+    "endswith": lambda left, right: isinstance(left, str) and isinstance(right, str) and left.endswith(right),
+}
+
+
+# --- operands ---------------------------------------------------------------------------------------------------------
+
+
+def _values(operand: Operand) -> Values:
+    """All that an operand stands for in a record; one MISSING where a path leads nowhere."""
+    match operand:
+        case Constant(value):
+            constant = (value,)
+            return lambda subject: constant
+        case Text(source):
+            return lambda subject: (subject.text(source),)
+        case Header(name):
+            return lambda subject: subject.header(name) or (MISSING,)
+        case Fact(name):
+            fact = operator.attrgetter(name)
+            return lambda subject: (fact(subject),)
+        case Length(of):
+            inner = _values(of)
+            return lambda subject: [_length(value) for value in inner(subject)]
+        case Field(source, steps):
+            if not any(isinstance(step, Each) for step in steps):
+                return lambda subject: (along(subject.json(source), steps),)
+            return lambda subject: along_each(subject.json(source), steps) or (MISSING,)
+
+
+def _length(value: object) -> object:
+    return len(value) if isinstance(value, str | list | dict) else MISSING
+
+
+def along(value: object, steps: Sequence[Step]) -> object:
+    """What a path without `[]` leads to."""
+    for step in steps:
+        if isinstance(step, str):
+            if not isinstance(value, dict):
+                return MISSING
+            value = value.get(step, MISSING)
+        elif isinstance(value, list) and isinstance(step, int) and -len(value) <= step < len(value):
+            value = value[step]
+        else:
+            return MISSING
+    return value
+
+
+def along_each(value: object, steps: Sequence[Step]) -> list[object]:
+    """All that a path with `[]` leads to."""
+    values = [value]
+    for step in steps:
+        if isinstance(step, Each):
+            values = [inner for each in values for inner in _inside(each)]
+        else:
+            values = [found for each in values if (found := along(each, (step,))) is not MISSING]
+    return values
+
+
+def _inside(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
