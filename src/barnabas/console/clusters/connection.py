@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 
+from barnabas.browse import Browser
 from barnabas.console.clusters.observer import Observer
 from barnabas.console.options import ClusterOptions
 from barnabas.console.people.sessions import Login, Sessions
@@ -33,6 +34,7 @@ class Connection:
         self.nodes = self.new_nodes()
         self.observer = Observer(self.nodes)
         self.observer.start()
+        self.browser = Browser(self.new_nodes)
 
     def new_nodes(self) -> AsyncNodes:
         """Connections of their own, for long polls and for large answers; whoever asks closes them."""
@@ -40,6 +42,7 @@ class Connection:
 
     async def close(self) -> None:
         await self.observer.stop()
+        self.browser.close()
         self.nodes.close()
 
 

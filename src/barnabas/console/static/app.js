@@ -48,7 +48,7 @@ function Frame({ cluster, clusters, place, onSession }) {
   const here = { cluster: cluster.name, user: cluster.user, mayChange: cluster.may_change, maySeeRecords: cluster.may_see_records, role: cluster.role, place };
   return html`<${Here.Provider} value=${here}><${Look.Provider} value=${look}>
     <a class="skip" href="#main">To the content</a>
-    <nav class=${open ? "open" : ""} aria-label="Pages">
+    <nav class=${`side ${open ? "open" : ""}`} aria-label="Pages">
       <div class="brand"><img src="/static/icon.svg" alt="" width="26" height="26" /><b>Barnabas</b>
         <button class="plain menu" aria-expanded=${open} aria-label="Menu" onClick=${() => setOpen(!open)}>☰</button></div>
       ${clusters.length > 1 && html`<label class="field picker"><span class="unseen">Cluster</span><select value=${cluster.name} onChange=${(event) => go(to(event.target.value, place.page))}>${clusters.map((each) => html`<option key=${each.name} value=${each.name}>${each.name}</option>`)}</select></label>`}

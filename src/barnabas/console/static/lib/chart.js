@@ -45,7 +45,7 @@ export function Chart({ title, data, series, format = count, height = 150 }) {
   const told = series.map((each, index) => `${each.label} ${format(newest[index] ?? 0)}`).join(", ");
   return html`<figure class="chart">
     <figcaption><span>${title}</span>
-      <span class="legend">${series.map((each, index) => html`<span key=${each.label}><i class=${`swatch s${index + 1}`}></i>${series.length > 1 ? `${each.label} ` : ""}<b>${newest[index] === null || newest[index] === undefined ? "–" : format(newest[index])}</b></span>`)}</span>
+      <span class="legend">${series.map((each, index) => html`<span key=${each.label}><i class=${`swatch ${each.colour ? each.colour.replace("--chart-", "s") : `s${index + 1}`}`}></i>${series.length > 1 ? `${each.label} ` : ""}<b>${newest[index] === null || newest[index] === undefined ? "–" : format(newest[index])}</b></span>`)}</span>
     </figcaption>
     <div ref=${place} class="plot" role="img" aria-label=${`${title}: ${told}`}></div>
   </figure>`;

@@ -23,8 +23,8 @@ export function Bar({ share, label }) {
 // --- tables ------------------------------------------------------------------------------------------------------------
 
 // columns: [{key, title, show(row), sort(row), number, wide}]; rows beyond `step` come when asked for, so that ten
-// thousand topics cost no more than the first hundred.
-export function Table({ rows, columns, id, sortBy, descending = false, label, empty = "Nothing here.", step = 200, rowClass, onOpen }) {
+// thousand topics cost no more than the first hundred. `pinned` rows come before all others.
+export function Table({ rows, columns, id, sortBy, descending = false, label, empty = "Nothing here.", step = 200, rowClass, onOpen, pinned }) {
   const [order, setOrder] = useState({ key: sortBy ?? columns[0].key, down: descending });
   const [shown, setShown] = useState(step);
   const sorted = useMemo(() => {
@@ -37,7 +37,8 @@ export function Table({ rows, columns, id, sortBy, descending = false, label, em
       const result = typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y), "en", { numeric: true });
       return order.down ? -result : result;
     };
-    return [...rows].sort(compared);
+    const first = pinned ?? (() => false);
+    return [...rows].sort((a, b) => Number(first(b)) - Number(first(a)) || compared(a, b));
   }, [rows, order, columns]);
   if (!rows.length) return html`<${Empty}>${empty}<//>`;
   const turn = (column) => setOrder({ key: column.key, down: order.key === column.key ? !order.down : Boolean(column.number) });

@@ -1,10 +1,10 @@
 // The first page: is everything well, how much comes and goes, what is busy, who is behind.
-import { html, useContext, useEffect, useState } from "../lib/dom.js";
-import { get } from "../lib/api.js";
+import { html } from "../lib/dom.js";
 import { Chart } from "../lib/chart.js";
 import { bytes, count, rate, whole } from "../lib/format.js";
 import { useHere } from "../lib/here.js";
-import { Look, useLive } from "../lib/live.js";
+import { useHistory } from "../lib/history.js";
+import { useLive } from "../lib/live.js";
 import { Badge, Empty, Loading, Page, ProblemNotice } from "../lib/ui.js";
 
 export function Overview() {
@@ -35,28 +35,6 @@ function Troubles({ troubles }) {
   const here = useHere();
   if (!troubles.length) return html`<div class="notice good" role="status"><div><strong>All is well.</strong> Every partition has its leader and all its replicas.</div></div>`;
   return html`<ul class="troubles">${troubles.map((each) => html`<li key=${each.what} class=${`notice ${each.severity}`}><div><strong>${each.what}.</strong> ${each.way_out}.</div>${each.page && html`<a href=${here.link(each.page)}>Look</a>`}</li>`)}</ul>`;
-}
-
-// The whole hour once, then only what is new with each look.
-export function useHistory(names) {
-  const here = useHere();
-  const { look } = useContext(Look);
-  const [kept, setKept] = useState({ key: "", data: null });
-  const key = names.join("|");
-  useEffect(() => {
-    let gone = false;
-    const since = kept.key === key && kept.data?.time.length ? Math.floor(kept.data.time.at(-1)) : 0;
-    get(here.api("/history", { series: names, since })).then((found) => {
-      if (gone) return;
-      const from = found.time[0] ?? Infinity;
-      const before = since ? kept.data.time.filter((each) => each < from).length : 0;
-      const joined = { time: [...(since ? kept.data.time.slice(0, before) : []), ...found.time].slice(-1800) };
-      for (const name of names) joined[name] = [...(since ? kept.data[name].slice(0, before) : []), ...found[name]].slice(-1800);
-      setKept({ key, data: joined });
-    }, () => {});
-    return () => { gone = true; };
-  }, [look, key]);
-  return kept.key === key ? kept.data : null;
 }
 
 function Throughput() {

@@ -1,0 +1,119 @@
+"""Records as a page is given them: decoded, and with what the person's role hides taken out first.
+
+What a role hides is hidden before anything looks at the value: a filter or a search on a hidden field would tell it.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+
+import msgspec
+
+from barnabas.browse import Record
+from barnabas.browse.decoding import Shown, decode
+from barnabas.browse.expression import BadExpression, Subject, compiled, mask, masked_paths
+from barnabas.browse.expression.compiling import regex
+from barnabas.console.options import Role
+from barnabas.console.problems import NotAllowed, Problem
+
+_HIDDEN = b"(hidden: your role masks fields, and this is no JSON)"
+Keep = Callable[[Record], bool]
+
+
+class Veil:
+    """What a role hides of values; made once for a page or a tail."""
+
+    def __init__(self, role: Role) -> None:
+        try:
+            self._paths = masked_paths(role.mask)
+        except BadExpression as error:
+            raise Problem(f"role {role.name!r} masks what is no path: {error}", status=500) from None
+
+    def __bool__(self) -> bool:
+        return bool(self._paths)
+
+    def over(self, record: Record) -> Record:
+        if not self._paths or record.value is None:
+            return record
+        try:
+            value = msgspec.json.decode(record.value)
+        except (msgspec.DecodeError, RecursionError):
+            return record._replace(value=_HIDDEN)
+        return record._replace(value=msgspec.json.encode(mask(value, self._paths)))
+
+
+def unmasked(role: Role, what: str) -> None:
+    """For what would show or tell hidden fields."""
+    if role.mask:
+        raise NotAllowed(f"{what} would show fields that are hidden from you", f"Your role is {role.name!r}.")
+
+
+def keep_of(kind: str, wanted: str) -> Keep | None:
+    """A filter of a page or a tail: `text` or `regex` anywhere in key, value or headers, `where` an expression."""
+    if not wanted:
+        return None
+    try:
+        if kind == "where":
+            test = compiled(wanted)
+            return lambda each: test(
+                Subject(each.partition, each.offset, each.timestamp, each.key, each.value, each.headers)
+            )
+        if kind == "regex":
+            return _any_part(regex(wanted))
+    except BadExpression as error:
+        raise Problem(str(error)) from None
+    needle = wanted.encode()
+    return _any_part(lambda data: needle in data)
+
+
+def _any_part(found: Callable[[bytes], bool]) -> Keep:
+    def keep(each: Record) -> bool:
+        parts = (each.key, each.value, *(value for _, value in each.headers))
+        return any(part is not None and found(part) for part in parts)
+
+    return keep
+
+
+def as_page(record: Record, *, preview: int | None = None) -> dict[str, object]:
+    """`preview`: at most so many characters of a value, for lists."""
+    return {
+        "topic": record.topic,
+        "partition": record.partition,
+        "offset": record.offset,
+        "timestamp": record.timestamp,
+        "timestamp_type": record.timestamp_type,
+        "producer_id": record.producer_id,
+        "leader_epoch": record.leader_epoch,
+        "key": _shown(decode(record.key, record.key_bytes), preview),
+        "value": _shown(decode(record.value, record.value_bytes), preview),
+        "headers": [{"name": name, "value": _shown(decode(value), preview)} for name, value in record.headers],
+        "truncated": record.truncated,
+    }
+
+
+def _shown(shown: Shown, preview: int | None) -> dict[str, object]:
+    text = shown.text if preview is None else shown.text[:preview]
+    return {
+        "kind": shown.kind,
+        "text": text,
+        "reason": shown.reason,
+        "bytes": shown.bytes,
+        "truncated": shown.truncated or len(text) < len(shown.text),
+        "schema_id": shown.schema_id,
+    }
+
+
+class Given(msgspec.Struct):
+    """Bytes that a person typed, or chose as a file; nothing of both is null."""
+
+    text: str | None = None
+    base64: str | None = None
+
+    def bytes(self) -> bytes | None:
+        if self.base64 is not None:
+            try:
+                return base64.b64decode(self.base64, validate=True)
+            except ValueError:
+                raise Problem("a file did not arrive whole") from None
+        return None if self.text is None else self.text.encode()
