@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from hypothesis.strategies import booleans, integers, sampled_from
 
-from barnabas.core.partition.replicas import DOUBT_MS, IsrChange, LeaderState
+from barnabas.core.partition.replicas import DOUBT_MS, IMAGE_WAIT_MS, IsrChange, LeaderState
 from barnabas.model.errors import ErrorCode
 
 LAG_MS = 1000
@@ -190,6 +190,21 @@ def test_a_refusal_that_tells_of_news_is_waited_out() -> None:
     assert state.follow((1, 2, 3), (1, 2), 8, 3)
     assert state.maximal_isr == {1, 2}
     assert ask(state, 0, 4) == IsrChange(((1, -1), (2, -1), (3, 1)), 5, 8)
+
+
+def test_a_refusal_whose_news_never_comes_is_asked_about_again() -> None:
+    """A controller that had appended this very proposal refuses its repetition, and is deposed before it commits."""
+    state = leader((1, 2))
+    fetch(state, 3, 0, 0, 1)
+    first = ask(state, 0, 1)
+    assert not state.refused(ErrorCode.INVALID_UPDATE_VERSION, 1)
+    assert state.waits_for_image
+    assert ask(state, 0, IMAGE_WAIT_MS) is None
+    assert ask(state, 0, 1 + IMAGE_WAIT_MS) == first
+    assert not state.waits_for_image
+    assert ask(state, 0, 9 * IMAGE_WAIT_MS) is None  # it is under way
+    assert not state.refused(ErrorCode.INELIGIBLE_REPLICA, 9 * IMAGE_WAIT_MS)
+    assert state.maximal_isr == {1, 2, 3}  # the first one may still arrive
 
 
 def test_no_answer_sends_the_same_again() -> None:

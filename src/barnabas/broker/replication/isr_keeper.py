@@ -14,7 +14,7 @@ from barnabas.broker.partition.host import ReplicaHost
 from barnabas.broker.partition.partition import HostedPartition
 from barnabas.broker.replication.environment import ReplicationHooks
 from barnabas.broker.roles import RegisteredBroker
-from barnabas.core.partition.replicas import IsrChange, LeaderState
+from barnabas.core.partition.replicas import IMAGE_WAIT_MS, IsrChange, LeaderState
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.wire.apis import ALTER_PARTITION
 
@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 _VERSION = 3
 _AT_ONCE = 300  # partitions of a request: 15 ms of the loop here, 10 ms at the controller
 _AGAIN_SECONDS = 0.1  # after an answer that decides nothing
+_LOOK_AGAIN_SECONDS = IMAGE_WAIT_MS / 1000 + 0.1  # after one that waits for an image, should none come
 
 Asked = dict[tuple[bytes, int], tuple[HostedPartition, LeaderState, IsrChange]]
 
@@ -39,6 +40,7 @@ class IsrKeeper:
         self._due: dict[HostedPartition, None] = {}
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._stopped = False
 
     def start(self) -> None:
         self._timer = asyncio.get_running_loop().call_later(self._interval(), self._check)
@@ -56,6 +58,8 @@ class IsrKeeper:
                 self.check(partition)
 
     def check(self, partition: HostedPartition) -> None:
+        if self._stopped:
+            return
         self._due[partition] = None
         self._begin()
 
@@ -132,6 +136,8 @@ class IsrKeeper:
         if state.refused(code, self._host.steady_ms()):
             self._due[partition] = None
             return False
+        if state.waits_for_image:
+            asyncio.get_running_loop().call_later(_LOOK_AGAIN_SECONDS, self.check, partition)
         return True
 
     def _body(self, asked: Asked) -> dict[str, object]:
@@ -167,6 +173,7 @@ class IsrKeeper:
             self._begin()  # what became due between the last check and the end of the task
 
     def stop(self) -> None:
+        self._stopped = True
         if self._timer is not None:
             self._timer.cancel()
         if self._task is not None:

@@ -13,11 +13,13 @@ replicas are in sync than `min.insync.replicas` asks for (KIP-966), for such a r
 | an in-sync follower fetches below the high watermark                 | its log was lost: it has to leave at once     |
 | the controller agrees (or the image shows it)                        | the new set counts, and nothing is pending    |
 | INELIGIBLE_REPLICA, OPERATION_NOT_ATTEMPTED                          | back to the old set; tried again when due (1) |
-| FENCED_LEADER_EPOCH, INVALID_UPDATE_VERSION, ... (`_WAIT_FOR_IMAGE`) | the larger set counts until the image tells   |
+| FENCED_LEADER_EPOCH, INVALID_UPDATE_VERSION, ... (`_WAIT_FOR_IMAGE`) | the larger set counts; an image tells (2)     |
 | anything else (no controller, a timeout)                             | the same proposal is sent again               |
 
 (1) If the same proposal was sent before and never answered, that one may still arrive and be accepted: its replicas
 count for `DOUBT_MS` more.
+(2) The refusal may be due to a change that the controller had not committed yet, such as this very proposal, sent
+before. When that controller is deposed the change never shows in an image, so after `IMAGE_WAIT_MS` it is sent again.
 
 One proposal at a time is in flight. Time is an argument, milliseconds of a steady clock. A partition whose only replica
 is its leader needs none of this.
@@ -31,6 +33,8 @@ from barnabas.model.errors import ErrorCode
 UNKNOWN_OFFSET = -1
 NEVER = -(1 << 62)  # milliseconds
 DOUBT_MS = 10_000  # how long a request that nobody answered may still be on its way
+IMAGE_WAIT_MS = 1_000  # an image follows its commit within milliseconds
+_UNANSWERED = 1 << 62
 _WAIT_FOR_IMAGE = frozenset(
     {
         ErrorCode.FENCED_LEADER_EPOCH,
@@ -104,6 +108,7 @@ class LeaderState:
     """The leader's view of one partition in one leader epoch."""
 
     __slots__ = (
+        "_again_at_ms",
         "_doubt_until_ms",
         "_doubtful",
         "_eligible",
@@ -150,6 +155,7 @@ class LeaderState:
         self._sent = False
         self._doubtful = False  # was the pending proposal sent without an answer?
         self._doubt_until_ms = NEVER
+        self._again_at_ms = _UNANSWERED  # when what was sent is sent once more without an answer of the image
         self.follow(replicas, isr, partition_epoch, now_ms)
 
     # --- the image ----------------------------------------------------------------------------------------------------
@@ -257,8 +263,9 @@ class LeaderState:
         self, leader_end: int, now_ms: int, max_lag_ms: int, last_fetches: Mapping[int, int]
     ) -> IsrChange | None:
         """What the controller should be asked for now; None when all is well, or when it has been asked already."""
-        if self._sent or now_ms < self._doubt_until_ms:
+        if now_ms < self._doubt_until_ms or (self._sent and now_ms < self._again_at_ms):
             return None
+        self._doubtful |= self._sent
         if self._pending is None:
             self.maximal_isr = self.isr
             joining = {replica for replica, follower in self.followers.items() if self.may_join(replica, follower)}
@@ -273,7 +280,7 @@ class LeaderState:
                 return None
             self._pending = wanted
             self.maximal_isr = self.isr | wanted
-        self._sent = True
+        self._sent, self._again_at_ms = True, _UNANSWERED
         followers = self.followers
         return IsrChange(
             tuple(
@@ -285,6 +292,10 @@ class LeaderState:
             self.partition_epoch,
         )
 
+    @property
+    def waits_for_image(self) -> bool:
+        return self._sent and self._again_at_ms < _UNANSWERED
+
     def agreed(self, isr: Sequence[int], leader_epoch: int, partition_epoch: int) -> None:
         """The controller's answer. One about another epoch, or older than the image, tells nothing."""
         if leader_epoch == self.leader_epoch and partition_epoch > self.partition_epoch:
@@ -294,7 +305,10 @@ class LeaderState:
 
     def refused(self, code: ErrorCode, now_ms: int) -> bool:
         """The controller's refusal, or none at all; True when the proposal has to be sent again."""
-        if self._pending is None or code in _WAIT_FOR_IMAGE:
+        if self._pending is None:
+            return False
+        if code in _WAIT_FOR_IMAGE:
+            self._again_at_ms = now_ms + IMAGE_WAIT_MS
             return False
         self._sent = False
         if code not in _TAKE_BACK:
