@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -37,6 +38,10 @@ def console(
         typer.Option("--config", "-c", metavar="FILE", help="A TOML file: several clusters, users, roles, TLS."),
     ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Nobody can change anything.")] = False,
+    pipelines: Annotated[
+        str | None,
+        typer.Option("--pipelines", metavar="DIR", help="Where pipelines of this machine keep their state."),
+    ] = None,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """Serve a cluster to browsers until Ctrl-C: topics, records, search, groups, nodes, access.
@@ -51,11 +56,14 @@ def console(
     """
     if context.invoked_subcommand is not None:
         return
+    from dataclasses import replace
+
     from barnabas.console.problems import Problem
     from barnabas.console.server import run
 
     try:
-        run(_options(host, port, config, read_only, bootstrap), _ready)
+        options = _options(host, port, config, read_only, bootstrap)
+        run(options if pipelines is None else replace(options, pipelines=pipelines), _ready)
     except Problem as problem:
         raise Failure(problem.message, problem.way_out) from None
 
@@ -99,3 +107,4 @@ def _options(host: str | None, port: int | None, config: str | None, read_only: 
 
 def _ready(address: str) -> None:
     say(f"the console is at {address}   (Ctrl-C ends it)")
+    sys.stdout.flush()

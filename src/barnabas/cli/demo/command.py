@@ -61,6 +61,7 @@ def demo(
       barnabas demo --seconds 60
       barnabas demo --rate 500 --data demo-data
     """
+    from barnabas.cli.demo.console import DemoConsole
     from barnabas.cli.demo.node import DemoNode
     from barnabas.cli.demo.stream import Stream
     from barnabas.cli.demo.view import farewell, open_view
@@ -71,16 +72,18 @@ def demo(
     signal.signal(signal.SIGTERM, _on_term)
     with ExitStack() as stack:
         node = stack.enter_context(DemoNode(port, data))
+        console = DemoConsole(node.bootstrap, _results(data))
+        stack.callback(console.stop)
         _make_topics(node.bootstrap)
         spark, missing = _spark(node, data, seconds)
         if spark is not None:
             stack.callback(spark.close)
-        with open_view(node, spark) as view:
+        with open_view(node, spark, console.wait()) as view:
             stream = stack.enter_context(Stream(node.bootstrap, rate))
             view.show(stream)
             _watch(node, stream, spark, view, time.monotonic(), ends)
         stream.close()
-        farewell(node, stream, spark, missing, seconds)
+        farewell(node, stream, spark, missing, seconds, console.address)
         sys.stdout.flush()
         try:
             _stay(node, ends)

@@ -38,11 +38,13 @@ class View(Protocol):
     ) -> None: ...
 
 
-def open_view(node: DemoNode, spark: SparkStory | None) -> View:
+def open_view(node: DemoNode, spark: SparkStory | None, console: str) -> View:
     took = human.duration(node.started_s)
     if node.port_was_taken:
         say(paint(f"port {node.wanted_port} is taken, so the node took a free one", "yellow"))
     say(f"a node is up on {paint(node.bootstrap, 'green')}  {paint(f'ready in {took}', 'dim')}")
+    if console:
+        say(f"the console, in your browser: {paint(console, 'green')}")
     sys.stdout.flush()
     return _Live(spark) if sys.stdout.isatty() else _Lines(spark)
 
@@ -206,7 +208,9 @@ def _sparkline(samples: list[int]) -> str:
     return "".join(_BARS[min(len(_BARS) - 1, sample * len(_BARS) // (top + 1))] for sample in samples)
 
 
-def farewell(node: DemoNode, stream: Stream, spark: SparkStory | None, missing: str, seconds: float | None) -> None:
+def farewell(
+    node: DemoNode, stream: Stream, spark: SparkStory | None, missing: str, seconds: float | None, console: str
+) -> None:
     """What happened, where the results are, and what a person can do with the node that stays."""
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in stream.kinds.most_common())
     delay = "" if stream.delay_ms is None else f", {stream.delay_ms:.0f} ms on the way"
@@ -216,7 +220,8 @@ def farewell(node: DemoNode, stream: Stream, spark: SparkStory | None, missing: 
     say()
     where = paint(node.bootstrap, "green")
     if seconds is None:
-        say(f"The node is still up on {where}. Try, from another terminal:")
+        look = f", its console on {paint(console, 'green')}" if console else ""
+        say(f"The node is still up on {where}{look}. Try, from another terminal:")
     else:
         say(f"The node on {where} stops now. Without a number of seconds it stays; then try, from another terminal:")
     flag = "" if node.bootstrap == "127.0.0.1:9092" else f" -b {node.bootstrap}"

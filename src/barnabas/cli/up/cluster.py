@@ -20,12 +20,16 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING
 
 from barnabas.cli.common.failure import Failure, usage
 from barnabas.cli.common.screen import note, paint, say
 from barnabas.cli.up.options import UpOptions
 from barnabas.cli.up.settings import HOST, PORT, default_data, flags, refuse_to_open
 from barnabas.model.processes import python_environment, python_module
+
+if TYPE_CHECKING:
+    from barnabas.cli.console.child import ConsoleChild
 
 NODES_MAX = 9
 _COLOURS = ("green", "cyan", "yellow", "blue", "red")
@@ -112,6 +116,7 @@ class Cluster:
         self._bundle = Path(options.bundle).expanduser() if options.bundle is not None else data / "secure"
         self._said: SimpleQueue[tuple[_Node, str | None]] = SimpleQueue()
         self._stopping = False
+        self._console: ConsoleChild | None = None
 
     def run(self) -> int:
         begun = time.monotonic()
@@ -124,6 +129,7 @@ class Cluster:
             self._watch(lambda: all(node.ready for node in self.nodes), begun + _READY_SECONDS)
             if not self._stopping:
                 self._tell_ready(time.monotonic() - begun)
+                self._start_console()
                 self._watch(lambda: False, None)
         finally:
             clean = self._stop()
@@ -250,10 +256,18 @@ class Cluster:
         say(paint("Ctrl-C stops all of them cleanly.", "dim"))
         sys.stdout.flush()
 
+    def _start_console(self) -> None:
+        if self.options.console:
+            from barnabas.cli.console.child import ConsoleChild
+
+            self._console = ConsoleChild(self.bootstrap, note)
+
     def _stop(self) -> bool:
         """One after the other, so that each can hand over what it leads; the last ones have nobody to hand it to."""
         self._stopping = True
         clean = True
+        if self._console is not None:
+            self._console.stop()
         for node in self.nodes:
             if node.process is not None and node.process.poll() is None:
                 node.process.terminate()

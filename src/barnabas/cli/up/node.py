@@ -25,6 +25,7 @@ from barnabas.cli.up.settings import load
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
+    from barnabas.cli.console.child import ConsoleChild
     from barnabas.model.settings import Settings
 
 
@@ -103,12 +104,15 @@ async def _serve(make: type[Node], settings: Settings, options: UpOptions, data:
 
         await make_admin(node, options)
     _tell_ready(node, options, data)
+    console = _console(node, options)
     gc.freeze()  # the start has made little garbage, and a collection over thousands of partitions holds the loop
     waits = [asyncio.ensure_future(event.wait()) for event in (stop, node.stopped)]
     await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
     for wait in waits:
         wait.cancel()
     begun = time.monotonic()
+    if console is not None:
+        await asyncio.to_thread(console.stop)
     await node.stop()
     if node.failure is not None:
         raise Failure(f"the node had to stop: {node.failure}", "Its next start checks and repairs the logs.")
@@ -166,6 +170,15 @@ def _tell_ready(node: Node, options: UpOptions, data: Path) -> None:
         sys.stdout.flush()
     except BrokenPipeError:  # nobody reads; the node serves all the same
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _console(node: Node, options: UpOptions) -> ConsoleChild | None:
+    if not options.console:
+        return None
+    from barnabas.cli.common.screen import note
+    from barnabas.cli.console.child import ConsoleChild
+
+    return ConsoleChild(node.bootstrap, note)
 
 
 def _version() -> str:

@@ -28,6 +28,7 @@ class UpOptions:
     nodes: int | None = None
     secure: bool = False
     bundle: str | None = None
+    console: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ ROWS = (
     OptionRow("nodes", ("--nodes", "-n"), "N", "A cluster of N nodes on this machine, one process each.", int),
     OptionRow("secure", ("--secure",), "", "TLS, logins and access rules: nobody gets in unless you let them.", bool),
     OptionRow("bundle", ("--bundle",), "DIR", "Where --secure keeps certificates; else in the data folder."),
+    OptionRow("console", ("--console",), "", "Also a console in the browser, on 127.0.0.1:8080 or a free port.", bool),
     OptionRow("log_level", ("--log-level",), "LEVEL", f"What to report on stderr: {', '.join(LOG_LEVELS)}."),
     OptionRow("log_format", ("--log-format",), "FORMAT", "How: text, or json (an object a line)."),
     OptionRow("quiet", ("--quiet", "-q"), "", "Print only the bootstrap address, once it is ready.", bool),
@@ -67,6 +69,7 @@ HELP = """Start a node and keep it up until Ctrl-C.
       barnabas up
       barnabas up --nodes 3
       barnabas up --secure
+      barnabas up --nodes 3 --console
       barnabas up --port 0 --data /var/lib/barnabas --set log.retention.hours=24
       barnabas up --host 0.0.0.0 --advertise events.example.org:9092
     """

@@ -1,0 +1,73 @@
+"""A console as a child of `up` and `demo`: on port 8080, or a free one when that is taken. It ends with its parent."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+from barnabas.model.processes import python_environment, python_module
+
+PORT = 8080
+_STOP_SECONDS = 3.0
+
+
+class ConsoleChild:
+    """`told` is called once, in a thread, with the address or with the reason why there is none."""
+
+    def __init__(self, bootstrap: str, told: Callable[[str], None], pipelines: str | None = None) -> None:
+        self._told = told
+        port = PORT if _is_free(PORT) else 0
+        command = [*python_module("barnabas.cli.main"), "console", "--bootstrap", bootstrap, "--port", str(port)]
+        if pipelines is not None:
+            command += ["--pipelines", pipelines]
+        self._child = subprocess.Popen(
+            command,
+            env=python_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,  # Ctrl-C reaches the parent alone, which then ends it
+            preexec_fn=_end_with_parent,
+        )
+        self._listening = threading.Thread(target=self._listen, daemon=True)
+        self._listening.start()
+
+    def _listen(self) -> None:
+        assert self._child.stdout is not None
+        with self._child.stdout as lines:
+            for number, line in enumerate(lines):
+                if number == 0:
+                    self._told(line.strip().removeprefix("barnabas: ").partition("   ")[0])
+
+    def stop(self) -> None:
+        if self._child.poll() is None:
+            self._child.terminate()
+        try:
+            self._child.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._child.kill()
+            self._child.wait()
+        self._listening.join(_STOP_SECONDS)
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def _end_with_parent() -> None:
+    import ctypes
+
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
