@@ -5,6 +5,8 @@
     record = await browser.one("views", 0, 1200)        # whole, however large
     async for event in browser.tail("views"):           # event.records, event.dropped, event.trouble
         ...
+    async for update in browser.search("views", Query("text", "ada")):
+        ...                                             # update.records, update.progress.found, .share, .done
     browser.close()
 
 Everything is async, can be cancelled, and is bounded in time and memory. What goes wrong is a BrowseError with one line
@@ -17,11 +19,15 @@ from barnabas.browse.opening import Opener
 from barnabas.browse.page import Page
 from barnabas.browse.places import BEGINNING, NEWEST, Place, at_time, from_offset
 from barnabas.browse.record import Record, Unreadable
+from barnabas.browse.search.query import Query
+from barnabas.browse.search.search import Progress, SearchUpdate
+from barnabas.browse.spans import Bound, Span
 from barnabas.browse.tail import Tailed
 
 __all__ = [
     "BEGINNING",
     "NEWEST",
+    "Bound",
     "BrowseError",
     "Browser",
     "Connect",
@@ -32,7 +38,11 @@ __all__ = [
     "Opener",
     "Page",
     "Place",
+    "Progress",
+    "Query",
     "Record",
+    "SearchUpdate",
+    "Span",
     "Tailed",
     "Unreadable",
     "at_time",

@@ -10,8 +10,12 @@ from barnabas.browse.opening import Batch, Opener
 from barnabas.browse.page import Page, read_page
 from barnabas.browse.places import Place
 from barnabas.browse.record import Record, Unreadable
+from barnabas.browse.search.query import Query
+from barnabas.browse.search.search import Search, SearchUpdate
+from barnabas.browse.spans import Bound, Span, spans_between
 from barnabas.browse.tail import Keep, Tail, Tailed
 from barnabas.browse.topic_log import TopicLog
+from barnabas.model.limits import SEARCHES_AT_ONCE_MAX
 from barnabas.wire.visible import visible_batches
 
 if TYPE_CHECKING:
@@ -19,6 +23,8 @@ if TYPE_CHECKING:
 
 DEADLINE_S = 20.0  # of a page; a person waits
 TAIL_RATE = 200  # records a second
+SEARCH_KEEP = 1_000
+SEARCH_PATIENCE_S = 60.0  # a search of minutes outlives a leader
 _ONE_BATCH = 1  # a fetch of so few bytes gives the batch of the offset, whole, and no more
 
 Connect = Callable[[], "AsyncNodes"]
@@ -27,10 +33,14 @@ Result = TypeVar("Result")
 
 class Browser:
     """`connect` gives connections that log in as the person; each is closed by whoever asked for it. One is kept for
-    short questions, every tail and every search has its own. `opener` may be shared by all browsers of a process."""
+    short questions, every tail and every search has its own. `opener` and `searches` (how many run at a time) are to be
+    shared by all browsers of a process."""
 
-    def __init__(self, connect: Connect, opener: Opener | None = None) -> None:
+    def __init__(
+        self, connect: Connect, opener: Opener | None = None, searches: asyncio.Semaphore | None = None
+    ) -> None:
         self._connect = connect
+        self._searches = searches or asyncio.Semaphore(SEARCHES_AT_ONCE_MAX)
         self._opener = opener or Opener()
         self._nodes: AsyncNodes | None = None
 
@@ -98,10 +108,57 @@ class Browser:
         finally:
             nodes.close()
 
+    async def search(
+        self,
+        topic: str,
+        query: Query,
+        spans: Mapping[int, Span] | None = None,
+        partitions: Iterable[int] | None = None,
+        *,
+        keep: int = SEARCH_KEEP,
+        whole: bool = False,
+        read_committed: bool = False,
+    ) -> AsyncGenerator[SearchUpdate, None]:
+        """Every record of the topic that matches, from where it begins to where it ends now, or within `spans`. Updates
+        come as there are some, and every quarter of a second; the last one is done. Closing it (aclose) cancels. At
+        most `keep` records are given, and every match is counted; `whole` gives all of them, uncut, as they are taken.
+        BadExpression when the query is none. Two searches of a process run at a time, others wait for their turn."""
+        nodes = self._connect()
+        try:
+            log = TopicLog(nodes, topic, read_committed=read_committed, patience_s=SEARCH_PATIENCE_S)
+            found = Search(log, query, keep, whole=whole)
+            chosen = await log.open(partitions)
+            ranges = await self.spans(topic, partitions=chosen, read_committed=read_committed)
+            if spans is not None:
+                ranges = {each: _within(span, spans[each]) for each, span in ranges.items() if each in spans}
+            async with self._searches, aclosing(found.run(ranges)) as updates:
+                async for update in updates:
+                    yield update
+        finally:
+            nodes.close()
+
+    async def spans(
+        self,
+        topic: str,
+        start: Bound | None = None,
+        end: Bound | None = None,
+        partitions: Iterable[int] | None = None,
+        *,
+        read_committed: bool = False,
+        deadline_s: float = DEADLINE_S,
+    ) -> dict[int, Span]:
+        """The offsets of each partition between two bounds, within what it holds; None: all of it."""
+        log = self._log(topic, read_committed, deadline_s)
+        return await _in_time(spans_between(log, start, end, partitions), deadline_s, f"read {topic}")
+
     def _log(self, topic: str, read_committed: bool, deadline_s: float) -> TopicLog:
         if self._nodes is None:
             self._nodes = self._connect()
         return TopicLog(self._nodes, topic, read_committed=read_committed, patience_s=deadline_s)
+
+
+def _within(span: Span, asked: Span) -> Span:
+    return Span(max(span.start, asked.start), min(span.end, asked.end))
 
 
 async def _in_time(work: Coroutine[object, object, Result], seconds: float, doing: str) -> Result:

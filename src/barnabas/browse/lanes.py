@@ -9,7 +9,7 @@ from barnabas.browse.opening import Batch, Opener
 from barnabas.browse.record import Record, Unreadable
 from barnabas.browse.topic_log import RETRY_S, Fetched, TopicLog
 from barnabas.model.limits import PAGE_KEPT_MAX_BYTES, PAGE_READ_MAX_BYTES
-from barnabas.wire.visible import next_offset, visible_batches
+from barnabas.wire.visible import visible_batches
 
 FETCH_BYTES = 512 * 1024  # of a partition; some pages of ordinary records
 FIRST_STEP = 16  # offsets back from the end at least
@@ -98,7 +98,7 @@ class Forwards(_Reader):
             self._position = begins if begins > self._position else self._end
             self.reached = max(self.reached, self._position)
             return
-        after = next_offset(fetched.records, self._position)
+        after = self._log.after(fetched, self.partition, self._position)
         if after == self._position:
             await self._wait(after)
             return
@@ -167,7 +167,7 @@ class Backwards(_Reader):
                 position = low = max(low, self._start)
                 continue
             read_bytes += len(fetched.records)
-            after = next_offset(fetched.records, position)
+            after = self._log.after(fetched, self.partition, position)
             if after == position:
                 if position >= fetched.end:
                     break  # the end was cut off meanwhile

@@ -13,7 +13,7 @@ from barnabas.browse.opening import Batch, Opener
 from barnabas.browse.record import Record, Unreadable
 from barnabas.browse.topic_log import RETRY_S, Again, Answers, Fetched, TopicLog
 from barnabas.model.limits import TAIL_EXAMINED_PER_SECOND_MAX, TAIL_RECORDS_PER_SECOND_MAX
-from barnabas.wire.visible import next_offset, visible_batches
+from barnabas.wire.visible import visible_batches
 
 POLL_MS = 1_000  # how long a node holds a fetch that finds nothing; the tail says at least so often that it lives
 PARTITION_BYTES, ANSWER_BYTES = 64 * 1024, 256 * 1024  # of one fetch: some hundred records
@@ -140,7 +140,7 @@ class Tail:
             self._offsets[partition] = begins[partition] if position < begins[partition] else ends[partition]
             event.dropped += max(0, begins[partition] - position)
             return
-        after = next_offset(fetched.records, position)
+        after = self._log.after(fetched, partition, position)
         for at, header in visible_batches(fetched.records, fetched.aborted, position, 1 << 63, check_crc=False):
             room = int(min(self._shown.left, self._examined.left))
             if room < 1:

@@ -16,6 +16,8 @@ from barnabas.link.codes import is_retriable, name_of
 from barnabas.link.errors import LinkDown, UnknownApi
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.apis import FETCH, LIST_OFFSETS
+from barnabas.wire.errors import ProtocolError
+from barnabas.wire.visible import next_offset
 
 if TYPE_CHECKING:
     from barnabas.link.async_nodes import AsyncNodes
@@ -182,6 +184,13 @@ class TopicLog:
             return found
 
         return ask
+
+    def after(self, fetched: Fetched, partition: int, offset: int) -> int:
+        """Where to go on behind an answer; `offset` itself when it holds no whole batch."""
+        try:
+            return next_offset(fetched.records, offset)
+        except ProtocolError as problem:
+            raise BrowseError(f"{self.topic}-{partition} is damaged behind offset {offset}: {problem}") from None
 
     def _fetch_body(
         self, offsets: Mapping[int, int], partition_bytes: int, max_bytes: int, wait_ms: int

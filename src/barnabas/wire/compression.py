@@ -83,12 +83,13 @@ def decompress(codec: Codec, data: Buffer, max_bytes: int) -> bytes:
 
 
 _FIRST_OUTPUT_BYTES = 64 * 1024
+_FIRST_GUESS = 8  # times the compressed size: text shrinks less than that, and what is not written to costs nothing
 _GROWTH = 4  # each retry opens the data again, so at most a third is opened twice
 _OUTPUT_FULL = "failed to write whole buffer"
 
 
 def _decompress_growing(into: Callable[[Buffer, bytearray], int], data: Buffer, max_bytes: int) -> bytes:
-    size = min(max_bytes, max(_FIRST_OUTPUT_BYTES, _GROWTH * len(data)))
+    size = min(max_bytes, max(_FIRST_OUTPUT_BYTES, _FIRST_GUESS * len(data)))
     while True:
         output = bytearray(size)
         try:

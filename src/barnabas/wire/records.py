@@ -54,9 +54,13 @@ def open_payload(batch: Buffer, header: BatchHeader) -> bytes:
 def iter_records(batch: Buffer) -> Iterator[Record]:
     """Every record of the batch at the start of `batch`, with its absolute offset and its timestamp."""
     header = read_header(batch)
-    payload = open_payload(batch, header)
+    return iter_opened(open_payload(batch, header), header.record_count, header)
+
+
+def iter_opened(payload: bytes, count: int, header: BatchHeader) -> Iterator[Record]:
+    """The same of opened bytes, or of some records cut out of them."""
     fixed_timestamp = header.max_timestamp if header.log_append_time else None
-    return _iter_payload(payload, header.record_count, header.base_offset, header.base_timestamp, fixed_timestamp)
+    return _iter_payload(payload, count, header.base_offset, header.base_timestamp, fixed_timestamp)
 
 
 def _iter_payload(

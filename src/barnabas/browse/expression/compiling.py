@@ -60,14 +60,10 @@ def test_of(condition: Condition) -> Test:
     return test
 
 
-def regex(pattern: str, position: int = 0) -> Callable[[bytes], bool]:
-    """Whether some bytes match anywhere. RE2 takes linear time whatever the pattern is."""
-    found = _regexp(pattern, position)
-    return lambda data: found.search(data) is not None
-
-
-def _regexp(pattern: str, position: int) -> "re2._Regexp":
+def regexp(pattern: str, position: int = 0) -> "re2._Regexp":
+    """RE2's: it takes linear time whatever the pattern is. Texts are UTF-8; groups are not captured."""
     options = re2.Options()
+    options.never_capture = True
     options.max_mem = PATTERN_MAX_BYTES
     options.log_errors = False
     try:
@@ -118,13 +114,24 @@ def _compare(left: Operand, how: str, right: Operand) -> Test:
     holds = _HOLDS[how]
     lefts, rights = _values(left), _values(right)
     if isinstance(right, Constant):
-        constant = right.value
-        return lambda subject: any(holds(value, constant) for value in lefts(subject))
+        return _compare_constant(lefts, holds, right.value)
     return lambda subject: any(holds(one, other) for one in lefts(subject) for other in rights(subject))
 
 
+def _compare_constant(values: Values, holds: Holds, constant: object) -> Test:
+    """The most usual test, without a generator: any() with one takes twice as long."""
+
+    def test(subject: Subject) -> bool:
+        for value in values(subject):  # noqa: SIM110
+            if holds(value, constant):
+                return True
+        return False
+
+    return test
+
+
 def _matches(left: Operand, pattern: str, position: int) -> Test:
-    search = _regexp(pattern, position).search
+    search = regexp(pattern, position).search
     if isinstance(left, Text):  # the bytes as they are, without a text in between
         if left.source == "value":
             return lambda subject: subject.value is not None and search(subject.value) is not None
@@ -140,12 +147,12 @@ def _matches(left: Operand, pattern: str, position: int) -> Test:
 
 
 def _equal(left: object, right: object) -> bool:
-    if left is MISSING:
-        left = None
-    if right is MISSING:
-        right = None
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
+    if left.__class__ is right.__class__:
+        return left == right
+    if left is MISSING or right is MISSING:
+        return left is None or right is None
+    if left.__class__ is bool or right.__class__ is bool:
+        return False
     return left == right
 
 
@@ -197,9 +204,10 @@ def _values(operand: Operand) -> Values:
             inner = _values(of)
             return lambda subject: [_length(value) for value in inner(subject)]
         case Field(source, steps):
+            read = Subject.value_json if source == "value" else Subject.key_json
             if not any(isinstance(step, Each) for step in steps):
-                return lambda subject: (along(subject.json(source), steps),)
-            return lambda subject: along_each(subject.json(source), steps) or (MISSING,)
+                return lambda subject: (along(read(subject), steps),)
+            return lambda subject: along_each(read(subject), steps) or (MISSING,)
 
 
 def _length(value: object) -> object:

@@ -1,7 +1,7 @@
 """Bytes that a record must hold for an expression to be true of it: what a search looks for before it decodes anything.
 
-A JSON text may be written with escapes (`\\u0061` for a), so for a literal inside JSON a backslash counts as a possible
-place too: `escaped` says that. None: nothing is certain, every record has to be looked at.
+A JSON text may be written with escapes (`\\u0061` for a), so for a literal inside JSON an escape counts as a possible
+place too. None: nothing is certain, every record has to be looked at.
 """
 
 from dataclasses import dataclass
@@ -32,11 +32,20 @@ _REPLACED = "\ufffd"  # what bytes that are no UTF-8 become: it is not in the re
 
 @dataclass(frozen=True, slots=True)
 class Literals:
-    """At least one of `any` occurs, or, where `escaped`, a backslash does."""
+    """At least one of `any` occurs, or, where `escaped`, the beginning of an escape does."""
 
     any: frozenset[bytes]
     escaped: bool
     names: bool = False  # of fields: most records have them
+
+    @property
+    def escape(self) -> bytes:
+        """How an escape begins that could stand for a part of a literal; empty where there are none. Other characters
+        than these have no shorter one than \\u."""
+        if not self.escaped:
+            return b""
+        short = any(byte < 0x20 or byte in b'"\\\\/' for each in self.any for byte in each)
+        return b"\\" if short else b"\\u"
 
     @property
     def rarity(self) -> tuple[bool, int]:

@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from barnabas.browse.expression.tree import Source
+from barnabas.wire.records import Record as WireRecord
 
 
 class Missing:
@@ -13,11 +14,21 @@ class Missing:
 
 
 MISSING: Final = Missing()
+_UNREAD: Final = object()
 _decode = msgspec.json.Decoder().decode
 
 
+def _json_of(data: bytes | None) -> object:
+    if not data:
+        return MISSING
+    try:
+        return _decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError):
+        return MISSING
+
+
 class Subject:
-    __slots__ = ("_json", "headers", "key", "offset", "partition", "timestamp", "value")
+    __slots__ = ("_key_json", "_value_json", "headers", "key", "offset", "partition", "timestamp", "value")
 
     def __init__(
         self,
@@ -34,22 +45,26 @@ class Subject:
         self.key = key
         self.value = value
         self.headers = headers
-        self._json: dict[Source, object] | None = None
+        self._key_json: object = _UNREAD
+        self._value_json: object = _UNREAD
 
-    def json(self, source: Source) -> object:
-        """The JSON of the key or the value; MISSING when it is none."""
-        if self._json is None:
-            self._json = {}
-        elif source in self._json:
-            return self._json[source]
-        data = self.value if source == "value" else self.key
-        found: object = MISSING
-        if data:
-            try:
-                found = _decode(data)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError):
-                found = MISSING
-        self._json[source] = found
+    def becomes(self, partition: int, record: WireRecord) -> None:
+        """Another record, in place."""
+        self.partition = partition
+        self.offset, self.timestamp, self.key, self.value, self.headers = record
+        self._key_json = self._value_json = _UNREAD
+
+    def value_json(self) -> object:
+        """MISSING when it is no JSON."""
+        found = self._value_json
+        if found is _UNREAD:
+            found = self._value_json = _json_of(self.value)
+        return found
+
+    def key_json(self) -> object:
+        found = self._key_json
+        if found is _UNREAD:
+            found = self._key_json = _json_of(self.key)
         return found
 
     def text(self, source: Source) -> object:
