@@ -85,7 +85,7 @@ def _barnabas(
 
 
 app.command("up")(up_command.up)
-app.add_typer(console.app, name="console")
+app.command("console")(console.console)
 app.add_typer(cluster.app, name="cluster")
 app.add_typer(topic.app, name="topic")
 app.command("produce")(produce.produce)

@@ -11,7 +11,7 @@ security.protocol = "SASL_SSL"   # people sign in with their own user; without S
 ssl.ca.location = "orders.pem"
 
 [users]                          # people of the console itself, for clusters without logins
-ada = "scrypt:..."               # barnabas console password
+ada = "scrypt:..."               # barnabas console --hash-password
 
 [[roles]]                        # the first one that has the user applies; without one everything is allowed that
 name = "support"                 # the cluster allows

@@ -41,7 +41,7 @@ def test_the_tree_is_the_promised_one() -> None:
     assert set(COMMANDS) == {
         f"barnabas {name}"
         for name in (
-            "up", "demo", "produce", "consume", "doctor", "sim", "version", "log dump",
+            "up", "demo", "console", "produce", "consume", "doctor", "sim", "version", "log dump",
             "topic create", "topic list", "topic describe", "topic alter", "topic grow", "topic delete",
             "topic delete-records",
             "group list", "group describe", "group reset", "group delete",
@@ -59,7 +59,7 @@ def test_the_tree_is_the_promised_one() -> None:
 
 
 # They run until they are stopped, write files that a program reads, or end with the exit code that says everything.
-WITHOUT_JSON = {"up", "demo", "sim", "pipeline new", "pipeline run", "pipeline stop"}
+WITHOUT_JSON = {"up", "demo", "console", "sim", "pipeline new", "pipeline run", "pipeline stop"}
 
 
 def test_every_command_that_a_script_may_read_has_json() -> None:

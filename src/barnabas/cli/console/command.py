@@ -15,16 +15,8 @@ from barnabas.cli.common.screen import say
 if TYPE_CHECKING:
     from barnabas.console.options import ConsoleOptions
 
-app = typer.Typer(
-    help="A cluster in the browser: look at it, search it, change it.",
-    invoke_without_command=True,
-    no_args_is_help=False,
-)
 
-
-@app.callback()
 def console(
-    context: typer.Context,
     host: Annotated[
         str | None,
         typer.Option("--host", metavar="HOST", help="Address to serve on; another than 127.0.0.1 needs logins."),
@@ -37,6 +29,9 @@ def console(
         str | None,
         typer.Option("--config", "-c", metavar="FILE", help="A TOML file: several clusters, users, roles, TLS."),
     ] = None,
+    hash_password: Annotated[
+        bool, typer.Option("--hash-password", help="Ask for a password, print its hash for [users] of FILE, and end.")
+    ] = False,
     read_only: Annotated[bool, typer.Option("--read-only", help="Nobody can change anything.")] = False,
     pipelines: Annotated[
         str | None,
@@ -44,9 +39,10 @@ def console(
     ] = None,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """Serve a cluster to browsers until Ctrl-C: topics, records, search, groups, nodes, access.
+    """Show a cluster in the browser, until Ctrl-C.
 
-    On a secured cluster a person signs in with their own user, and can do here what that user can. docs/console.md.
+    Topics, records, search, groups, nodes, access (docs/console.md). On a secured cluster a person signs in with their
+    own user, and can do here what that user can.
 
     \b
     Example:
@@ -54,7 +50,10 @@ def console(
       barnabas console --bootstrap events.example.org:9092 --port 8000
       barnabas console --config console.toml
     """
-    if context.invoked_subcommand is not None:
+    if hash_password:
+        from barnabas.console.people.passwords import hashed
+
+        say(hashed(typer.prompt("password", hide_input=True, confirmation_prompt=True)))
         return
     from dataclasses import replace
 
@@ -66,19 +65,6 @@ def console(
         run(options if pipelines is None else replace(options, pipelines=pipelines), _ready)
     except Problem as problem:
         raise Failure(problem.message, problem.way_out) from None
-
-
-@app.command("password")
-def password() -> None:
-    """Ask for a password and print its hash, for [users] of a console's --config file.
-
-    \b
-    Example:
-      barnabas console password
-    """
-    from barnabas.console.people.passwords import hashed
-
-    say(hashed(typer.prompt("password", hide_input=True, confirmation_prompt=True)))
 
 
 def _options(host: str | None, port: int | None, config: str | None, read_only: bool, bootstrap: str) -> ConsoleOptions:

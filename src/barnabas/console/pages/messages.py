@@ -34,7 +34,7 @@ async def messages(call: Call) -> object:
     looked_at = 0
     while True:
         wanted = count - len(kept) if keep is None else _READ_AT_ONCE
-        page = await told(browser.page(topic, place, wanted, _partitions(call), read_committed=committed))
+        page = await told(browser.page(topic, place, wanted, partitions_of(call), read_committed=committed))
         for record in page.records:
             veiled = veil.over(record)
             if with_keep(veiled):
@@ -101,7 +101,7 @@ async def _tail(
     offsets = place.offsets if place is not None else None
     try:
         async for event in browser.tail(
-            call.path("topic"), _partitions(call), offsets, keep=wanted, read_committed=call.flag("committed")
+            call.path("topic"), partitions_of(call), offsets, keep=wanted, read_committed=call.flag("committed")
         ):
             body = {
                 "records": [as_page(veil.over(each), preview=_PREVIEW_CHARS) for each in event.records],
@@ -124,7 +124,7 @@ def _parsed(text: str) -> Place:
         raise Problem(str(error)) from None
 
 
-def _partitions(call: Call) -> list[int] | None:
+def partitions_of(call: Call) -> list[int] | None:
     told_ones = call.text("partitions")
     if not told_ones:
         return None

@@ -10,12 +10,13 @@ from collections.abc import Callable
 
 import msgspec
 
-from barnabas.browse import Record
+from barnabas.browse import Query, Record
 from barnabas.browse.decoding import Shown, decode
-from barnabas.browse.expression import BadExpression, Subject, compiled, mask, masked_paths
-from barnabas.browse.expression.compiling import regex
+from barnabas.browse.expression import BadExpression, mask, masked_paths
+from barnabas.browse.search.query import finder
 from barnabas.console.options import Role
 from barnabas.console.problems import NotAllowed, Problem
+from barnabas.wire.records import Record as WireRecord
 
 _HIDDEN = b"(hidden: your role masks fields, and this is no JSON)"
 Keep = Callable[[Record], bool]
@@ -53,26 +54,14 @@ def keep_of(kind: str, wanted: str) -> Keep | None:
     """A filter of a page or a tail: `text` or `regex` anywhere in key, value or headers, `where` an expression."""
     if not wanted:
         return None
+    query = Query("expression" if kind == "where" else "regex" if kind == "regex" else "text", wanted)
     try:
-        if kind == "where":
-            test = compiled(wanted)
-            return lambda each: test(
-                Subject(each.partition, each.offset, each.timestamp, each.key, each.value, each.headers)
-            )
-        if kind == "regex":
-            return _any_part(regex(wanted))
+        matches = finder(query).matches
     except BadExpression as error:
         raise Problem(str(error)) from None
-    needle = wanted.encode()
-    return _any_part(lambda data: needle in data)
-
-
-def _any_part(found: Callable[[bytes], bool]) -> Keep:
-    def keep(each: Record) -> bool:
-        parts = (each.key, each.value, *(value for _, value in each.headers))
-        return any(part is not None and found(part) for part in parts)
-
-    return keep
+    return lambda each: matches(
+        each.partition, WireRecord(each.offset, each.timestamp, each.key, each.value, each.headers)
+    )
 
 
 def as_page(record: Record, *, preview: int | None = None) -> dict[str, object]:

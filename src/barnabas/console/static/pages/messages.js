@@ -109,7 +109,7 @@ function Live({ topic, query, ask }) {
 
 // --- a table of records ----------------------------------------------------------------------------------------------------
 
-export function Records({ topic, records, ask, query, empty, busy = false }) {
+export function Records({ topic, records, ask, query, empty, busy = false, page = "topics" }) {
   const here = useHere();
   const [fields, setFields] = useKept(`fields.${here.cluster}.${topic}`, []);
   const [chosen, setChosen] = useState(new Map());
@@ -133,7 +133,7 @@ export function Records({ topic, records, ask, query, empty, busy = false }) {
     <tbody>${rows.map((row) => html`<tr key=${row.name}>
       <td><input type="checkbox" aria-label=${`Choose ${row.name}`} checked=${chosen.has(row.name)} onChange=${() => turn(row)} /></td>
       <td title=${ago(row.timestamp)}>${moment(row.timestamp)}</td><td class="number">${row.partition}</td>
-      <td class="number"><a href=${here.link("topics", [row.topic, "messages"], { ...query, record: `${row.partition}-${row.offset}` })}>${row.offset}</a></td>
+      <td class="number"><a href=${here.link(page, page === "topics" ? [row.topic, "messages"] : [], { ...query, record: `${row.partition}-${row.offset}` })}>${row.offset}</a></td>
       <td class="cell key">${row.key.kind === "null" ? html`<span class="dim">null</span>` : row.key.text.slice(0, 200)}</td>
       ${fields.length ? fields.map((each) => html`<td key=${each} class="cell">${compact(field(row.tree, each)).slice(0, 300)}</td>`) : html`<td class="cell">${row.value.kind === "null" ? html`<span class="dim">null: deletes the key</span>` : row.value.text.slice(0, 300)}</td>`}
       <td class="number">${bytes(row.value.bytes)}</td></tr>`)}</tbody></table></div>

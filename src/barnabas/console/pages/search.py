@@ -1,0 +1,70 @@
+"""Search of a whole topic: every record is looked at, however many there are; progress and results as they come."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
+
+from barnabas.browse import BrowseError, Query
+from barnabas.browse.expression import BadExpression
+from barnabas.browse.search.query import Kind
+from barnabas.browse.spans import Bound, Span
+from barnabas.console.pages.messages import partitions_of, told
+from barnabas.console.pages.records import as_page, unmasked
+from barnabas.console.problems import Problem
+from barnabas.console.web.calls import Call, Route
+from barnabas.console.web.stream import Event, stream
+from barnabas.link.errors import LinkDown, LoginFailed
+
+_KEPT = 1_000
+_PREVIEW_CHARS = 4_000
+_KINDS: Mapping[str, Kind] = {"text": "text", "regex": "regex", "where": "expression", "key": "key"}
+
+
+async def search(call: Call) -> object:
+    """A stream of `found` events, the last of which is done. A browser that closes it ends the search."""
+    unmasked(call.role, "a search")
+    kind = _KINDS.get(call.text("kind", "text"))
+    if kind is None:
+        raise Problem(f"a search is by {', '.join(_KINDS)}")
+    if not call.text("pattern"):
+        raise Problem("there is nothing to search for")
+    query = Query(kind, call.text("pattern"), ignore_case=call.flag("ignore_case"), in_key=call.flag("in_key"))
+    spans = None
+    if call.text("since") or call.text("until"):
+        begin, end = _time(call, "since"), _time(call, "until")
+        spans = await told(call.connection.browser.spans(call.path("topic"), begin, end, partitions_of(call)))
+    return stream(_search(call, query, spans))
+
+
+def _time(call: Call, name: str) -> Bound | None:
+    """Milliseconds since 1970; None where nothing was said."""
+    return Bound("time", call.number(name, 0)) if call.text(name) else None
+
+
+async def _search(call: Call, query: Query, spans: Mapping[int, Span] | None) -> AsyncIterator[Event]:
+    found = call.connection.browser.search(call.path("topic"), query, spans, partitions_of(call), keep=_KEPT)
+    try:
+        async with aclosing(found) as updates:
+            async for update in updates:
+                progress = update.progress
+                yield Event(
+                    "found",
+                    {
+                        "records": [as_page(each, preview=_PREVIEW_CHARS) for each in update.records],
+                        "examined": progress.records,
+                        "bytes": progress.bytes,
+                        "share": progress.share,
+                        "found": progress.found,
+                        "lost": progress.lost,
+                        "unreadable": progress.unreadable,
+                        "done": progress.done,
+                    },
+                )
+    except (BrowseError, BadExpression, LinkDown, LoginFailed) as error:
+        yield Event("ended", {"error": str(error)})
+
+
+ROUTES = [
+    Route("GET", "/topics/{topic}/search", search, records=True),
+]
