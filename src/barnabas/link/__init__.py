@@ -8,6 +8,7 @@ No module of the first group does I/O; bytes, answers and time are arguments, so
     login_settings.py    TLS context and credentials from the settings of a client
     codes.py             error codes: which may be tried again, and what has to be looked up first
     view.py              the nodes of a cluster, who leads a partition, who coordinates a key
+    transactions.py      what answers say about transactions, which of them hang, what ends one
     errors.py            how a request may end without an answer
 
 The drivers only move bytes: asyncio_driver.py (brokers; the simulator, on its own network and clock; async_nodes.py

@@ -11,7 +11,8 @@ import pytest
 from barnabas.cli.common import moments
 from barnabas.cli.common.failure import Failure
 from barnabas.cli.txn.abort import abort_by_id, abort_by_place, hanging_writer, open_transaction
-from barnabas.cli.txn.reading import Described, hanging, listed, writers
+from barnabas.cli.txn.reading import hanging, listed, writers
+from barnabas.link.transactions import Described
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition
 from barnabas.wire.apis import (

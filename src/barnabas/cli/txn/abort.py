@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from barnabas.cli.common.cluster import Cluster, refused
 from barnabas.cli.common.failure import Failure
-from barnabas.cli.txn.reading import Described, Writer, described, listed, writers
-from barnabas.model.errors import ErrorCode
+from barnabas.cli.txn.reading import described, listed, writers
+from barnabas.link import transactions
+from barnabas.link.transactions import PLAIN_TIMEOUT_MS, Claim, Described, Writer
 from barnabas.model.ids import TopicPartition
 from barnabas.wire.apis import INIT_PRODUCER_ID, WRITE_TXN_MARKERS
 
@@ -24,12 +25,6 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 30.0
 PAUSE_S = 0.05
-PLAIN_TIMEOUT_MS = 60_000  # what the id gets when its own timeout is none that may be asked for (two-phase commit)
-_COME_AGAIN = (
-    ErrorCode.CONCURRENT_TRANSACTIONS,
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    ErrorCode.COORDINATOR_NOT_AVAILABLE,
-)
 
 
 def open_transaction(cluster: Cluster, transactional_id: str) -> Described:
@@ -62,13 +57,13 @@ def abort_by_id(cluster: Cluster, transaction: Described) -> None:
     while True:
         body = {"transactional_id": transaction.transactional_id, "transaction_timeout_ms": timeout_ms}
         begun: InitProducerIdResponse = cluster.ask(transaction.coordinator, INIT_PRODUCER_ID, body)
-        code = begun.error_code
-        if not code:
+        step = transactions.claimed(begun.error_code, timeout_ms)
+        if step is Claim.DONE:
             return
-        if code == ErrorCode.INVALID_TRANSACTION_TIMEOUT and timeout_ms != PLAIN_TIMEOUT_MS:
+        if step is Claim.REFUSED:
+            raise refused(begun.error_code, doing)
+        if step is Claim.PLAIN_TIMEOUT:
             timeout_ms = PLAIN_TIMEOUT_MS
-        elif code not in _COME_AGAIN:
-            raise refused(code, doing)
         elif time.monotonic() > deadline:
             raise Failure(f"{doing}: it is not ended after {PATIENCE_S:.0f} s", "See: barnabas txn describe")
         time.sleep(PAUSE_S)
@@ -95,18 +90,11 @@ def hanging_writer(cluster: Cluster, partition: TopicPartition, start_offset: in
 
 def abort_by_place(cluster: Cluster, writer: Writer) -> None:
     """Writes the abort marker that the partition waits for."""
-    marker = {
-        "producer_id": writer.producer_id,
-        "producer_epoch": writer.producer_epoch,
-        "coordinator_epoch": max(0, writer.coordinator_epoch),
-        "transaction_result": False,
-        "topics": [{"name": writer.topic, "partition_indexes": [writer.partition]}],
-    }
-    leader = _leader(cluster, writer)
-    answer: WriteTxnMarkersResponse = cluster.ask(leader, WRITE_TXN_MARKERS, {"markers": [marker]})
-    for code in (part.error_code for each in answer.markers for topic in each.topics for part in topic.partitions):
-        if code:
-            raise refused(code, f"write an abort marker to {writer.topic}-{writer.partition}")
+    answer: WriteTxnMarkersResponse = cluster.ask(
+        _leader(cluster, writer), WRITE_TXN_MARKERS, transactions.abort_marker(writer)
+    )
+    if code := transactions.marker_error(answer):
+        raise refused(code, f"write an abort marker to {writer.topic}-{writer.partition}")
 
 
 def _leader(cluster: Cluster, writer: Writer) -> int:

@@ -1,28 +1,23 @@
-"""What a cluster knows of its transactions, from both sides.
-
-A coordinator knows a transaction by its id: its state, its producer, its partitions. A partition knows it only as a
-producer that wrote and has no marker yet. The two disagree when a transaction hangs: a partition waits for a marker
-that no coordinator will ever send, and whoever reads with read_committed waits with it (KIP-664).
-"""
+"""What a cluster knows of its transactions, from both sides: coordinators and partitions (link/transactions.py)."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from barnabas.cli.common.cluster import Cluster, refused
 from barnabas.cli.common.failure import Failure
 from barnabas.cli.common.link import no_topic
+from barnabas.link import transactions
+from barnabas.link.transactions import Described, Hanging, Writer
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition
 from barnabas.wire.apis import DESCRIBE_PRODUCERS, DESCRIBE_TRANSACTIONS, LIST_TRANSACTIONS
 
 if TYPE_CHECKING:
     from barnabas.wire.messages import DescribeProducersResponse, DescribeTransactionsResponse, ListTransactionsResponse
-
-OPEN_STATES = frozenset({"Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,51 +29,6 @@ class Listed:
     producer_id: int
     state: str
     age_seconds: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Described:
-    transactional_id: str
-    coordinator: int
-    producer_id: int
-    producer_epoch: int
-    state: str
-    timeout_ms: int
-    started_ms: int | None
-    age_seconds: float | None
-    partitions: list[TopicPartition]
-
-    @property
-    def is_open(self) -> bool:
-        return self.state in OPEN_STATES
-
-
-@dataclass(frozen=True, slots=True)
-class Writer:
-    """A producer as a partition knows it; `start_offset` where its open transaction begins."""
-
-    topic: str
-    partition: int
-    producer_id: int
-    producer_epoch: int
-    coordinator_epoch: int
-    last_sequence: int
-    last_timestamp_ms: int
-    start_offset: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Hanging:
-    """An open transaction that nobody will end."""
-
-    topic: str
-    partition: int
-    start_offset: int
-    producer_id: int
-    producer_epoch: int
-    idle_seconds: float
-    transactional_id: str | None
-    why: str
 
 
 def listed(
@@ -104,16 +54,14 @@ def listed(
             known = "Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit, CompleteAbort"
             raise Failure(f"there is no state {answer.unknown_state_filters[0]!r}", f"There are {known}.")
         found = answer.transaction_states
-        ages = {each.transactional_id: each.age_seconds for each in _ask(cluster, node_id, _open(found))}
+        ages = {
+            each.transactional_id: each.age_seconds for each in _ask(cluster, node_id, transactions.open_ids(answer))
+        }
         rows += [
             Listed(t.transactional_id, node_id, t.producer_id, t.transaction_state, ages.get(t.transactional_id))
             for t in found
         ]
     return sorted(rows, key=lambda row: row.transactional_id)
-
-
-def _open(found: Iterable[object]) -> list[str]:
-    return [each.transactional_id for each in found if each.transaction_state in OPEN_STATES]  # type: ignore[attr-defined]
 
 
 def described(cluster: Cluster, transactional_id: str) -> Described | None:
@@ -133,22 +81,7 @@ def _ask(cluster: Cluster, node_id: int, names: list[str]) -> list[Described]:
             continue
         if each.error_code:
             raise refused(each.error_code, f"describe the transaction of {each.transactional_id!r}")
-        started = each.transaction_start_time_ms
-        is_open = each.transaction_state in OPEN_STATES and started >= 0
-        partitions = [TopicPartition(topic.topic, index) for topic in each.topics for index in topic.partitions]
-        rows.append(
-            Described(
-                each.transactional_id,
-                node_id,
-                each.producer_id,
-                each.producer_epoch,
-                each.transaction_state,
-                each.transaction_timeout_ms,
-                started if started >= 0 else None,
-                max(0.0, now_ms - started) / 1000 if is_open else None,
-                sorted(partitions),
-            )
-        )
+        rows.append(transactions.described(each, node_id, now_ms))
     return rows
 
 
@@ -156,28 +89,14 @@ def writers(cluster: Cluster, topic: str | None, partition: int | None = None) -
     """The producers of a topic's partitions, or of all."""
     rows: list[Writer] = []
     for node_id, partitions in sorted(_led(cluster, topic, partition).items()):
-        topics: dict[str, list[int]] = {}
-        for name, index in sorted(partitions):
-            topics.setdefault(name, []).append(index)
-        wanted = [{"name": name, "partition_indexes": indexes} for name, indexes in topics.items()]
-        producers: DescribeProducersResponse = cluster.ask(node_id, DESCRIBE_PRODUCERS, {"topics": wanted})
-        for answer in producers.topics:
-            for part in answer.partitions:
+        wanted = {"topics": transactions.by_topic(partitions)}
+        answer: DescribeProducersResponse = cluster.ask(node_id, DESCRIBE_PRODUCERS, wanted)
+        for topic_answer in answer.topics:
+            for part in topic_answer.partitions:
                 if part.error_code:
-                    raise refused(part.error_code, f"describe the producers of {answer.name}-{part.partition_index}")
-                rows += [
-                    Writer(
-                        answer.name,
-                        part.partition_index,
-                        each.producer_id,
-                        each.producer_epoch,
-                        each.coordinator_epoch,
-                        each.last_sequence,
-                        each.last_timestamp,
-                        each.current_txn_start_offset if each.current_txn_start_offset >= 0 else None,
-                    )
-                    for each in part.active_producers
-                ]
+                    where = f"{topic_answer.name}-{part.partition_index}"
+                    raise refused(part.error_code, f"describe the producers of {where}")
+        rows += transactions.writers(answer)
     return sorted(rows, key=lambda row: (row.topic, row.partition, row.producer_id))
 
 
@@ -200,31 +119,8 @@ def _led(cluster: Cluster, topic: str | None, partition: int | None) -> dict[int
 def hanging(cluster: Cluster, topic: str | None, partition: int | None, longer_than_ms: int) -> list[Hanging]:
     """Open transactions without a write for so long, that their coordinator does not know or has left behind."""
     now_ms = time.time() * 1000
-    suspects = [
-        each
-        for each in writers(cluster, topic, partition)
-        if each.start_offset is not None and now_ms - each.last_timestamp_ms >= longer_than_ms
-    ]
-    names = {each.producer_id: each for each in listed(cluster, producer_ids=sorted({w.producer_id for w in suspects}))}
-    rows = []
-    for each in suspects:
-        known = names.get(each.producer_id)
-        why = "no coordinator knows this producer"
-        if known is not None:
-            details = described(cluster, known.transactional_id)
-            if details is not None and TopicPartition(each.topic, each.partition) in details.partitions:
-                continue
-            why = "its coordinator does not count this partition in"
-        rows.append(
-            Hanging(
-                each.topic,
-                each.partition,
-                each.start_offset or 0,
-                each.producer_id,
-                each.producer_epoch,
-                max(0.0, now_ms - each.last_timestamp_ms) / 1000,
-                None if known is None else known.transactional_id,
-                why,
-            )
-        )
-    return rows
+    found = transactions.suspects(writers(cluster, topic, partition), longer_than_ms, now_ms)
+    ids = sorted({each.producer_id for each in found})
+    names = {each.producer_id: each.transactional_id for each in listed(cluster, producer_ids=ids)}
+    known = {name: details for name in names.values() if (details := described(cluster, name)) is not None}
+    return transactions.hanging(found, names, known, now_ms)
