@@ -12,8 +12,6 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from barnabas.pipelines.errors import PipelineError
-from barnabas.pipelines.sink.columns import check_schema
-from barnabas.pipelines.sink.options import parse_options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -27,6 +25,10 @@ def exactly_once(rows: DataFrame, topic: str, *, bootstrap: str | None = None, *
 
     Call it inside `foreachBatch`, once for each topic. `options` are those of the sink.
     """
+    # Not at the top: they load pyarrow, which the console, who asks only what runs, has no other use for (45 MB).
+    from barnabas.pipelines.sink.columns import check_schema
+    from barnabas.pipelines.sink.options import parse_options
+
     context = rows.sparkSession.sparkContext
     query, number = context.getLocalProperty(QUERY_ID_PROPERTY), context.getLocalProperty(BATCH_ID_PROPERTY)
     if not query or number is None:
