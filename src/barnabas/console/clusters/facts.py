@@ -57,7 +57,14 @@ class LogFolder:
     error: int
 
 
+@dataclass(frozen=True, slots=True)
+class Membership:
+    members: int
+    topics: frozenset[str]  # that its members own partitions of
+
+
 TopicPartition = tuple[str, int]
+Place = tuple[str, int, int]  # topic, partition and offset
 
 
 @dataclass(slots=True)
@@ -75,6 +82,9 @@ class Facts:
     folders: list[LogFolder] = field(default_factory=list)
     groups: dict[str, Group] = field(default_factory=dict)
     committed: dict[str, dict[TopicPartition, int]] = field(default_factory=dict)
+    spark: frozenset[str] = frozenset()  # groups that show how far a Spark query is
+    membership: dict[str, Membership] = field(default_factory=dict)  # of groups that have members
+    written: dict[Place, int] = field(default_factory=dict)  # ms: where groups stand; negative: nothing to read there
     problem: str = ""  # why it is not up to date
 
     def lag(self, group: str) -> int | None:
@@ -83,3 +93,18 @@ class Facts:
         if offsets is None:
             return None
         return sum(max(0, self.ends[each] - offset) for each, offset in offsets.items() if each in self.ends)
+
+    def partition_seconds(self, partition: TopicPartition, offset: int) -> float | None:
+        """How old the first record is that a reader at this offset has not read; None: not known, or not yet."""
+        if self.ends.get(partition, 0) <= offset:
+            return 0.0 if partition in self.ends else None
+        written = self.written.get((*partition, offset))
+        return None if written is None else max(0.0, self.at - written / 1000) if written >= 0 else 0.0
+
+    def seconds(self, group: str) -> float | None:
+        """The same for a group: of the partition that is furthest behind."""
+        offsets = self.committed.get(group)
+        if not offsets:
+            return None
+        known = [self.partition_seconds(partition, offset) for partition, offset in offsets.items()]
+        return max((each for each in known if each is not None), default=None)

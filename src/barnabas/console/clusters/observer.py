@@ -10,12 +10,13 @@ import asyncio
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from barnabas.console.clusters import reading
-from barnabas.console.clusters.facts import Facts, TopicPartition
+from barnabas.console.clusters import members, reading
+from barnabas.console.clusters.facts import Facts, Group, TopicPartition
 from barnabas.console.clusters.history import SAMPLE_SECONDS, History
+from barnabas.console.clusters.write_times import WriteTimes, unread_places
 from barnabas.link.async_nodes import AsyncNodes
 from barnabas.link.errors import LinkDown, LoginFailed, UnknownApi
 
@@ -23,6 +24,9 @@ log = logging.getLogger("barnabas.console")
 
 _SHARE_OF_TIME = 20
 _SIZES_EVERY = 5  # samples: sizes of logs and disks move slowly
+_MEMBERS_EVERY = 5
+_DESCRIBED_MAX = 500  # groups in a look
+_WITHOUT_MEMBERS = ("Empty", "Dead")
 _LOOK_SECONDS = 15.0  # then the cluster counts as slow, and that is said
 
 
@@ -33,6 +37,7 @@ class Observer:
         self.facts = Facts()
         self.history = History()
         self.looks = 0
+        self._write_times = WriteTimes()
         self._task: asyncio.Task[None] | None = None
         self._looked = asyncio.Event()
         self._hurry = asyncio.Event()
@@ -99,13 +104,31 @@ class Observer:
         await reading.read_cluster(nodes, facts)
         up = [each.id for each in facts.nodes.values() if not each.fenced]
         ends = await reading.read_offsets(nodes, facts.topics.values(), reading.LATEST)
+        groups_before = facts.groups
         facts.groups = await reading.read_groups(nodes, up)
-        facts.committed = await reading.read_committed_offsets(nodes, facts.groups.values())
+        facts.committed, facts.spark = await reading.read_committed_offsets(nodes, facts.groups.values())
         if self.looks % _SIZES_EVERY == 0 or not facts.sizes:
             facts.starts = await reading.read_offsets(nodes, facts.topics.values(), reading.EARLIEST)
             facts.sizes, facts.folders = await reading.read_sizes(nodes, up)
+        await self._look_at_members(groups_before)
+        places = unread_places(facts.committed, ends)
+        facts.written = await self._write_times.read(nodes, facts.topics, places, facts.starts, ends)
         facts.ends, facts.at = ends, now
         self.history.add(now, self._sample(before, before_at))
+
+    async def _look_at_members(self, before: Mapping[str, Group]) -> None:
+        """Of groups that have some: those that changed since the last look, and now and then the others."""
+        facts = self.facts
+        active = {name: each for name, each in facts.groups.items() if each.state not in _WITHOUT_MEMBERS}
+        kept = {name: each for name, each in facts.membership.items() if name in active}
+        asked = [
+            each
+            for index, (name, each) in enumerate(active.items())
+            if name not in kept or before.get(name) != each or index % _MEMBERS_EVERY == self.looks % _MEMBERS_EVERY
+        ]
+        described = await members.describe(self._nodes, asked[:_DESCRIBED_MAX])
+        told = {name: members.membership(each) for name, each in described.items() if not each.error}
+        facts.membership = kept | told
 
     def _sample(self, before: dict[TopicPartition, int], before_at: float) -> dict[str, float]:
         facts = self.facts
@@ -119,6 +142,8 @@ class Observer:
         for name in facts.groups:
             if (lag := facts.lag(name)) is not None:
                 values[f"group:{name}:lag"] = lag
+            if (seconds := facts.seconds(name)) is not None:
+                values[f"group:{name}:seconds"] = seconds
         if before_at:
             rates = _rates(before, facts.ends, facts.at - before_at)
             values["in.records"] = sum(rates.values())

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from barnabas.console.clusters.facts import Facts, Group, LogFolder, Node, Partition, Topic, TopicPartition
 from barnabas.link.async_nodes import AsyncNodes
 from barnabas.link.errors import LinkDown, UnknownApi
 from barnabas.link.view import GROUP_KEY
+from barnabas.pipelines.source.group import COMMITTED_BY
 from barnabas.wire.apis import DESCRIBE_CLUSTER, DESCRIBE_LOG_DIRS, LIST_GROUPS, LIST_OFFSETS, OFFSET_FETCH
 
 if TYPE_CHECKING:
@@ -22,12 +23,13 @@ if TYPE_CHECKING:
         ListOffsetsResponse,
         MetadataResponseTopic,
         OffsetFetchResponse,
+        OffsetFetchResponseTopic,
+        OffsetFetchResponseTopics,
     )
 
 LATEST, EARLIEST = -1, -2
 _ANSWER_SECONDS = 10.0  # a sample that takes longer is given up: the page says so
 _OF_MANY_GROUPS = 8  # OffsetFetch
-_KIND = {"": "classic"}
 
 
 async def read_cluster(nodes: AsyncNodes, facts: Facts) -> None:
@@ -95,7 +97,7 @@ async def read_offsets(
                 if not each.error_code:
                     found[topic.name, each.partition_index] = each.offset
 
-    await _of_all(ask(leader, wanted) for leader, wanted in of_leader.items())
+    await of_all(ask(leader, wanted) for leader, wanted in of_leader.items())
     return found
 
 
@@ -113,7 +115,7 @@ async def read_sizes(nodes: AsyncNodes, node_ids: Iterable[int]) -> tuple[dict[s
             for topic in each.topics:
                 sizes[topic.name] += sum(partition.partition_size for partition in topic.partitions)
 
-    await _of_all(ask(node) for node in node_ids)
+    await of_all(ask(node) for node in node_ids)
     return dict(sizes), sorted(folders, key=lambda each: (each.node, each.path))
 
 
@@ -127,18 +129,33 @@ async def read_groups(nodes: AsyncNodes, node_ids: Iterable[int]) -> dict[str, G
             kind = (each.group_type or "classic").lower()
             found[each.group_id] = Group(each.group_id, kind, each.group_state, each.protocol_type, node)
 
-    await _of_all(ask(node) for node in node_ids)
+    await of_all(ask(node) for node in node_ids)
     return found
+
+
+class Committed(NamedTuple):
+    offsets: dict[str, dict[TopicPartition, int]]  # by group
+    spark: frozenset[str]  # groups whose offsets a Spark query of ours has committed
 
 
 async def read_committed_offsets(
     nodes: AsyncNodes, groups: Iterable[Group], timeout_s: float = _ANSWER_SECONDS
-) -> dict[str, dict[TopicPartition, int]]:
+) -> Committed:
     """OffsetFetch of everything that each group has committed, asked of the node that listed it."""
     of_node: dict[int, list[str]] = defaultdict(list)
     for group in groups:
         of_node[group.coordinator].append(group.name)
     found: dict[str, dict[TopicPartition, int]] = {}
+    spark: set[str] = set()
+
+    def learn(name: str, topics: Iterable[OffsetFetchResponseTopics | OffsetFetchResponseTopic]) -> None:
+        offsets = found[name] = {}
+        for topic in topics:
+            for each in topic.partitions:
+                if each.committed_offset >= 0:
+                    offsets[topic.name, each.partition_index] = each.committed_offset
+                    if each.metadata == COMMITTED_BY:
+                        spark.add(name)
 
     async def ask(node: int, names: list[str]) -> None:
         version = await nodes.newest_version(node, OFFSET_FETCH, 9)
@@ -152,22 +169,12 @@ async def read_committed_offsets(
             answer: OffsetFetchResponse = await nodes.ask(node, OFFSET_FETCH, body, version, timeout_s)
             for each in answer.groups if version >= _OF_MANY_GROUPS else ():
                 if not each.error_code:
-                    found[each.group_id] = {
-                        (topic.name, partition.partition_index): partition.committed_offset
-                        for topic in each.topics
-                        for partition in topic.partitions
-                        if partition.committed_offset >= 0
-                    }
+                    learn(each.group_id, each.topics)
             if version < _OF_MANY_GROUPS and not answer.error_code:
-                found[asked[0]] = {
-                    (topic.name, partition.partition_index): partition.committed_offset
-                    for topic in answer.topics
-                    for partition in topic.partitions
-                    if partition.committed_offset >= 0
-                }
+                learn(asked[0], answer.topics)
 
-    await _of_all(ask(node, names) for node, names in of_node.items())
-    return found
+    await of_all(ask(node, names) for node, names in of_node.items())
+    return Committed(found, frozenset(spark))
 
 
 async def coordinator_of(nodes: AsyncNodes, group: str) -> int | None:
@@ -176,7 +183,7 @@ async def coordinator_of(nodes: AsyncNodes, group: str) -> int | None:
     return nodes.view.coordinator(GROUP_KEY, group)
 
 
-async def _of_all(questions: Iterable[object]) -> None:
+async def of_all(questions: Iterable[object]) -> None:
     """All at once. A node that has died or does not know the API leaves a gap, not a failure."""
     for problem in await asyncio.gather(*questions, return_exceptions=True):  # type: ignore[call-overload]
         if isinstance(problem, BaseException) and not isinstance(problem, LinkDown | UnknownApi):

@@ -1,6 +1,24 @@
 """What each page of the browser asks for: one module a page, each with its table of routes."""
 
-from barnabas.console.pages import messages, overview, search, topic_changes, topics
+from barnabas.console.pages import (
+    groups,
+    messages,
+    overview,
+    pipelines,
+    search,
+    topic_changes,
+    topics,
+    transactions,
+)
 from barnabas.console.web.calls import Route
 
-ROUTES: list[Route] = [*overview.ROUTES, *topics.ROUTES, *topic_changes.ROUTES, *messages.ROUTES, *search.ROUTES]
+ROUTES: list[Route] = [
+    *overview.ROUTES,
+    *topics.ROUTES,
+    *topic_changes.ROUTES,
+    *messages.ROUTES,
+    *search.ROUTES,
+    *groups.ROUTES,
+    *transactions.ROUTES,
+    *pipelines.ROUTES,
+]

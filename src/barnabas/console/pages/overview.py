@@ -28,7 +28,9 @@ async def overview(call: Call) -> object:
         ((observer.records_rate(name) or 0.0, name) for name, topic in facts.topics.items() if not topic.internal),
         reverse=True,
     )[:_SHOWN]
-    behind = sorted(((facts.lag(name) or 0, name) for name in facts.groups), reverse=True)[:_SHOWN]
+    behind = sorted(((facts.seconds(name) or 0.0, facts.lag(name) or 0, name) for name in facts.groups), reverse=True)[
+        :_SHOWN
+    ]
     return {
         "at": facts.at,
         "problem": facts.problem,
@@ -44,7 +46,7 @@ async def overview(call: Call) -> object:
         "bytes": sum(facts.sizes.values()),
         "troubles": [each._asdict() for each in troubles(facts)],
         "busiest": [{"name": name, "records_per_s": rate} for rate, name in busiest if rate],
-        "behind": [{"name": name, "lag": lag} for lag, name in behind if lag],
+        "behind": [{"name": name, "lag": lag, "seconds": seconds} for seconds, lag, name in behind if lag],
     }  # fmt: skip
 
 

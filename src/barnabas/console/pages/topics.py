@@ -21,10 +21,13 @@ async def list_topics(call: Call) -> object:
         records[name] += max(0, end - facts.starts.get((name, index), 0))
     groups: dict[str, set[str]] = defaultdict(set)
     lags: dict[str, int] = defaultdict(int)
+    seconds: dict[str, float] = {}
     for group, offsets in facts.committed.items():
         for partition, offset in offsets.items():
             groups[partition[0]].add(group)
             lags[partition[0]] += max(0, facts.ends.get(partition, offset) - offset)
+            if (behind := facts.partition_seconds(partition, offset)) is not None:
+                seconds[partition[0]] = max(behind, seconds.get(partition[0], 0.0))
     return {
         "problem": facts.problem,
         "nodes": sum(not each.fenced for each in facts.nodes.values()),
@@ -41,6 +44,7 @@ async def list_topics(call: Call) -> object:
                 "records_per_s": observer.records_rate(topic.name),
                 "groups": len(groups.get(topic.name, ())),
                 "lag": lags.get(topic.name, 0),
+                "lag_seconds": seconds.get(topic.name),
             }
             for topic in facts.topics.values()
         ],

@@ -22,6 +22,7 @@ from barnabas.client.errors import BarnabasError, NotAllowed, UnknownTopic, tran
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.nearest import did_you_mean
 from barnabas.pipelines.source.bounds import EARLIEST, LATEST, Bound, Offsets, Place
+from barnabas.pipelines.source.group import COMMITTED_BY
 from barnabas.pipelines.source.loss import lost
 from barnabas.pipelines.source.options import SourceOptions
 from barnabas.pipelines.source.security import librdkafka_settings_of
@@ -155,7 +156,9 @@ class Cluster:
         By the admin client: a consumer that may not use the group waits for its coordinator, 45 s with every batch.
         """
         group, doing = self.options.group, f"commit offsets of group {self.options.group}"
-        places = [TopicPartition(topic, part, offset) for (topic, part), offset in sorted(offsets.items())]
+        places = [
+            TopicPartition(topic, part, offset, COMMITTED_BY) for (topic, part), offset in sorted(offsets.items())
+        ]
         request = [ConsumerGroupTopicPartitions(group, places)]
         try:
             answer = self._admin.client.alter_consumer_group_offsets(request, request_timeout=COMMIT_WITHIN_S)[group]
