@@ -12,7 +12,7 @@ from barnabas.console.clusters.facts import Facts, Group, LogFolder, Node, Parti
 from barnabas.link.async_nodes import AsyncNodes
 from barnabas.link.errors import LinkDown, UnknownApi
 from barnabas.link.view import GROUP_KEY
-from barnabas.pipelines.source.group import COMMITTED_BY
+from barnabas.pipelines.source.group import is_of_spark
 from barnabas.wire.apis import DESCRIBE_CLUSTER, DESCRIBE_LOG_DIRS, LIST_GROUPS, LIST_OFFSETS, OFFSET_FETCH
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ async def read_committed_offsets(
             for each in topic.partitions:
                 if each.committed_offset >= 0:
                     offsets[topic.name, each.partition_index] = each.committed_offset
-                    if each.metadata == COMMITTED_BY:
+                    if is_of_spark(each.metadata):
                         spark.add(name)
 
     async def ask(node: int, names: list[str]) -> None:

@@ -1,7 +1,7 @@
 // The first page: is everything well, how much comes and goes, what is busy, who is behind.
 import { html } from "../lib/dom.js";
 import { Chart } from "../lib/chart.js";
-import { bytes, count, rate, whole } from "../lib/format.js";
+import { bytes, count, rate, seconds, whole } from "../lib/format.js";
 import { useHere } from "../lib/here.js";
 import { useHistory } from "../lib/history.js";
 import { useLive } from "../lib/live.js";
@@ -23,7 +23,7 @@ export function Overview() {
     <div class="grid two"><${Throughput} /></div>
     <div class="grid two">
       <section class="panel"><h2>Busiest topics</h2>${data.busiest.length ? html`<ul class="ranks">${data.busiest.map((each) => html`<li key=${each.name}><a href=${here.link("topics", [each.name])}>${each.name}</a><span>${rate(each.records_per_s)}</span></li>`)}</ul>` : html`<${Empty}>Nothing is written at the moment.<//>`}</section>
-      <section class="panel"><h2>Groups furthest behind</h2>${data.behind.length ? html`<ul class="ranks">${data.behind.map((each) => html`<li key=${each.name}><a href=${here.link("groups", [each.name])}>${each.name}</a><span>${count(each.lag)} records</span></li>`)}</ul>` : html`<${Empty}>Every group has read everything.<//>`}</section>
+      <section class="panel"><h2>Groups furthest behind</h2>${data.behind.length ? html`<ul class="ranks">${data.behind.map((each) => html`<li key=${each.name}><a href=${here.link("groups", [each.name])}>${each.name}</a><span><b>${seconds(each.seconds)}</b> <small>${count(each.lag)} records</small></span></li>`)}</ul>` : html`<${Empty}>Every group has read everything.<//>`}</section>
     </div>
     <section class="panel"><h2>Nodes</h2><ul class="nodes">${data.nodes.map((each) => html`<li key=${each.id}><${Badge} kind=${each.up ? "good" : "bad"}>${each.up ? "up" : "down"}<//> <b>node ${each.id}</b> <span class="dim">${each.host}:${each.port}${each.rack ? ` · ${each.rack}` : ""}</span> <span class="dim">leads ${whole(each.leads)}</span></li>`)}</ul></section>
   <//>`;

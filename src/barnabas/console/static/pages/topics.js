@@ -1,7 +1,7 @@
 // Topics: a list or a tree by name, favourites first, create; one topic is in topic.js.
 import { html, useMemo, useState } from "../lib/dom.js";
 import { send } from "../lib/api.js";
-import { bytes, count, rate, whole } from "../lib/format.js";
+import { bytes, count, rate, seconds, whole } from "../lib/format.js";
 import { useHere } from "../lib/here.js";
 import { useLive } from "../lib/live.js";
 import { go } from "../lib/router.js";
@@ -49,6 +49,7 @@ function topicColumns(here, turn) {
     { key: "records_per_s", title: "Records/s", number: true, show: (row) => rate(row.records_per_s) },
     { key: "groups", title: "Groups", number: true },
     { key: "lag", title: "Lag", number: true, show: (row) => (row.groups ? count(row.lag) : "–") },
+    { key: "lag_seconds", title: "Behind", number: true, show: (row) => seconds(row.lag_seconds) },
   ];
 }
 
