@@ -8,7 +8,7 @@ import { useLive } from "../../lib/live.js";
 import { go } from "../../lib/router.js";
 import { Badge, ConfirmByName, Empty, Loading, Notice, Page, ProblemNotice, Table, toast } from "../../lib/ui.js";
 import { Reset } from "./reset.js";
-import { useHistory } from "../overview.js";
+import { useHistory } from "../../lib/history.js";
 
 export const stateKind = (state) => ({ Stable: "good", Empty: "", Dead: "bad" })[state] ?? "warning";
 export const KIND_TITLES = {
