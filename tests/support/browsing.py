@@ -36,6 +36,10 @@ def producer(bootstrap: str, **settings: object) -> Producer:
     return Producer({**QUIET, "bootstrap.servers": bootstrap, "linger.ms": 5, **given})
 
 
+def headers_of(message: Message) -> list[tuple[str, object]]:
+    return [(str(each[0]), each[1]) for each in message.headers() or ()]
+
+
 def everything(bootstrap: str, topic: str, partitions: int, *, committed: bool = False) -> list[Message]:
     """Every record, by a loop of confluent-kafka's consumer."""
     settings: Mapping[str, object] = {

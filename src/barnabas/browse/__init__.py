@@ -7,6 +7,9 @@
         ...
     async for update in browser.search("views", Query("text", "ada")):
         ...                                             # update.records, update.progress.found, .share, .done
+    await browser.send("views", [NewRecord(b"key", b"value")])
+    async for event in browser.redrive("dead", "orders", Query("text", "timeout")):
+        ...                                             # event.sent, .records, .bytes, .share; target None: a preview
     browser.close()
 
 Everything is async, can be cancelled, and is bounded in time and memory. What goes wrong is a BrowseError with one line
@@ -19,18 +22,23 @@ from barnabas.browse.opening import Opener
 from barnabas.browse.page import Page
 from barnabas.browse.places import BEGINNING, NEWEST, Place, at_time, from_offset
 from barnabas.browse.record import Record, Unreadable
+from barnabas.browse.redrive import FROM_HEADER, Manner, Redriven
 from barnabas.browse.search.query import Query
 from barnabas.browse.search.search import Progress, SearchUpdate
+from barnabas.browse.sending import NewRecord, Sent
 from barnabas.browse.spans import Bound, Span
 from barnabas.browse.tail import Tailed
 
 __all__ = [
     "BEGINNING",
+    "FROM_HEADER",
     "NEWEST",
     "Bound",
     "BrowseError",
     "Browser",
     "Connect",
+    "Manner",
+    "NewRecord",
     "NoSuchRecord",
     "NoSuchTopic",
     "NotAllowed",
@@ -41,7 +49,9 @@ __all__ = [
     "Progress",
     "Query",
     "Record",
+    "Redriven",
     "SearchUpdate",
+    "Sent",
     "Span",
     "Tailed",
     "Unreadable",

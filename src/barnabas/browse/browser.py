@@ -1,30 +1,35 @@
 """What the console and the command line hold: a person's view of the records of one cluster."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, TypeVar
 
-from barnabas.browse.errors import NoSuchRecord, NotInTime
+from barnabas.browse.errors import BrowseError, NoSuchRecord, NotInTime
 from barnabas.browse.opening import Batch, Opener
 from barnabas.browse.page import Page, read_page
 from barnabas.browse.places import Place
 from barnabas.browse.record import Record, Unreadable
+from barnabas.browse.redrive import Found, Manner, Redriven, redrive
 from barnabas.browse.search.query import Query
 from barnabas.browse.search.search import Search, SearchUpdate
+from barnabas.browse.sending import NewRecord, Sent, send_all
 from barnabas.browse.spans import Bound, Span, spans_between
 from barnabas.browse.tail import Keep, Tail, Tailed
 from barnabas.browse.topic_log import TopicLog
-from barnabas.model.limits import SEARCHES_AT_ONCE_MAX
+from barnabas.model.limits import REDRIVEN_COORDINATES_MAX, SEARCHES_AT_ONCE_MAX
 from barnabas.wire.visible import visible_batches
 
 if TYPE_CHECKING:
     from barnabas.link.async_nodes import AsyncNodes
 
 DEADLINE_S = 20.0  # of a page; a person waits
+SEND_S = 60.0
 TAIL_RATE = 200  # records a second
 SEARCH_KEEP = 1_000
 SEARCH_PATIENCE_S = 60.0  # a search of minutes outlives a leader
+EVERYTHING = Query("expression", "offset >= 0")
+DEFAULT_MANNER = Manner()
 _ONE_BATCH = 1  # a fetch of so few bytes gives the batch of the offset, whole, and no more
 
 Connect = Callable[[], "AsyncNodes"]
@@ -150,6 +155,55 @@ class Browser:
         """The offsets of each partition between two bounds, within what it holds; None: all of it."""
         log = self._log(topic, read_committed, deadline_s)
         return await _in_time(spans_between(log, start, end, partitions), deadline_s, f"read {topic}")
+
+    async def send(self, topic: str, records: Sequence[NewRecord], *, deadline_s: float = SEND_S) -> list[Sent]:
+        """Writes these records; gives where, in their order. At least once: a failure may leave some written."""
+        log = self._log(topic, False, deadline_s)
+        return await _in_time(send_all(log, records), deadline_s, f"write to {topic}")
+
+    async def redrive(
+        self,
+        topic: str,
+        target: str | None,
+        what: Sequence[tuple[int, int]] | Query | None = None,
+        spans: Mapping[int, Span] | None = None,
+        partitions: Iterable[int] | None = None,
+        *,
+        manner: Manner = DEFAULT_MANNER,
+        read_committed: bool = True,
+    ) -> AsyncGenerator[Redriven, None]:
+        """Sends records of `topic` to `target`: those at the given partitions and offsets, or all that a query finds,
+        or (None) all, within `spans`. Target None sends nothing and counts: the preview. Closing it cancels."""
+        log = None if target is None else self._log(target, False, SEARCH_PATIENCE_S)
+        if log is not None:
+            await log.open()  # before anything is read
+        found = (
+            self._at(topic, what)
+            if what is not None and not isinstance(what, Query)
+            else self._matching(topic, what or EVERYTHING, spans, partitions, read_committed)
+        )
+        async with aclosing(found), aclosing(redrive(found, log, manner)) as updates:
+            async for update in updates:
+                yield update
+
+    async def _at(self, topic: str, places: Sequence[tuple[int, int]]) -> AsyncGenerator[Found, None]:
+        if len(places) > REDRIVEN_COORDINATES_MAX:
+            raise BrowseError(f"at most {REDRIVEN_COORDINATES_MAX} records can be named, not {len(places)}")
+        for number, (partition, offset) in enumerate(places, 1):
+            yield Found([await self.one(topic, partition, offset)], number / len(places))
+
+    async def _matching(
+        self,
+        topic: str,
+        query: Query,
+        spans: Mapping[int, Span] | None,
+        partitions: Iterable[int] | None,
+        read_committed: bool,
+    ) -> AsyncGenerator[Found, None]:
+        searching = self.search(topic, query, spans, partitions, whole=True, read_committed=read_committed)
+        async with aclosing(searching) as updates:
+            async for update in updates:
+                yield Found(update.records, update.progress.share)
 
     def _log(self, topic: str, read_committed: bool, deadline_s: float) -> TopicLog:
         if self._nodes is None:

@@ -66,7 +66,7 @@ class TopicLog:
     ) -> None:
         self.topic = topic
         self.read_committed = read_committed
-        self._nodes = nodes
+        self.nodes = nodes
         self._patience_s = patience_s
         self._topic_id = b""
         self._looking = asyncio.Lock()
@@ -89,7 +89,7 @@ class TopicLog:
                 if _now() > deadline:
                     raise BrowseError(f"cannot reach the cluster: {problem}") from None
             await asyncio.sleep(RETRY_S)
-        count = self._nodes.view.partition_count(self.topic)
+        count = self.nodes.view.partition_count(self.topic)
         if only is None:
             return list(range(count))
         named = sorted(set(only))
@@ -98,16 +98,25 @@ class TopicLog:
             raise NoSuchTopic(f"{self.topic} has no partition {unknown[0]}: it has {count}")
         return named
 
+    @property
+    def topic_id(self) -> bytes:
+        return self._topic_id or _NO_ID
+
+    @property
+    def has_id(self) -> bool:
+        """Whether the cluster gives topics ids; before Kafka 2.8 they have names only."""
+        return self.topic_id != _NO_ID
+
     def known_partitions(self) -> range:
         """As of the last look-up."""
-        return range(self._nodes.view.partition_count(self.topic))
+        return range(self.nodes.view.partition_count(self.topic))
 
     async def _look_up(self) -> None:
         asked_at = _now()
         async with self._looking:
             if self._looked_at > asked_at:
                 return  # somebody else has just done it
-            answer = await self._nodes.look_up([self.topic])
+            answer = await self.nodes.look_up([self.topic])
             self._looked_at = _now()
         told = next((each for each in answer.topics if each.name == self.topic), None)
         code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if told is None else told.error_code
@@ -115,7 +124,7 @@ class TopicLog:
             raise NoSuchTopic(f"there is no topic {self.topic!r}", code)
         if code in _REFUSED:
             raise NotAllowed(f"not allowed to read topic {self.topic!r}", code)
-        new_id = self._nodes.view.topic_id(self.topic)
+        new_id = self.nodes.view.topic_id(self.topic)
         if self._topic_id and new_id and new_id != self._topic_id:
             raise NoSuchTopic(f"{self.topic!r} was deleted meanwhile, and created anew")
         self._topic_id = self._topic_id or new_id
@@ -140,12 +149,12 @@ class TopicLog:
                 "isolation_level": int(self.read_committed),
                 "topics": [{"name": self.topic, "partitions": named}],
             }
-            answer: ListOffsetsResponse = await self._nodes.ask(
+            answer: ListOffsetsResponse = await self.nodes.ask(
                 node_id, LIST_OFFSETS, body, _LIST_OFFSETS_NEWEST, ANSWER_S
             )
             found: dict[int, int | Again] = {}
             for part in answer.topics[0].partitions if answer.topics else ():
-                found[part.partition_index] = self._again(part.error_code) or part.offset
+                found[part.partition_index] = self.again(part.error_code) or part.offset
             return found
 
         return await self.ask_leaders(partitions, ask)
@@ -166,9 +175,9 @@ class TopicLog:
 
         async def ask(node_id: int, asked: list[int]) -> dict[int, Fetched | Again]:
             body = self._fetch_body({each: offsets[each] for each in asked}, partition_bytes, max_bytes, wait_ms)
-            newest = _FETCH_NEWEST if self._topic_id.strip(b"\0") else _FETCH_BY_NAME
-            answer: FetchResponse = await self._nodes.ask(node_id, FETCH, body, newest, ANSWER_S + wait_ms / 1000)
-            whole = self._again(answer.error_code)
+            newest = _FETCH_NEWEST if self.has_id else _FETCH_BY_NAME
+            answer: FetchResponse = await self.nodes.ask(node_id, FETCH, body, newest, ANSWER_S + wait_ms / 1000)
+            whole = self.again(answer.error_code)
             if whole is not None:
                 return dict.fromkeys(asked, whole)
             found: dict[int, Fetched | Again] = {}
@@ -176,7 +185,7 @@ class TopicLog:
                 if part.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
                     found[part.partition_index] = Fetched(memoryview(b""), gone=True)
                     continue
-                again = self._again(part.error_code)
+                again = self.again(part.error_code)
                 aborted = [(each.producer_id, each.first_offset) for each in part.aborted_transactions or ()]
                 records = part.records if part.records is not None else memoryview(b"")
                 end = part.last_stable_offset if self.read_committed else part.high_watermark
@@ -214,7 +223,7 @@ class TopicLog:
             "isolation_level": int(self.read_committed),
             "session_id": 0,
             "session_epoch": -1,
-            "topics": [{"topic": self.topic, "topic_id": self._topic_id or _NO_ID, "partitions": partitions}],
+            "topics": [{"topic": self.topic, "topic_id": self.topic_id, "partitions": partitions}],
             "forgotten_topics_data": [],
             "rack_id": "",
         }
@@ -247,7 +256,7 @@ class TopicLog:
         homes: dict[int, list[int]] = {}
         missing: dict[int, Again] = {}
         for partition in sorted(partitions):
-            leader = self._nodes.view.leader(self.topic, partition)
+            leader = self.nodes.view.leader(self.topic, partition)
             if leader is None:
                 missing[partition] = Again(ErrorCode.LEADER_NOT_AVAILABLE, "nobody leads it")
             else:
@@ -260,7 +269,7 @@ class TopicLog:
             found = await ask(node_id, asked)
         except LinkDown as problem:
             for partition in asked:
-                self._nodes.view.forget_leader(self.topic, partition)
+                self.nodes.view.forget_leader(self.topic, partition)
             return dict.fromkeys(asked, Again(ErrorCode.NETWORK_EXCEPTION, f"node {node_id}: {problem}"))
         except UnknownApi as problem:
             raise BrowseError(str(problem), ErrorCode.UNSUPPORTED_VERSION) from None
@@ -289,15 +298,16 @@ class TopicLog:
                     raise NoSuchTopic(f"there is no {where}", again.code)
                 raise NotInTime(f"gave up after {waited_s:.0f} s: {where}: {again.reason}", again.code)
 
-    def _again(self, code: int) -> Again | None:
+    def again(self, code: int, doing: str = "read") -> Again | None:
+        """None where the code is no error; raises where it does not pass."""
         if code == ErrorCode.NONE:
             return None
         if code in _REFUSED:
-            raise NotAllowed(f"not allowed to read topic {self.topic!r}", code)
+            raise NotAllowed(f"not allowed to {doing} topic {self.topic!r}", code)
         # Kafka's consumer tries an unknown server error again as well; what is damaged stays damaged for a reader.
         passing = is_retriable(code) or code == ErrorCode.UNKNOWN_SERVER_ERROR
         if not passing or code == ErrorCode.CORRUPT_MESSAGE:
-            raise BrowseError(f"cannot read {self.topic}: {name_of(code)}", code)
+            raise BrowseError(f"cannot {doing} {self.topic}: {name_of(code)}", code)
         return Again(code, name_of(code))
 
 

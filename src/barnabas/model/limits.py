@@ -175,3 +175,4 @@ SEARCH_KEPT_MAX = 10_000  # records that a search gives; what it finds beyond th
 SEARCH_KEPT_MAX_BYTES = 32 * 1024 * 1024  # of those records
 SEARCH_PATTERN_MAX_CHARS = 4_096  # of a text or a regular expression
 SEARCH_UNREADABLE_LISTED_MAX = 100  # batches named that could not be read; more are counted
+REDRIVEN_COORDINATES_MAX = 10_000  # records named one by one to be sent again; a range or a search has no bound
