@@ -10,6 +10,7 @@ import logging
 from collections.abc import Iterable
 
 from barnabas.browse import Browser
+from barnabas.console.clusters.jobs import Jobs
 from barnabas.console.clusters.observer import Observer
 from barnabas.console.options import ClusterOptions
 from barnabas.console.people.sessions import Login, Sessions
@@ -35,12 +36,14 @@ class Connection:
         self.observer = Observer(self.nodes)
         self.observer.start()
         self.browser = Browser(self.new_nodes)
+        self.jobs = Jobs()
 
     def new_nodes(self) -> AsyncNodes:
         """Connections of their own, for long polls and for large answers; whoever asks closes them."""
         return new_nodes(self.options, self.login.credentials)
 
     async def close(self) -> None:
+        await self.jobs.close()
         await self.observer.stop()
         self.browser.close()
         self.nodes.close()

@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 from barnabas.browse import BrowseError, Query
 from barnabas.browse.expression import BadExpression
-from barnabas.browse.search.query import Kind
+from barnabas.browse.search.query import Kind, finder
 from barnabas.browse.spans import Bound, Span
 from barnabas.console.pages.messages import partitions_of, told
 from barnabas.console.pages.records import as_page, unmasked
@@ -24,17 +24,29 @@ _KINDS: Mapping[str, Kind] = {"text": "text", "regex": "regex", "where": "expres
 async def search(call: Call) -> object:
     """A stream of `found` events, the last of which is done. A browser that closes it ends the search."""
     unmasked(call.role, "a search")
-    kind = _KINDS.get(call.text("kind", "text"))
-    if kind is None:
-        raise Problem(f"a search is by {', '.join(_KINDS)}")
-    if not call.text("pattern"):
-        raise Problem("there is nothing to search for")
-    query = Query(kind, call.text("pattern"), ignore_case=call.flag("ignore_case"), in_key=call.flag("in_key"))
+    query = query_of(call)
     spans = None
     if call.text("since") or call.text("until"):
         begin, end = _time(call, "since"), _time(call, "until")
         spans = await told(call.connection.browser.spans(call.path("topic"), begin, end, partitions_of(call)))
     return stream(_search(call, query, spans))
+
+
+def query_of(call: Call, kind: str = "", pattern: str = "", ignore_case: bool | None = None) -> Query:
+    """From what was handed over, else from the address."""
+    pattern = pattern or call.text("pattern")
+    known = _KINDS.get(kind or call.text("kind", "text"))
+    if known is None:
+        raise Problem(f"a search is by {', '.join(_KINDS)}")
+    if not pattern:
+        raise Problem("there is nothing to search for")
+    alike = call.flag("ignore_case") if ignore_case is None else ignore_case
+    query = Query(known, pattern, ignore_case=alike, in_key=call.flag("in_key"))
+    try:
+        finder(query)
+    except BadExpression as error:
+        raise Problem(str(error)) from None
+    return query
 
 
 def _time(call: Call, name: str) -> Bound | None:

@@ -54,6 +54,9 @@ async def list_topics(call: Call) -> object:
 async def one_topic(call: Call) -> object:
     observer = call.connection.observer
     await observer.first_look(_FIRST_LOOK_SECONDS)
+    if call.path("topic") not in observer.facts.topics:  # it may have been made since the last look
+        observer.hurry()
+        await observer.next_look(_FIRST_LOOK_SECONDS)
     facts, topic = observer.facts, known_topic(call.facts, call.path("topic"))
     return {
         "name": topic.name,

@@ -61,7 +61,7 @@ export function Table({ rows, columns, id, sortBy, descending = false, label, em
 export function Filter({ value, onInput, label = "Filter", placeholder }) {
   const id = useId();
   return html`<label class="filter" for=${id}><span class="unseen">${label}</span>
-    <input id=${id} type="search" data-filter value=${value} placeholder=${placeholder ?? `${label}  ( / )`} autocomplete="off" spellcheck="false" onInput=${(event) => onInput(event.target.value)} /></label>`;
+    <input id=${id} type="search" data-filter value=${value} placeholder=${placeholder ?? `${label}  ( / )`} autocomplete="off" spellcheck=${false} onInput=${(event) => onInput(event.target.value)} /></label>`;
 }
 
 // --- dialogs -----------------------------------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ export function ConfirmByName({ title, name, what, submit, onSubmit, onClose, on
   return html`<${Dialog} title=${title} onClose=${onClose}>
     <${Form} danger submit=${submit} disabled=${typed !== name} onSubmit=${onSubmit} onCancel=${onClose} onDone=${onDone}>
       <p>${what}</p>
-      <${Field} label=${html`Type <b>${name}</b> to confirm`}><input name="typed" autocomplete="off" spellcheck="false" value=${typed} onInput=${(event) => setTyped(event.target.value)} /><//>
+      <${Field} label=${html`Type <b>${name}</b> to confirm`}><input name="typed" autocomplete="off" spellcheck=${false} value=${typed} onInput=${(event) => setTyped(event.target.value)} /><//>
     <//><//>`;
 }
 

@@ -93,6 +93,6 @@ function Start({ pipeline, onClose, onDone }) {
       <${Field} label="What to run"><select name="part" value=${part} onChange=${(event) => setPart(event.target.value)}>
         ${pipeline.now && html`<option value="now">the stream: ${pipeline.now}</option>`}${pipeline.later && html`<option value="later">the history: ${pipeline.later}</option>`}</select><//>
       ${part === "now" && pipeline.generates && html`<${Field} label="Believable data, records a second" hint=${missing.length ? `Empty for none; then ${missing.join(", ")} must be there.` : "Empty for none: it reads what others write."}><input name="generate" type="number" min="0.1" max="100000" step="any" placeholder="none" /><//>`}
-      ${pipeline.options.length > 0 && html`<details><summary>Options</summary><div class="fields">${pipeline.options.map((each) => html`<${Field} key=${each.name} label=${each.name} hint=${each.help}><input name=${`option-${each.name}`} defaultValue=${each.default} autocomplete="off" spellcheck="false" /><//>`)}</div></details>`}
+      ${pipeline.options.length > 0 && html`<details><summary>Options</summary><div class="fields">${pipeline.options.map((each) => html`<${Field} key=${each.name} label=${each.name} hint=${each.help}><input name=${`option-${each.name}`} defaultValue=${each.default} autocomplete="off" spellcheck=${false} /><//>`)}</div></details>`}
     <//><//>`;
 }

@@ -5,6 +5,7 @@ import { useHere } from "../lib/here.js";
 import { useLive } from "../lib/live.js";
 import { go } from "../lib/router.js";
 import { Bar, Empty, Field, Notice, Page } from "../lib/ui.js";
+import { RedriveFound } from "./sending.js";
 import { EXPRESSION_HINT, FILTERS, OneRecord, Records, line, save } from "./messages.js";
 
 const KINDS = [...FILTERS, ["key", "Key, exactly"]];
@@ -26,10 +27,10 @@ export function Search() {
   if (!here.maySeeRecords) return html`<${Page} title="Search"><${Notice} kind="plain">You may see topics, but not their records. Your role is “${here.role}”.<//><//>`;
   return html`<${Page} title="Search">
     <form class="panel search" onSubmit=${submit}>
-      <div class="grid two"><${Field} label="Topic"><input name="topic" list="topics" required value=${query.topic ?? ""} autocomplete="off" spellcheck="false" /><//>
+      <div class="grid two"><${Field} label="Topic"><input name="topic" list="topics" required value=${query.topic ?? ""} autocomplete="off" spellcheck=${false} /><//>
         <datalist id="topics">${(topics?.topics ?? []).slice(0, 2000).map((each) => html`<option key=${each.name} value=${each.name}></option>`)}</datalist>
         <${Field} label="By"><select value=${kind} onChange=${(event) => setKind(event.target.value)}>${KINDS.map(([key, title]) => html`<option key=${key} value=${key}>${title}</option>`)}</select><//></div>
-      <${Field} label="What" hint=${kind === "where" ? EXPRESSION_HINT : kind === "key" ? "The whole key." : "In key, value and headers."}><input name="pattern" data-filter required value=${query.pattern ?? ""} autocomplete="off" spellcheck="false" /><//>
+      <${Field} label="What" hint=${kind === "where" ? EXPRESSION_HINT : kind === "key" ? "The whole key." : "In key, value and headers."}><input name="pattern" data-filter required value=${query.pattern ?? ""} autocomplete="off" spellcheck=${false} /><//>
       <div class="tools"><label class="check"><input type="checkbox" name="ignore_case" value="1" checked=${query.ignore_case === "1"} disabled=${kind === "where" || kind === "key"} /> upper and lower case alike</label>
         <label class="check">from <input type="datetime-local" step="1" name="since" aria-label="From a time" /></label><label class="check">to <input type="datetime-local" step="1" name="until" aria-label="To a time" /></label>
         <button class="primary" type="submit">Search</button></div>
@@ -42,6 +43,7 @@ export function Search() {
 function Running({ query, ask }) {
   const here = useHere();
   const [state, setState] = useState({ records: [], told: null, problem: "", ended: false });
+  const [again, setAgain] = useState(false);
   const source = useRef(null);
   const began = useRef(Date.now());
   const took = useRef(0);
@@ -64,10 +66,12 @@ function Running({ query, ask }) {
   return html`${problem && html`<${Notice}>${problem}<//>`}
     ${told && html`<div class="panel" role="status"><div class="tools"><b>${whole(told.found)} found</b><span class="dim">${told.done ? "all" : ""} ${whole(told.examined)} records looked at (${bytes(told.bytes)}${speed})${told.done ? ": complete" : ended ? ": ended before its end" : ""}</span>
         ${!ended && html`<button onClick=${end}>End</button>`}
+        ${told.done && told.found > 0 && here.mayChange && html`<button onClick=${() => setAgain(true)}>Send all again …</button>`}
         ${records.length > 0 && html`<button onClick=${() => save(`${query.topic}-found.jsonl`, records.map(line).join("\n") + "\n")}>Download what is shown</button>`}</div>
       <${Bar} share=${told.done ? 1 : told.share} label="Progress of the search" />
       ${told.found > records.length && html`<p class="dim">The first ${whole(records.length)} are shown; all ${whole(told.found)} are counted.</p>`}
       ${told.lost > 0 && html`<p>${whole(told.lost)} records were deleted by retention before they could be read.</p>`}
       ${told.unreadable > 0 && html`<p>${whole(told.unreadable)} batches could not be read.</p>`}</div>`}
-    <${Records} topic=${query.topic} records=${records} ask=${ask} query=${query} page="search" empty=${told?.done ? "Nothing was found, and everything was looked at." : ""} />`;
+    <${Records} topic=${query.topic} records=${records} ask=${ask} query=${query} page="search" empty=${told?.done ? "Nothing was found, and everything was looked at." : ""} />
+    ${again && html`<${RedriveFound} query=${query} onClose=${() => setAgain(false)} />`}`;
 }

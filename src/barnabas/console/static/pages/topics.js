@@ -92,7 +92,7 @@ function Create({ nodes, onClose }) {
   };
   return html`<${Dialog} title="Create topic" onClose=${onClose}>
     <${Form} submit="Create" onSubmit=${create} onCancel=${onClose} onDone=${(name) => { toast(`created ${name}`); onClose(); go(here.link("topics", [name])); }}>
-      <${Field} label="Name" hint="Letters, digits, dots, dashes and underscores."><input name="name" required maxlength="249" pattern="[a-zA-Z0-9._\\-]+" autofocus autocomplete="off" spellcheck="false" /><//>
+      <${Field} label="Name" hint="Letters, digits, dots, dashes and underscores."><input name="name" required maxlength="249" pattern="[a-zA-Z0-9._\\-]+" autofocus autocomplete="off" spellcheck=${false} /><//>
       <div class="grid two"><${Field} label="Partitions" hint="How many consumers of a group can read at once."><input name="partitions" type="number" min="1" max="100000" placeholder="as the cluster has it" /><//>
       <${Field} label="Replicas" hint=${`There ${nodes === 1 ? "is 1 node" : `are ${nodes} nodes`}.`}><input name="replicas" type="number" min="1" max=${nodes} placeholder="as the cluster has it" /><//></div>
       <${Field} label="When records go"><select name="policy"><option value="">after the retention time</option><option value="compact">the newest of each key stays (compact)</option><option value="compact,delete">both</option></select><//>

@@ -28,7 +28,7 @@ export function Reset({ group, topics, topic, onClose, onDone }) {
   return html`<${Dialog} title=${`Reset ${group}`} wide onClose=${onClose}>
     <div onInput=${changed} onChange=${changed}><${Form} submit="Preview" onSubmit=${look} onDone=${setPlan} onCancel=${plan ? undefined : onClose}>
       <div class="fields">
-        <${Field} label="Topic"><input name="topic" list="reset-topics" defaultValue=${topic} required autocomplete="off" spellcheck="false" /><datalist id="reset-topics">${topics.map((each) => html`<option key=${each} value=${each} />`)}</datalist><//>
+        <${Field} label="Topic"><input name="topic" list="reset-topics" defaultValue=${topic} required autocomplete="off" spellcheck=${false} /><datalist id="reset-topics">${topics.map((each) => html`<option key=${each} value=${each} />`)}</datalist><//>
         <${Field} label="Partitions" hint="empty for all; or 0, 3-5"><input name="partitions" inputmode="numeric" autocomplete="off" /><//>
         <${Field} label="Go on from"><select name="way" value=${way} onChange=${(event) => setWay(event.target.value)}>${WAYS.map(([key, title]) => html`<option key=${key} value=${key}>${title}</option>`)}</select><//>
         ${way === "time" && html`<${Field} label="Time" hint="the first record of this time or later; your time zone"><input name="time" type="datetime-local" step="1" required /><//>`}
