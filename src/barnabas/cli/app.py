@@ -20,6 +20,7 @@ from barnabas.cli.console import command as console
 from barnabas.cli.consume import command as consume
 from barnabas.cli.demo import command as demo
 from barnabas.cli.doctor import command as doctor
+from barnabas.cli.grep import command as grep
 from barnabas.cli.group import command as group
 from barnabas.cli.log import command as log
 from barnabas.cli.pipeline import command as pipeline
@@ -46,6 +47,7 @@ class InOrder(typer.core.TyperGroup):
             "topic",
             "produce",
             "consume",
+            "grep",
             "group",
             "txn",
             "pipeline",
@@ -90,6 +92,7 @@ app.add_typer(cluster.app, name="cluster")
 app.add_typer(topic.app, name="topic")
 app.command("produce")(produce.produce)
 app.command("consume")(consume.consume)
+app.command("grep")(grep.grep)
 app.add_typer(group.app, name="group")
 app.add_typer(txn.app, name="txn")
 app.add_typer(pipeline.app, name="pipeline")

@@ -42,6 +42,9 @@ def consume(
     headers: Annotated[bool, typer.Option("--headers", help="Show headers.")] = False,
     timestamps: Annotated[bool, typer.Option("--timestamps", "-T", help="Show when each was written.")] = False,
     offsets: Annotated[bool, typer.Option("--offsets", "-O", help="Show partition:offset.")] = False,
+    where: Annotated[
+        str | None, typer.Option("--where", "-w", metavar="EXPRESSION", help="Only those with, say, .price > 10.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
@@ -56,6 +59,7 @@ def consume(
       barnabas consume views --follow --keys --timestamps
       barnabas consume views --from -5m --format json | jq .value
       barnabas consume views --from 2026-05-01T10:00 --to 2026-05-01T11:00 -n 100
+      barnabas consume views --where '.view > 8990' --offsets
       barnabas consume views --group billing --follow
     """
     from barnabas.cli.consume.formats import FORMATS, Shown, renderer
@@ -65,6 +69,8 @@ def consume(
         raise usage(f"--format {form!r} is unknown", f"Choose from {', '.join(FORMATS)}.")
     render = renderer(form, Shown(keys, headers, timestamps, offsets))
     if group is not None:
+        if where is not None:
+            raise usage("--where does not go with --group", "A group commits what it reads, matching or not.")
         if stop is not None or partition:
             raise usage("--to and --partition do not go with --group", "The group decides what each member reads.")
         source = _as_member(bootstrap, topic, group, start, follow)
@@ -74,7 +80,7 @@ def consume(
     written = 0
     out = sys.stdout.buffer
     try:
-        for batch in batches:
+        for batch in batches if where is None else _those(batches, where):
             if number is not None and written + len(batch) >= number:
                 batch = batch[: number - written]
             out.write(render(batch))
@@ -133,6 +139,23 @@ def _as_member(
     handle = link.consumer(bootstrap, settings)
     link.partitions_of(handle, topic)
     return handle, reading.read_group(handle, topic, follow=follow)
+
+
+def _those(batches: Iterator[list[RawMessage]], where: str) -> Iterator[list[RawMessage]]:
+    from barnabas.browse.expression import BadExpression, Subject, compiled
+
+    try:
+        test = compiled(where)
+    except BadExpression as problem:
+        raise usage(f"--where: {problem}") from None
+    for batch in batches:
+        kept = []
+        for each in batch:
+            facts = (each.partition(), each.offset(), each.timestamp()[1])
+            if test(Subject(*facts, each.key(), each.value(), each.headers() or ())):
+                kept.append(each)
+        if kept:
+            yield kept
 
 
 def _place(text: str, flag: str) -> moments.Position:
