@@ -35,6 +35,7 @@ from barnabas.broker.fetch.sessions import FetchSessions
 from barnabas.broker.image_bus import ImageBus, ImageChange, image_change
 from barnabas.broker.metrics.health import STATUS_FILE, Health
 from barnabas.broker.metrics.loop_health import LoopHealth
+from barnabas.broker.metrics.serving import serve_metrics
 from barnabas.broker.network.dispatch import Dispatcher
 from barnabas.broker.network.faults import Faults
 from barnabas.broker.network.listener import Listener
@@ -95,6 +96,7 @@ class Node:
         self.platform = platform
         self.clock = Clock()
         self.health = Health()
+        self.loop_health: LoopHealth | None = None
         self.faults: Faults | None = None
         self.access: Access | None = None  # None: everybody may do everything
         self.audit: AuditTrail | None = None
@@ -141,6 +143,7 @@ class Node:
         await self._make_partitions()
         await self._make_quorum(plan)
         await self.listener.serve()
+        self.metrics = serve_metrics(self, self._closers)
         self.quorum.start()
         await self.controller.wait_for_leader()
         if self.has_broker:
@@ -162,7 +165,7 @@ class Node:
         self.groups.wake()
 
     def _publish_health(self) -> None:
-        self._loop_health = LoopHealth(self.health, watched=self.platform.watches_loop)
+        self.loop_health = LoopHealth(self.health, watched=self.platform.watches_loop)
         if self.platform.writes_status:
             facts = {"pid": os.getpid(), "node_id": self.node_id, "bootstrap": self.bootstrap}
             path = str(self.data_dir / STATUS_FILE)
@@ -232,12 +235,8 @@ class Node:
             return await asyncio.get_running_loop().run_in_executor(thread, read)
 
     def _make_fetch_state(self) -> None:
-        self.fetch_sessions = FetchSessions(
-            self.settings.int("max.incremental.fetch.session.cache.slots"),
-            120_000,
-            self.platform.random(),
-            self.memory.session_partitions,
-        )
+        slots = self.settings.int("max.incremental.fetch.session.cache.slots")
+        self.fetch_sessions = FetchSessions(slots, 120_000, self.platform.random(), self.memory.session_partitions)
         self.parked_partitions = ParkedPartitions(self.memory.parked_partitions)
         self.fetch_max_bytes = self.settings.int("fetch.max.bytes")
 
@@ -357,16 +356,19 @@ class Node:
 
     async def stop(self) -> None:
         clean = self.failure is None
+        self.metrics.stopping()
         if self.audit is not None:
             await self.audit.close()
         if clean and self.is_open:
             await self._hand_over()
         self.lifecycle.close()
         await self.listener.close()
+        self.metrics.close()
         self.upkeep.stop()
         self.health.close()
         self.producer_expiry.stop()
-        self._loop_health.stop()
+        if self.loop_health is not None:
+            self.loop_health.stop()
         if clean:
             self.transactions.write_held()
         self.transactions.close()

@@ -148,6 +148,20 @@ LOOP_HOLD_SITES_MAX = 50  # functions remembered that held the loop longer
 HEALTH_PROBLEMS_MAX = 200  # things that fail now, each a line of `doctor`; more are only counted
 HEALTH_REASON_MAX_CHARS = 500  # of a reason shown there
 
+# --- metrics ---------------------------------------------------------------------------------------------------------
+METRICS_CONNECTIONS_MAX = 64  # of metrics.listeners, each; a Prometheus has one, a console one
+METRICS_HEAD_BYTES = 8 * 1024  # of a request; a password in it is at most some hundred
+METRICS_HEAD_SECONDS = 5.0  # until its last byte has come (slow dribble)
+METRICS_IDLE_SECONDS = 180.0  # between two requests; Prometheus asks every 15 to 60 s
+METRICS_SEND_SECONDS = 30.0  # until a client has read its answer
+METRICS_QUEUED_MAX_BYTES = 128 * 1024 * 1024  # of answers that wait for clients; one of 50,000 partitions has 25 MB
+METRICS_TOPICS_MAX = 1_000  # topics with series of their own, a dozen each: Prometheus keeps some KB for each series
+METRICS_GROUPS_MAX = 1_000  # groups likewise, of those that a node coordinates
+METRICS_LAG_PARTITIONS_A_ROUND = 5_000  # asked for their end every few seconds; the others have their turn later
+METRICS_RULES_MAX = 200  # quotas with series of their own; the others are summed
+METRICS_LOGINS_REMEMBERED = 100  # readers whose password was checked
+METRICS_LOGIN_SECONDS = 60.0  # how long that counts
+
 # --- the command line -----------------------------------------------------------------------------------------------
 CLI_LINE_MAX_BYTES = 64 * 1024 * 1024  # more than a broker takes as one record; a file without line ends stays a line
 CLI_ANSWER_MAX_BYTES = 64 * 1024 * 1024  # what doctor reads of an answer: Metadata of 1,000,000 partitions fits

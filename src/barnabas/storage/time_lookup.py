@@ -104,3 +104,17 @@ def _first_record(log: "Log", header: BatchHeader, batch: memoryview, timestamp:
         if record.timestamp >= timestamp and record.offset >= log.log_start_offset:
             return record
     return None
+
+
+def timestamp_at(log: "Log", offset: int) -> FoundTimestamp | None:
+    """The first record at or after `offset`, by the header of its batch alone: inside of a batch the timestamp lies
+    between the batch's first and last one, as far along as the offset does. None where there is no such record."""
+    piece = log.read(offset, 1, log.log_end_offset, min_one_batch=True, wait=True)
+    data = piece.read(HEADER_BYTES)
+    if len(data) < HEADER_BYTES:
+        return None
+    header = read_header(data)
+    found = max(offset, header.base_offset)
+    share = (found - header.base_offset) / max(header.last_offset - header.base_offset, 1)
+    timestamp = header.base_timestamp + round((header.max_timestamp - header.base_timestamp) * share)
+    return timestamp, found, header.leader_epoch

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.api.produce_appends import Appends, Refused
+from barnabas.broker.metrics.counts import TopicTable
 from barnabas.broker.network.session import OWN
 from barnabas.broker.partition.config import TakesLong
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -158,9 +159,8 @@ def test_a_transaction_that_ends_during_the_look_is_not_opened_again(tmp_path: P
     frame = memoryview(data)
     request = ProduceRequest("mine", 1, 1000, [("t", None, [(0, 0, len(data))])])
     space = SimpleNamespace(ran_out=False)
-    node: Any = SimpleNamespace(
-        partitions=SimpleNamespace(get=lambda topic, index: here.hosted), disk_space=space, access=None
-    )
+    table = SimpleNamespace(get=lambda topic, index: here.hosted, counts=TopicTable())
+    node: Any = SimpleNamespace(partitions=table, disk_space=space, access=None)
     work = Appends(node, OWN, request, 9, None)
     with pytest.raises(TakesLong) as long:
         work.append(frame, work.batches[0], NOW)

@@ -4,6 +4,9 @@ v2 isolation level, v4 leader epochs, v7 -3 the newest timestamp (KIP-734), v8 -
 v9 -5 the latest tiered offset (KIP-1005), v10 a timeout, v11 -6 the earliest offset not yet uploaded (KIP-1023).
 Nothing is tiered here, so the earliest local offset is the earliest, and there is no tiered one.
 
+Nodes ask each other how old the record at an offset is (broker/metrics/lag.py): with their own id as `replica_id` and
+AT_OFFSET - OFFSET in place of a time. Clients cannot mean that by any time of theirs.
+
 A look-up by time reads files and may decompress a batch: in a thread. Many partitions are looked at a few at a time:
 the first question opens the folder of each.
 """
@@ -24,6 +27,7 @@ from barnabas.broker.partition.opened import OpenPartition
 from barnabas.broker.partition.partition import HostedPartition
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.storage.damage import Damaged
+from barnabas.storage.time_lookup import timestamp_at
 from barnabas.wire.errors import ProtocolError
 
 if TYPE_CHECKING:
@@ -40,6 +44,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = -1, -2, -3, -4, -5, -6
+AT_OFFSET = -(1 << 62)
 READ_COMMITTED = 1
 _NOT_AVAILABLE_SINCE = 5
 _SINCE_VERSION = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
@@ -154,7 +159,8 @@ def _answer(
         else:
             bound = opened.last_stable_offset if isolation_level == READ_COMMITTED else opened.high_watermark
             _check_watermark_known(partition, asked.timestamp, context.api_version)
-        if asked.timestamp >= 0 or asked.timestamp == MAX_TIMESTAMP:
+        at_offset = replica_id >= 0 and asked.timestamp <= AT_OFFSET
+        if asked.timestamp >= 0 or asked.timestamp == MAX_TIMESTAMP or at_offset:
             answer: ListOffsetsPartitionResponseBody = {"partition_index": asked.partition_index}
             searches.append(_Search(opened, partition.leader_epoch, asked.timestamp, bound, answer))
             return answer
@@ -209,7 +215,11 @@ def _search(search: _Search) -> Outcome:
     try:
         if search.timestamp == MAX_TIMESTAMP:
             return own.max_timestamp_offset()
+        if search.timestamp <= AT_OFFSET:
+            return timestamp_at(own, max(AT_OFFSET - search.timestamp, own.log_start_offset))
         return own.offset_for_timestamp(search.timestamp)
+    except KafkaError:  # an offset that is not in the log (any more)
+        return None
     except (OSError, Damaged, ProtocolError) as error:
         return error
 

@@ -60,17 +60,51 @@ _BATCHES_AT_ONCE = 500  # of one request, appended before other connections are 
 _BATCHES_A_LOOK = 16  # between two looks at the clock: the first append to a partition opens its log, about 1 ms
 _TURN_SECONDS = 0.005
 _ANSWERED_ON_LOOP = 1_000  # partitions; a longer answer is made by a thread (15,000 refused ones take 40 ms)
-TAKE_GENERAL_PATH = b""  # what the short way gives when the general one has to be taken
 
 
 def handle(
     node: "ProduceNode", session: Session, frame: memoryview, position: int, version: int, correlation_id: int
 ) -> "Reply | Awaitable[Reply]":
+    """The short way. Whatever it does not answer it has not done either, and the general way finds out why."""
     single = parse_single(frame, position, version)
-    if single is not None:
-        reply = _append_single(node, session, frame, single, version, correlation_id)
-        if reply is not TAKE_GENERAL_PATH:
-            return reply
+    if single is None:
+        return _handle_any(node, session, frame, position, version, correlation_id)
+    acks, _, name, topic_id, index, start, end = single
+    topic = name if name is not None else node.image.topic_names.get(topic_id or b"")
+    partition = node.partitions.get(topic, index) if topic is not None else None
+    if (
+        partition is None
+        or not -1 <= acks <= 1
+        or topic in INTERNAL_TOPICS
+        or node.disk_space.ran_out
+        or (partition.leadership.under_min_isr and acks == ACK_ALL)
+        or (node.access is not None and not node.access.may_write(session, partition.id.topic))
+    ):
+        return _handle_any(node, session, frame, position, version, correlation_id)
+    try:
+        opened = partition.opened or partition.open()
+        appended = opened.appends.append(frame, start, end, int(clock.source.time() * 1000), version)
+    except (KafkaError, TakesLong):
+        return _handle_any(node, session, frame, position, version, correlation_id)
+    if acks == NO_ACK:
+        return None
+    if acks == ACK_ALL and opened.high_watermark < appended.next_offset:
+        return _Waiting(opened, appended, single, version, correlation_id).future
+    return produce_success_frame(
+        version,
+        correlation_id,
+        name,
+        topic_id,
+        index,
+        appended.base_offset,
+        opened.log.log_start_offset,
+        appended.log_append_time_ms,
+    )
+
+
+def _handle_any(
+    node: "ProduceNode", session: Session, frame: memoryview, position: int, version: int, correlation_id: int
+) -> "Reply | Awaitable[Reply]":
     request = parse_produce(frame, position, version)
     if node.access is not None and not _may_use_transaction(node.access, session, frame, request):
         return _refuse_all(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, version, correlation_id)
@@ -96,40 +130,6 @@ def _refuse_all(request: ProduceRequest, code: ErrorCode, version: int, correlat
         _close_on_error(results)
         return None
     return _answer(request, results, version, correlation_id)
-
-
-def _append_single(
-    node: "ProduceNode", session: Session, frame: memoryview, single: SingleProduce, version: int, correlation_id: int
-) -> "Reply | asyncio.Future[Reply]":
-    """The short way. Whatever it does not answer it has not done either, and the general way finds out why."""
-    acks, _, name, topic_id, index, start, end = single
-    topic = name if name is not None else node.image.topic_names.get(topic_id or b"")
-    partition = node.partitions.get(topic, index) if topic is not None else None
-    if partition is None or not -1 <= acks <= 1 or topic in INTERNAL_TOPICS or node.disk_space.ran_out:
-        return TAKE_GENERAL_PATH
-    if partition.leadership.under_min_isr and acks == ACK_ALL:
-        return TAKE_GENERAL_PATH
-    if node.access is not None and not node.access.may_write(session, partition.id.topic):
-        return TAKE_GENERAL_PATH
-    try:
-        opened = partition.opened or partition.open()
-        appended = opened.appends.append(frame, start, end, wall_ms(), version)
-    except (KafkaError, TakesLong):
-        return TAKE_GENERAL_PATH
-    if acks == NO_ACK:
-        return None
-    if acks == ACK_ALL and opened.high_watermark < appended.next_offset:
-        return _Waiting(opened, appended, single, version, correlation_id).future
-    return produce_success_frame(
-        version,
-        correlation_id,
-        name,
-        topic_id,
-        index,
-        appended.base_offset,
-        opened.log.log_start_offset,
-        appended.log_append_time_ms,
-    )
 
 
 async def _after_enlisting(

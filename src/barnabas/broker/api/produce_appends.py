@@ -108,7 +108,7 @@ class Appends:
             )
             self.results.append((opened, appended))
         except KafkaError as error:
-            self._refuse(error, partition)
+            self._refuse(error, partition, batch)
 
     async def append_validated(self, frame: memoryview, batch: Batch, header: BatchHeader) -> None:
         """The same after the records were validated; what was true before may not be any more, and is checked again."""
@@ -118,11 +118,13 @@ class Appends:
             _, _, _, start, end = batch
             validated = await self._node.batch_preparation.prepare(partition.config, frame[start:end], header)
         except KafkaError as error:
-            self._refuse(error, partition)
+            self._refuse(error, partition, batch)
         else:
             self.append(frame, batch, wall_ms(), validated)
 
-    def _refuse(self, error: KafkaError, partition: HostedPartition | None) -> None:
+    def _refuse(self, error: KafkaError, partition: HostedPartition | None, batch: Batch) -> None:
+        topic = batch[0] or self._node.image.topic_names.get(batch[1] or b"", "")
+        self._node.partitions.counts.failed_produce(topic, error.code)
         if isinstance(error, InvalidRecords):
             del error.record_errors[self._errors_left :]
             self._errors_left -= len(error.record_errors)

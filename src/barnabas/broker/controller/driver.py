@@ -70,7 +70,7 @@ class ControllerDriver:
         self._active_from: int | None = None  # we lead: the offset that must be committed first
         self.leader_is_known = asyncio.Event()  # and, where it is this node, it may decide
         self.machine = self._new_machine(MetadataImage())
-        self._changes = ChangeLog()
+        self.changes = ChangeLog()
         self._may_decide = asyncio.Event()  # not while a long decision is being encoded: the next one builds on it
         self._may_decide.set()
         self._steady_ms = steady_ms
@@ -145,7 +145,7 @@ class ControllerDriver:
                 # Whoever asked may go: what was decided is written as a whole.
                 written = asyncio.shield(asyncio.ensure_future(self._write_long(machine, records)))
                 await asyncio.gather(*await written)
-            self._changes.committed(records, before)
+            self.changes.committed(records, before)
         return answer
 
     async def _write_long(self, machine: Controller, records: list[Record]) -> "list[asyncio.Future[int]]":
@@ -206,6 +206,6 @@ class ControllerDriver:
 
     def close(self) -> None:
         self.is_active = False
-        self._changes.write()
+        self.changes.write()
         self.sessions.stop()
         self.link.close()

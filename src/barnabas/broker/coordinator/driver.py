@@ -155,6 +155,10 @@ class Coordinators(ABC, Generic[M, E]):
             if partition is not None and self._partitions.has_data(partition):
                 yield self.at(index)
 
+    def loaded(self) -> list[CoordinatorShard[M]]:
+        """Those that are ready now; nothing is loaded for it."""
+        return list(self._hosted.values())
+
     # --- coming and going with leadership ---------------------------------------------------------------------------
 
     def _leadership(self, partition: HostedPartition, leads: bool) -> None:

@@ -25,6 +25,7 @@ def pack(
     *,
     incremental: bool,
     served: Callable[[Wanted], None],
+    to_follower: bool = False,
 ) -> Reply:
     """`incremental`: leave out what has not changed. `served` is called with each partition that gave data."""
     by_id = version >= _BY_ID_SINCE
@@ -34,6 +35,8 @@ def pack(
     fetched: list[FetchedPartition] = []
     for read in reads:
         wanted = read.wanted
+        if read.partition is not None:
+            read.partition.counts.fetches += 1
         changed = wanted.remember(read.high_watermark, read.log_start_offset)
         if incremental and not (
             changed
@@ -48,7 +51,12 @@ def pack(
             last_topic, fetched = topic, []
             topics.append((wanted.topic, wanted.topic_id, fetched))
         if read.slice is not None:
+            assert read.partition is not None
             slices.append(read.slice)
+            if to_follower:
+                read.partition.counts.replication_bytes_out += read.slice.length
+            else:
+                read.partition.counts.bytes_out += read.slice.length
             served(wanted)
         fetched.append(
             FetchedPartition(

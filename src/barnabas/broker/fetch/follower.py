@@ -161,6 +161,7 @@ class _FollowerFetch:
             session.id,
             incremental=self._incremental,
             served=_nothing,
+            to_follower=True,
         )
 
     # --- waiting ------------------------------------------------------------------------------------------------------

@@ -103,12 +103,9 @@ def read_all(
         reads.append(read)
         try:
             aborted_room -= _read_one(node, read, max_bytes - found, reader, aborted_room, min_one_batch=found == 0)
-        except KafkaError as error:
-            read.error_code = int(error.code)
-            urgent = True
-            continue
-        except OSError:
-            read.error_code = ErrorCode.KAFKA_STORAGE_ERROR
+        except (KafkaError, OSError) as error:
+            read.error_code = int(error.code if isinstance(error, KafkaError) else ErrorCode.KAFKA_STORAGE_ERROR)
+            node.partitions.counts.failed_fetch(item.topic, read.error_code)
             urgent = True
             continue
         found += read.size

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from barnabas.core.cluster.change_summary import ChangeSummary
 from barnabas.core.cluster.image import MetadataImage
-from barnabas.core.cluster.records import Record
+from barnabas.core.cluster.records import PartitionChange, Record
 
 events = logging.getLogger("barnabas.events")
 
@@ -24,10 +24,12 @@ class ChangeLog:
     """The changes that the controller of this node had committed."""
 
     def __init__(self) -> None:
+        self.elections = 0  # partitions that were given another leader
         self._summary = ChangeSummary()
         self._timer: asyncio.TimerHandle | None = None
 
     def committed(self, records: Sequence[Record], before: MetadataImage) -> None:
+        self.elections += sum([isinstance(each, PartitionChange) and each.leader is not None for each in records])
         if not events.isEnabledFor(logging.WARNING):
             return
         self._summary.add(records, before)

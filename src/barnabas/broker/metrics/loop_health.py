@@ -11,14 +11,14 @@ class LoopHealth:
 
     def __init__(self, health: Health, *, watched: bool) -> None:
         self._health = health
-        self._holds = LoopHolds()
-        health.figures["loop"] = self._holds.figures
+        self.holds = LoopHolds()
+        health.figures["loop"] = self.holds.figures
         self._watchdog = LoopWatchdog(self._held) if watched else None
         if self._watchdog is not None:
             self._watchdog.start()
 
     def _held(self, hold: Hold) -> None:
-        self._holds.record(hold, asyncio.get_running_loop().time())
+        self.holds.record(hold, asyncio.get_running_loop().time())
         self._health.changed()
 
     def stop(self) -> None:

@@ -70,6 +70,9 @@ class ConnectionLimits:
     def is_full(self) -> bool:
         return self._count > self.most
 
+    def by_listener(self) -> list[tuple[str, int]]:
+        return sorted(self._by_listener.items())
+
     def begin(self, listener: str, address: str) -> Admission:
         """Count a new connection in, and say what becomes of it."""
         self._count += 1

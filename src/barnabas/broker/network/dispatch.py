@@ -23,11 +23,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
+from barnabas.broker import clock
 from barnabas.broker.api import fetch, produce
 from barnabas.broker.api.api_versions import unsupported_version_body
 from barnabas.broker.api.failures import failure_body
 from barnabas.broker.api.permissions import require_on_cluster
 from barnabas.broker.controller.link import FORWARD_TIMEOUT_MS
+from barnabas.broker.metrics.counts import ApiCounts, Errors
 from barnabas.broker.network import large_requests
 from barnabas.broker.network.connection import Connection, Reply
 from barnabas.broker.network.context import B, RequestContext
@@ -72,6 +74,9 @@ class Dispatcher:
     def __init__(self, node: ServingNode) -> None:
         self._node = node
         self._handlers: dict[int, Handler] = {}
+        self.errors = Errors()
+        self.counts = {key: ApiCounts(api) for key, api in SERVED.items()}
+        self._produce_counts = self.counts[PRODUCE]
         self.throttling: Throttling | None = None  # None: no client has a quota
         self._throttling: Throttling | None = None  # the same, once one had
 
@@ -91,8 +96,14 @@ class Dispatcher:
             and node.faults is None
             and node.is_open
         ):
-            return produce.handle(node, connection.session, frame, position, version, correlation_id)
-        api = SERVED.get(api_key)
+            counts = self._produce_counts
+            left = counts.left = counts.left - 1
+            if left:
+                return produce.handle(node, connection.session, frame, position, version, correlation_id)
+            begun = clock.source.monotonic()
+            reply = produce.handle(node, connection.session, frame, position, version, correlation_id)
+            return counts.timed(reply, begun)
+        api = self.counts.get(api_key)
         if api is None:
             raise ProtocolError(f"request with api key {api_key}, which this node does not serve")
         if not api.min_version <= version <= api.max_version:
@@ -105,7 +116,11 @@ class Dispatcher:
             return self._when_open(connection, memoryview(bytearray(frame)))
         if node.faults is not None and (fault := node.faults.strike(api_key)) is not None:
             return self._struck(fault, connection, memoryview(bytearray(frame)))
-        return self._serve(connection, frame, api_key, version, correlation_id, position)
+        left = api.left = api.left - 1
+        if left:
+            return self._serve(connection, frame, api_key, version, correlation_id, position)
+        begun = clock.source.monotonic()
+        return api.timed(self._serve(connection, frame, api_key, version, correlation_id, position), begun)
 
     def image_changed(self, change: ImageChange) -> None:
         """Use is counted while the cluster has a quota of clients."""
@@ -117,6 +132,10 @@ class Dispatcher:
         if self._throttling is not None:
             self._throttling.rules = quotas
         self.throttling = self._throttling if quotas.limits_clients else None
+
+    def throttled_totals(self) -> list[tuple[str, str, int, int]]:
+        """By quota and rule: how often clients were told to wait, and for how many milliseconds together."""
+        return [] if self._throttling is None else self._throttling.totals()
 
     def _check_listener(self, api_key: int, connection: Connection) -> None:
         """Where the quorum has a listener of its own, it is served there and nowhere else."""
@@ -157,15 +176,14 @@ class Dispatcher:
     def _replied(
         self, frame: memoryview, request: Request[object], context: RequestContext
     ) -> bytes | Awaitable[Reply]:
-        api_key, version = context.api_key, context.api_version
         if self._is_forwarded(context, request):
             return self._forwarded(bytes(frame), request, context)
         try:
             if self._node.access is not None:
                 self._check_access(context)
-            body = self.handler(api_key)(self._node, request, context)
+            body = self.handler(context.api_key)(self._node, request, context)
         except KafkaError as error:
-            body = failure_body(api_key, version, request, error)
+            body = self._failure(request, context, error)
         if isinstance(body, Awaitable):
             return self._answer_later(body, request, context)
         if large_requests.is_large(body):
@@ -176,10 +194,14 @@ class Dispatcher:
         try:
             found = await body
         except KafkaError as error:
-            return _encode(failure_body(context.api_key, context.api_version, request, error), context)
+            return _encode(self._failure(request, context, error), context)
         if large_requests.is_large(found):
             return await self._encode_large(found, context)
         return _encode(found, context)
+
+    def _failure(self, request: Request[object], context: RequestContext, error: KafkaError) -> Body:
+        self.errors.add(context.api_key, error.code)
+        return failure_body(context.api_key, context.api_version, request, error)
 
     async def _encode_large(self, body: Body, context: RequestContext) -> bytes:
         return _framed(await large_requests.encode(self._node.read_threads, body, context), context)
@@ -262,7 +284,7 @@ class Dispatcher:
         try:
             answer = await self._node.controller.link.forward(frame, context.session, FORWARD_TIMEOUT_MS, follow=follow)
         except KafkaError as error:
-            return _encode(failure_body(context.api_key, context.api_version, request, error), context)
+            return _encode(self._failure(request, context, error), context)
         return len(answer).to_bytes(4, "big") + answer
 
     async def handle_enveloped(self, frame: memoryview, session: Session) -> bytes:
@@ -299,7 +321,7 @@ class Dispatcher:
         try:
             return await large_requests.handle(request, context, partial(self._called, context))
         except KafkaError as error:
-            return failure_body(context.api_key, context.api_version, request, error)
+            return self._failure(request, context, error)
 
     async def _called(self, context: RequestContext, request: Struct) -> Body:
         if self._node.access is not None:

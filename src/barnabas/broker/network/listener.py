@@ -78,7 +78,7 @@ class Listener:
             if self._send_buffer_bytes != _SYSTEM_SIZED:  # every connection accepted inherits it
                 bound.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._send_buffer_bytes)
         except OSError as error:
-            raise CannotListen(_explain(error, host, port)) from error
+            raise cannot_listen(error, host, port) from error
         self._sockets.append(bound)
         address = bound.getsockname()
         return address[0], address[1]
@@ -144,6 +144,11 @@ class Listener:
             if idle is not None:
                 self.troubles.warning("idle", f"connection from {idle.client_host} closed: a node needs the place")
                 idle.abort()
+
+    @property
+    def failed_logins(self) -> int:
+        """Of all listeners, which count together."""
+        return next((security.failed_logins for security in self.security.values()), 0)
 
     def forget(self, connection: Connection) -> None:
         if self.connections.pop(connection, self) is None:
@@ -228,6 +233,10 @@ def listening_socket(host: str, port: int) -> socket.socket:
         return socket.create_server(("", port), family=family, backlog=_ACCEPT_BACKLOG, dualstack_ipv6=both)
     family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     return socket.create_server(address[:2], family=family, backlog=_ACCEPT_BACKLOG)
+
+
+def cannot_listen(error: OSError, host: str, port: int) -> CannotListen:
+    return CannotListen(_explain(error, host, port))
 
 
 def _explain(error: OSError, host: str, port: int) -> str:

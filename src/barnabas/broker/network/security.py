@@ -56,6 +56,10 @@ class PortSecurity:
         except BadRule as error:
             raise KafkaError(ErrorCode.INVALID_CONFIG, f"ssl.principal.mapping.rules: {error}") from None
 
+    @property
+    def failed_logins(self) -> int:
+        return self._login.failed.total
+
     def close(self) -> None:
         self._login.close()
 

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.broker import clock
 from barnabas.core.access.quotas.meters import ClientMeters, Meters
-from barnabas.core.access.quotas.rules import NO_QUOTAS
+from barnabas.core.access.quotas.rules import NO_QUOTAS, entity_text
 from barnabas.core.access.quotas.windows import Samples
+from barnabas.model.limits import METRICS_RULES_MAX
 from barnabas.wire.apis import CREATE_PARTITIONS, CREATE_TOPICS, DELETE_TOPICS, FETCH, PRODUCE, SERVED
 from barnabas.wire.throttle_time import throttle_time, with_throttle_time
 
@@ -145,6 +146,17 @@ class Throttling:
     def mute(self, connection: Connection, time_ms: int) -> None:
         connection.mute(time_ms / 1000)
         self._health.changed()
+
+    def totals(self) -> list[tuple[str, str, int, int]]:
+        """Beyond METRICS_RULES_MAX rules they are summed."""
+        found: dict[tuple[str, str], list[int]] = {}
+        for (key, rule), (count, time_ms) in self._meters.totals.items():
+            place = (key, entity_text(rule))
+            if len(found) >= METRICS_RULES_MAX and place not in found:
+                place = (key, "(other)")
+            total = found.setdefault(place, [0, 0])
+            total[0], total[1] = total[0] + count, total[1] + time_ms
+        return [(key, rule, count, time_ms) for (key, rule), (count, time_ms) in sorted(found.items())]
 
     def status(self) -> dict[str, object]:
         """Who is throttled by which rule now (`barnabas quota list --now`)."""

@@ -82,6 +82,7 @@ class FollowerLog:
                 leader_epoch=header.leader_epoch,
             )
             assert own.log_end_offset == header.last_offset + 1
+            partition.counts.replication_bytes_in += len(batch)
         except OSError as error:
             raise partition.storage_error(error) from error
         except StorageFatal as fatal:

@@ -97,6 +97,9 @@ class LeaderAppends:
         if producer_id >= 0:
             opened.producers.appended(stored, base_offset, now_ms)
         next_offset = last_offset + 1
+        counts = partition.counts
+        counts.produces += 1
+        counts.bytes_in += end - start
         waiters = opened.waiters
         if partition.leadership.state is None and not (config.flushes or waiters.fetches or waiters.acks):
             opened.high_watermark = next_offset  # the usual way of a node that is alone
@@ -163,6 +166,9 @@ class LeaderAppends:
             self._opened.log.append(memoryview(data), base_offset, last_offset, newest, epoch)
         except (OSError, StorageFatal) as error:
             raise self._not_written(error) from error
+        counts = self._opened.partition.counts
+        counts.produces += 1
+        counts.bytes_in += len(data)
 
     def _not_written(self, error: OSError | StorageFatal) -> KafkaError:
         """The error for the caller."""

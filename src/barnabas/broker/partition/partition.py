@@ -18,6 +18,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NoReturn
 
+from barnabas.broker.metrics.counts import TopicCounts
 from barnabas.broker.partition.config import PartitionConfig
 from barnabas.broker.partition.host import ReplicaHost
 from barnabas.broker.partition.leadership import Leadership
@@ -45,8 +46,10 @@ class HostedPartition:
         "_refusal",
         "_refused_late",
         "_refused_until_ms",
+        "_uncounted_from",
         "_waiting",
         "config",
+        "counts",
         "deleted",
         "id",
         "image",
@@ -70,12 +73,15 @@ class HostedPartition:
         request_flush: Callable[[OpenPartition], None],
         host: ReplicaHost,
         *,
+        counts: TopicCounts | None = None,
         untouched: bool = False,
     ) -> None:
         """`open_log` gives the log and the high watermark last written down. `untouched`: it has no folder yet."""
         self.id = partition
         self.topic_id = topic_id
         self.config = config
+        self.counts = TopicCounts() if counts is None else counts  # of its topic
+        self._uncounted_from: int | None = None  # of a leader: the first record that is not in `counts` yet
         self.deleted = False
         self.opened: OpenPartition | None = None
         self.lost = False  # it no longer holds what it was in sync for: it must not lead before it is filled again
@@ -202,6 +208,8 @@ class HostedPartition:
         self.leader_epoch = image.leader_epoch
         opened, leadership = self.opened, self.leadership
         if led and (newer or not self.is_leader):
+            self.count_messages()
+            self._uncounted_from = None
             leadership.state = None
             if opened is not None:
                 opened.log.epochs.truncate_from_end(opened.log.log_end_offset)  # an epoch that we wrote nothing in
@@ -220,8 +228,16 @@ class HostedPartition:
 
     def _begin_epoch(self, opened: OpenPartition) -> None:
         """We lead: from the end of our log on, batches carry our epoch (KIP-101)."""
+        self._uncounted_from = opened.log.log_end_offset
         opened.log.epochs.assign(self.leader_epoch, opened.log.log_end_offset)
         self.leadership.update_replicas()
+
+    def count_messages(self) -> None:
+        """What was appended here, by its offsets: when somebody asks, or it no longer leads. An append need not."""
+        if self._uncounted_from is not None and self.opened is not None:
+            end = self.opened.log.log_end_offset
+            self.counts.messages_in += end - self._uncounted_from
+            self._uncounted_from = end
 
     def producers_rebuilt(self) -> None:
         if self.is_leader and not self.lost and self.opened is not None:  # it was elected meanwhile
@@ -286,6 +302,8 @@ class HostedPartition:
 
     def delete(self) -> None:
         """The topic is gone, or this replica of it: refuse everybody who waits, and close the files."""
+        self.count_messages()
+        self._uncounted_from = None
         self.deleted, self.is_leader, self.leadership.state = True, False, None
         self._refuse_waiting(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         if self.opened is not None:

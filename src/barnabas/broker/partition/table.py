@@ -13,6 +13,7 @@ from functools import partial
 from itertools import islice
 from typing import Protocol
 
+from barnabas.broker.metrics.counts import TopicTable
 from barnabas.broker.partition.config import PartitionConfig, SharedConfigs
 from barnabas.broker.partition.folders import PartitionFolders
 from barnabas.broker.partition.host import ReplicaHost
@@ -62,6 +63,7 @@ class PartitionTable:
         self._hosted: dict[str, dict[int, HostedPartition]] = {}
         self._configs: dict[str, PartitionConfig] = {}
         self._on_leadership: dict[str, OnLeadership] = {}  # by topic
+        self.counts = TopicTable()
         self._folders = folders
         self.checkpoints = self._folders.checkpoints
         self.unusable: dict[TopicPartition, KafkaError] = {}  # could not be recovered, and why
@@ -180,6 +182,7 @@ class PartitionTable:
             self._folders.open,
             self._request_flush,
             self._host,
+            counts=self.counts.of(topic.name),
             untouched=not self._folders.has(identity),
         )
         self._set_leadership(partition, led=False)
@@ -213,6 +216,9 @@ class PartitionTable:
         self._applying.waiting.pop(name, None)
         self._configs.pop(name, None)
         hosted = self._hosted.get(name, {})
+        for partition in hosted.values():
+            partition.count_messages()
+        self.counts.forget(name)
         count = len(hosted)
         if count <= budget or name in self._on_leadership:
             for index in list(hosted):

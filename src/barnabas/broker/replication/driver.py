@@ -13,6 +13,7 @@ from random import Random
 
 from barnabas.broker.fetch.follower_sessions import FollowerSessions
 from barnabas.broker.image_bus import ImageChange
+from barnabas.broker.metrics.counts import Times
 from barnabas.broker.metrics.health import Health
 from barnabas.broker.network.loop_budget import in_turns
 from barnabas.broker.partition.image_turns import CheckTurns
@@ -65,6 +66,7 @@ class Replication:
         self.segment_created = self._index_files.segment_created
         self.throttle = Throttle(broker, "follower")
         self.leader_throttle = Throttle(broker, "leader")
+        self.fetch_times = Times()
         self.loop_time = asyncio.get_running_loop().time
         self._fetchers: dict[int, ReplicaFetcher] = {}
         self._source: dict[HostedPartition, int] = {}  # of those that are followed

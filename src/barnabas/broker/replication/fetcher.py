@@ -66,8 +66,7 @@ class ReplicaFetcher:
         self._requests = self._under_way = 0
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due = 0.0
-        self._woken = False
-        self.closed = False
+        self._woken = self.closed = False
 
     def __len__(self) -> int:
         return len(self._followed)
@@ -161,7 +160,7 @@ class ReplicaFetcher:
         self._session = (session_id, 1 if epoch == 0x7FFFFFFF else epoch + 1)
         self._under_way += 1
         answer = connection.ask_raw(_FETCH, VERSION, body, limits.wait_ms + limits.timeout_ms)
-        answer.add_done_callback(partial(self._answered, connection, self._requests))
+        answer.add_done_callback(partial(self._answered, connection, self._requests, clock.source.monotonic()))
 
     def _wanted(self, key: Key, followed: Followed) -> Wanted | None:
         """The partition as the fetch names it; None when it cannot be named yet."""
@@ -194,14 +193,15 @@ class ReplicaFetcher:
 
     # --- answers ------------------------------------------------------------------------------------------------------
 
-    def _answered(self, connection: AsyncLink, number: int, answer: "asyncio.Future[memoryview]") -> None:
-        if self.closed or connection is not self._connection:
+    def _answered(self, link: AsyncLink, number: int, begun: float, answer: "asyncio.Future[memoryview]") -> None:
+        if self.closed or link is not self._connection:
             return
         self._under_way -= 1
+        self._host.fetch_times.add(clock.source.monotonic() - begun)
         try:
             response = decode_response(_FETCH, VERSION, answer.result())
         except (LinkDown, ProtocolError, asyncio.CancelledError) as error:
-            self._connection_lost(connection, str(error))
+            self._connection_lost(link, str(error))
             return
         self._backoff = 0.0
         if response.error_code:
@@ -210,7 +210,7 @@ class ReplicaFetcher:
         if self._session[0] == 0:
             self._session = (response.session_id, 1)
         parts = ((topic.topic_id, part) for topic in response.responses for part in topic.partitions)
-        self._answers.append((connection, number, parts))
+        self._answers.append((link, number, parts))
         if len(self._answers) == 1:
             self._process_answers()
 

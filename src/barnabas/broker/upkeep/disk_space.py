@@ -63,6 +63,10 @@ class DiskSpace:
                     asyncio.get_running_loop().run_in_executor(self._threads, self._reserve)
         return self.ran_out
 
+    def measure(self) -> tuple[int, int]:
+        """Bytes of the disk: all, and those that are free. In a thread."""
+        return self._disk.space(str(self._data_dir))
+
     @property
     def refusal(self) -> str:
         """The error message of a Produce."""

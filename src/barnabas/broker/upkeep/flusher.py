@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from typing import Protocol, TypeVar
 
+from barnabas.broker import clock
+from barnabas.broker.metrics.counts import Times
 from barnabas.broker.network.loop_budget import LoopBudget
 from barnabas.storage import flushing
 from barnabas.storage.disk import SHORTAGE
@@ -47,6 +49,7 @@ class Flusher:
         self._backoff: dict[Flushable, float] = {}  # seconds, of those that could not be flushed the last time
         self._failures: list[tuple[Sequence[Flushable], BaseException]] = []  # fatal ones, noted in the thread
         self._closed = False
+        self.times = Times()
 
     def request(self, partition: Flushable, then: Callable[[], None] | None = None) -> None:
         """Make what the partition holds now durable; then its `flushed` and `then` are called."""
@@ -93,8 +96,9 @@ class Flusher:
         self._running.add(partition)
         self._again.discard(partition)  # this flush serves all requests until now
         partition.log.cut_to = NOT_CUT
+        begun = clock.source.monotonic()
         work = asyncio.get_running_loop().run_in_executor(self._pool, self._noted, [partition], partition.log.flush)
-        work.add_done_callback(lambda done: self._finished(partition, done))
+        work.add_done_callback(lambda done: self._finished(partition, done, begun))
 
     def _noted(self, partitions: Sequence[Flushable], flush: Callable[[], T]) -> T:
         """In the thread: a failure is noted where `close` finds it, as no callback runs once the loop waits there."""
@@ -105,7 +109,8 @@ class Flusher:
                 self._failures.append((partitions, error))
             raise
 
-    def _finished(self, partition: Flushable, done: "asyncio.Future[int]") -> None:
+    def _finished(self, partition: Flushable, done: "asyncio.Future[int]", begun: float) -> None:
+        self.times.add(clock.source.monotonic() - begun)
         if done.cancelled():
             self._running.discard(partition)
             return

@@ -34,6 +34,7 @@ from barnabas.core.groups.lengths import check_lengths
 from barnabas.core.groups.offsets.expire import arm_expiry
 from barnabas.core.groups.offsets.fetch import TopicRequest, fetch_offsets
 from barnabas.core.groups.offsets.stale import forget_stale_topics
+from barnabas.core.groups.offsets.store import OffsetStore
 from barnabas.core.groups.offsets.transactional import replay_transactional, transaction_ended
 from barnabas.core.groups.parked import abort_waiting
 from barnabas.core.groups.refusals import refusal
@@ -190,6 +191,11 @@ class GroupShard:
     def groups(self) -> dict[str, ClassicGroup | ConsumerGroup]:
         """For metrics and tests: read, never write."""
         return self._world.groups
+
+    @property
+    def offsets(self) -> OffsetStore:
+        """For metrics: read, never write."""
+        return self._world.offsets
 
     def _begin(self, now_ms: int) -> ShardState:
         # The clock of a step never runs backwards, whatever the driver's does.

@@ -20,7 +20,7 @@ from barnabas.core.access.quotas.rules import (
 )
 from barnabas.core.access.quotas.windows import RateWindow, Samples, TokenBucket
 from barnabas.model.errors import ErrorCode, KafkaError
-from barnabas.model.limits import QUOTA_METERS_MAX
+from barnabas.model.limits import QUOTA_ENTITIES_MAX, QUOTA_METERS_MAX
 from barnabas.model.settings import Settings
 
 QUOTA_EXCEEDED = "The throttling quota has been exceeded."
@@ -42,11 +42,13 @@ class Throttled(NamedTuple):
 
 
 class Meter:
-    __slots__ = ("key", "limit", "throttled_ms", "time_ms", "window")
+    __slots__ = ("key", "limit", "throttled_ms", "time_ms", "total", "window")
 
-    def __init__(self, key: str, limit: Limit, samples: Samples) -> None:
+    def __init__(self, key: str, limit: Limit, samples: Samples, total: list[int] | None = None) -> None:
+        """`total`: how often clients of the rule were throttled, and for how many milliseconds."""
         self.key = key
         self.limit = limit
+        self.total = total or [0, 0]
         self.window = RateWindow(samples)
         self.time_ms = 0  # for how long a client was throttled at last, and when
         self.throttled_ms = 0
@@ -59,6 +61,8 @@ class Meter:
             time_ms = min(time_ms, most_ms)
         if time_ms:
             self.time_ms, self.throttled_ms = time_ms, now_ms
+            self.total[0] += 1
+            self.total[1] += time_ms
         return time_ms
 
     def take_back(self, amount: float, now_ms: int) -> None:
@@ -114,6 +118,7 @@ class Meters:
     def __init__(self, samples: Samples) -> None:
         self._samples = samples
         self._by_client: dict[tuple[str, str | None, str | None], Meter] = {}
+        self.totals: dict[tuple[str, Entity], list[int]] = {}  # by quota and rule: how often, how many milliseconds
 
     def __len__(self) -> int:
         return len(self._by_client)
@@ -135,6 +140,9 @@ class Meters:
                 self._make_room(now_ms)
             meter = self._by_client[place] = Meter(key, limit, self._samples)
         meter.limit = limit
+        if len(self.totals) >= QUOTA_ENTITIES_MAX:  # of rules that are gone
+            self.totals.clear()
+        meter.total = self.totals.setdefault((key, limit.rule), [0, 0])
         return meter
 
     def _make_room(self, now_ms: int) -> None:

@@ -4,7 +4,7 @@
 """
 
 from barnabas.model.settings.rows import CLASS, CLUSTER_WIDE, INT, INT_MAX, LIST, LONG, STRING, node
-from barnabas.model.settings.valid import addresses_with_numbers, at_least, list_of
+from barnabas.model.settings.valid import addresses_with_numbers, at_least, list_of, one_of
 
 # fmt: off
 ROWS = (
@@ -54,6 +54,12 @@ ROWS = (
     node("metric.reporters", LIST, ("org.apache.kafka.common.metrics.JmxReporter",), list_of(), mode=CLUSTER_WIDE,
          effective=False,
          doc="Accepted for compatibility; Java metrics reporters do not exist here."),
+    node("metrics.authentication", STRING, "none", one_of("none", "basic"), internal=True,
+         doc="Who may read /metrics: anybody (none), or SCRAM users (basic, as in HTTP), who need Describe on Cluster "
+             "where there is an authorizer."),
+    node("metrics.listeners", LIST, (), list_of(), internal=True,
+         doc="Where the node serves /metrics and /health: http://host:port, https://host:port (by "
+             "listener.name.metrics.ssl.* or ssl.*); empty: nowhere."),
     node("metrics.num.samples", INT, 2, at_least(1), effective=False,
          doc="Accepted for compatibility; Java metrics reporters do not exist here."),
     node("metrics.recording.level", STRING, "INFO", effective=False,
