@@ -162,6 +162,21 @@ METRICS_RULES_MAX = 200  # quotas with series of their own; the others are summe
 METRICS_LOGINS_REMEMBERED = 100  # readers whose password was checked
 METRICS_LOGIN_SECONDS = 60.0  # how long that counts
 
+# --- metrics that clients push (KIP-714) -----------------------------------------------------------------------------
+TELEMETRY_SUBSCRIPTIONS_MAX = 200  # of a cluster; a new client is compared with each, 2 us
+TELEMETRY_PATTERN_MAX_CHARS = 1_024  # of one selector of a subscription
+TELEMETRY_PATTERN_MAX_BYTES = 256 << 10  # memory of a compiled selector; a subscription has at most six
+TELEMETRY_CLIENTS_MAX = 10_000  # instances known, 1 KB each: as many as connections; who was silent longest gives way
+TELEMETRY_OPENED_MAX_BYTES = 4 << 20  # a push, decompressed; that of a Java producer with 200 partitions has 0.5 MB
+TELEMETRY_WAITING_MAX_BYTES = 8 << 20  # pushes that wait to be read, one at a time; who comes then is told to wait
+TELEMETRY_FIELDS_MAX = 250_000  # of one push, 0.6 us each in a thread; a series has 10 to 20
+TELEMETRY_SERIES_PER_CLIENT_MAX = 2_000  # of one instance, what comes first; more is counted
+TELEMETRY_SERIES_MAX = 50_000  # of the node, 0.5 KB each: what a scrape shows; who pushed longest ago gives way
+TELEMETRY_TEXT_MAX_BYTES = 32 << 20  # the names and labels of all series
+TELEMETRY_NAME_MAX_CHARS = 200  # of a metric or a label; the longest of Java's clients has 90
+TELEMETRY_LABEL_MAX_CHARS = 256  # a value of a label: the name of a topic has at most 249
+TELEMETRY_LABELS_MAX = 12  # of a series; Java's clients have at most five
+
 # --- the command line -----------------------------------------------------------------------------------------------
 CLI_LINE_MAX_BYTES = 64 * 1024 * 1024  # more than a broker takes as one record; a file without line ends stays a line
 CLI_ANSWER_MAX_BYTES = 64 * 1024 * 1024  # what doctor reads of an answer: Metadata of 1,000,000 partitions fits

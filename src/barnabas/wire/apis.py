@@ -2,7 +2,7 @@
 
 Ranges are those of Kafka 4.3, as far as our schema files know them. Produce 0-2 are advertised and refused: older
 librdkafka compresses only when it sees Produce 0 (`advertised_min_version`). What is not in the table is not
-advertised: share and streams groups, telemetry.
+advertised: share and streams groups. Telemetry is advertised where telemetry.receiver.enable is on.
 A row says all that is special about an API; dispatch, the coordinators and ApiVersions are made from it.
 """
 
@@ -47,6 +47,7 @@ class Api(Struct, frozen=True):
     only_reads: bool = False  # leads to no record: nothing has to be in sync, or caught up with
     known_clients_only: bool = False  # refused to who has not proved who it is, or has by a delegation token
     coordinator: str = ""  # GROUP or TRANSACTION: which one answers it
+    telemetry: bool = False  # advertised while the node takes metrics of clients (telemetry.receiver.enable)
     explains: bool = False  # a refusal has an error_message beside its error_code (broker/api/failures.py)
     elements_max: int = REQUEST_ELEMENTS_MAX  # of all arrays of a request; one with more is refused like one cut short
 
@@ -75,6 +76,7 @@ VOTE, BEGIN_QUORUM_EPOCH, END_QUORUM_EPOCH, ALTER_PARTITION, ENVELOPE, FETCH_SNA
 BROKER_REGISTRATION, BROKER_HEARTBEAT, ALLOCATE_PRODUCER_IDS, CONTROLLER_REGISTRATION = 62, 63, 67, 70
 ASSIGN_REPLICAS_TO_DIRS, ADD_RAFT_VOTER, REMOVE_RAFT_VOTER, UPDATE_RAFT_VOTER = 73, 80, 81, 82
 CONSUMER_GROUP_HEARTBEAT, CONSUMER_GROUP_DESCRIBE, LIST_CONFIG_RESOURCES, DESCRIBE_TOPIC_PARTITIONS = 68, 69, 74, 75
+GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY = 71, 72
 
 # fmt: off
 _LOGINS_TABLE = (
@@ -355,9 +357,13 @@ _NODES_TABLE = (
     Api(UPDATE_RAFT_VOTER, "update_raft_voter", 0, 0, 0, CLUSTER_ACTION,
         between_nodes=True, quorum_only=True, elements_max=NAMED_ELEMENTS_MAX),
 )
+_TELEMETRY_TABLE = (  # no rights are needed, as in Kafka: a subscription says which clients push
+    Api(GET_TELEMETRY_SUBSCRIPTIONS, "get_telemetry_subscriptions", 0, 0, 0, OPEN, telemetry=True, enveloped=False),
+    Api(PUSH_TELEMETRY, "push_telemetry", 0, 0, 0, OPEN, telemetry=True, enveloped=False),
+)
 # fmt: on
 
-SERVED: dict[int, Api] = {api.key: api for api in (*_TABLE, *_NODES_TABLE, *_LOGINS_TABLE)}
+SERVED: dict[int, Api] = {api.key: api for api in (*_TABLE, *_NODES_TABLE, *_LOGINS_TABLE, *_TELEMETRY_TABLE)}
 
 
 def elements_max(api_key: int) -> int:

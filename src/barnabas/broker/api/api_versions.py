@@ -3,7 +3,8 @@
 The first question of every client. v3 adds features and the client's name and version, which must look like one. Up
 to v3 a feature whose lowest level is 0 is left out of the supported ones, because older clients choke on it
 (KAFKA-17492). A version nobody knows is answered in version 0 with UNSUPPORTED_VERSION and the versions of this one
-API, so that any client can go on (KIP-511). A listener of the controllers names what a controller answers.
+API, so that any client can go on (KIP-511). A listener of the controllers names what a controller answers. The APIs of
+telemetry are named where the node receives it: a client that sees them asks what it is to push.
 
 Versions: 1 throttle time, 2 throttling by the client (KIP-219), 3 flexible, features (KIP-584) and the client's
 software (KIP-511), 4 features whose lowest level is 0.
@@ -47,7 +48,7 @@ def handle(
     controllers = serves_controllers(node, context)
     body = known[1].get((version, controllers))
     if body is None:
-        body = encode_response(API_VERSIONS, version, _body(node.image, version, controllers))
+        body = encode_response(API_VERSIONS, version, _body(node, version, controllers))
         known[1][version, controllers] = body
     return body
 
@@ -64,13 +65,15 @@ def unsupported_version_body(node: ListenersNode) -> ApiVersionsResponseBody:
     return {"error_code": int(ErrorCode.UNSUPPORTED_VERSION), "api_keys": [served]}
 
 
-def _body(image: MetadataImage, version: int, controllers: bool) -> ApiVersionsResponseBody:
+def _body(node: ListenersNode, version: int, controllers: bool) -> ApiVersionsResponseBody:
+    image, receives = node.image, node.settings.bool("telemetry.receiver.enable")
     return {
         "error_code": 0,
         "api_keys": [
             {"api_key": api.key, "min_version": api.advertised_min_version, "max_version": api.max_version}
             for api in sorted(SERVED.values(), key=lambda api: api.key)
             if (api.by_controllers or api.between_nodes if controllers else not api.between_nodes)
+            and (receives or not api.telemetry)
         ],
         "supported_features": [
             {"name": name, "min_version": low, "max_version": high}

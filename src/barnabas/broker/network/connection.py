@@ -77,7 +77,7 @@ class Connection(asyncio.BufferedProtocol):
         self.client_host = plain_host(peer[0]) if peer else ""
         self.local_address = host, port = (local[0], local[1]) if local else ("", 0)
         name = self._listener.names.get(port, "")
-        self.session = Session(self.client_host, host, port, name, connection=self)
+        self.session = Session(self.client_host, host, port, name, client_port=peer[1] if peer else 0, connection=self)
         self._writer = writer_for(self._transport, self._resume_if_room)
         if self._listener.admit(self) and (security := self._listener.security.get(port)) is not None:
             self._dispatch = security.refuse  # until it is known who is at the other end

@@ -53,6 +53,7 @@ class Session(Struct):
     connection: Connection | None = None  # None: asked inside this process, or handed on by another node
     login: Login | None = None  # of a connection on a listener with SASL
     meters: SessionMeters | None = None  # of its client's quotas, while there are any (throttling.py)
+    client_port: int = 0  # 0: not known
     access_memo: AccessMemo | None = None  # what it was found to be allowed (broker/access.py)
 
     @property

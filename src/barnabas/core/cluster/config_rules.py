@@ -162,22 +162,11 @@ def _check_metrics(configs: Mapping[str, str]) -> None:
             parse_value(interval, configs[interval.name])
         except KafkaError as error:
             raise KafkaError(ErrorCode.INVALID_REQUEST, error.message) from None
-    for pattern in filter(None, configs.get("match", "").split(",")):
-        key, equals, _ = pattern.partition("=")
-        if not equals or key.strip() not in _METRICS_MATCH_KEYS:
-            raise KafkaError(ErrorCode.INVALID_CONFIG, f"match: {pattern!r} is not a known key, = and a pattern")
+    selectors = parse_value(METRICS_SETTINGS["match"], configs.get("match", ""))
+    if isinstance(selectors, tuple) and selectors:
+        from barnabas.core.telemetry.selectors import parse_match  # RE2, which few clusters need for this
 
-
-_METRICS_MATCH_KEYS = frozenset(
-    {
-        "client_instance_id",
-        "client_id",
-        "client_software_name",
-        "client_software_version",
-        "client_source_address",
-        "client_source_port",
-    }
-)
+        parse_match(selectors)
 
 
 def _check_values(kind: str, table: Mapping[str, Setting], configs: Mapping[str, str]) -> None:

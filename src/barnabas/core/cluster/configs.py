@@ -14,7 +14,7 @@ from barnabas.core.cluster.items import ConfigChange
 from barnabas.core.cluster.records import ConfigRecord, Record
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import topic_name_problem
-from barnabas.model.limits import GROUP_CONFIGS_MAX
+from barnabas.model.limits import GROUP_CONFIGS_MAX, TELEMETRY_SUBSCRIPTIONS_MAX
 from barnabas.model.settings import ResourceType, Settings, value_text
 
 SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
@@ -104,10 +104,21 @@ def _check_resource(image: MetadataImage, wanted: ConfigChange, controllers: Col
         case ResourceType.GROUP | ResourceType.CLIENT_METRICS:
             if not name:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "the name is empty")
-            if (wanted.resource_type, name) not in image.configs and len(image.configs) >= GROUP_CONFIGS_MAX:
+            is_new = (wanted.resource_type, name) not in image.configs
+            if is_new and len(image.configs) >= GROUP_CONFIGS_MAX:
                 raise KafkaError(ErrorCode.POLICY_VIOLATION, f"{GROUP_CONFIGS_MAX} resources have settings already")
+            if is_new and wanted.resource_type == ResourceType.CLIENT_METRICS:
+                _check_subscriptions(image)
         case _:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"unknown resource type {wanted.resource_type}")
+
+
+def _check_subscriptions(image: MetadataImage) -> None:
+    known = sum(kind == ResourceType.CLIENT_METRICS for kind, _ in image.configs)
+    if known >= TELEMETRY_SUBSCRIPTIONS_MAX:
+        raise KafkaError(
+            ErrorCode.POLICY_VIOLATION, f"there are {known} subscriptions of client metrics: remove one first"
+        )
 
 
 def _fallback(settings: Settings, resource_type: int, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Settings of a client-metrics subscription (KIP-714). They are kept and shown; telemetry itself is not here yet."""
+"""Settings of a client-metrics subscription (KIP-714). core/telemetry says what follows from them."""
 
 from barnabas.model.settings.kinds import ResourceType, Setting, UpdateMode
 from barnabas.model.settings.rows import INT, LIST
@@ -15,7 +15,6 @@ ROWS = (
         between(100, 3_600_000),
         _SCOPE,
         _MODE,
-        effective=False,
     ),
     Setting(
         "match",
@@ -25,7 +24,6 @@ ROWS = (
         None,
         _SCOPE,
         _MODE,
-        effective=False,
     ),
-    Setting("metrics", LIST, (), "Which metrics: prefixes of their names.", None, _SCOPE, _MODE, effective=False),
+    Setting("metrics", LIST, (), "Which metrics: prefixes of their names.", None, _SCOPE, _MODE),
 )

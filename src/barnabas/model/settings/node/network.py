@@ -3,7 +3,7 @@
 `listeners` is read at start only (Kafka can change it while running).
 """
 
-from barnabas.model.settings.rows import CLASS, CLUSTER_WIDE, INT, INT_MAX, LIST, LONG, STRING, node
+from barnabas.model.settings.rows import BOOLEAN, CLASS, CLUSTER_WIDE, INT, INT_MAX, LIST, LONG, STRING, node
 from barnabas.model.settings.valid import addresses_with_numbers, at_least, list_of, one_of
 
 # fmt: off
@@ -95,7 +95,10 @@ ROWS = (
     node("socket.send.buffer.bytes", INT, 102_400, at_least(-1),
          doc="The kernel's buffer for answers on their way to a client; -1 lets the system size it, which costs "
              "large fetches more CPU on a fast network."),
-    node("telemetry.max.bytes", INT, 1_048_576, at_least(1), effective=False,
-         doc="Accepted for compatibility; clients cannot push metrics yet."),
+    node("telemetry.max.bytes", INT, 1_048_576, at_least(1),
+         doc="The largest push of a client's metrics, compressed as it comes (KIP-714)."),
+    node("telemetry.receiver.enable", BOOLEAN, True, internal=True,
+         doc="Takes the metrics that clients push, as subscriptions of client metrics ask for, and shows them in "
+             "/metrics. Off: clients are not told that they can."),
 )
 # fmt: on
