@@ -35,7 +35,7 @@ DELIBERATE: list[Known] = [
     Known(
         "api_versions *",
         "api_keys*",
-        "SASL, tokens, telemetry, share and streams groups are not served yet, so not advertised",
+        "SASL, tokens, share and streams groups are not served yet, so not advertised",
     ),
     Known("api_versions *", "finalized_features*", "share and streams groups are not turned on"),
     Known("describe_quorum *", "nodes(0).listeners(0).name", "one listener serves clients and controllers"),
@@ -84,6 +84,13 @@ DELIBERATE: list[Known] = [
         "the expression is resolved at once; Kafka does it beside the request and moves the epoch later",
         1,
         2,
+    ),
+    Known(
+        "get_telemetry_subscriptions *",
+        "delta_temporality",
+        "sums since the client's start survive a push that was lost, and are what Prometheus counts by",
+        True,
+        False,
     ),
     # Transactions.
     Known("add_partitions_to_txn v5: no transactions", "", "every request of ours gets an answer", "no answer in 5 s"),

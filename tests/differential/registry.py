@@ -64,6 +64,8 @@ SERVED: dict[int, range] = {
     66: range(3),
     68: range(2),
     69: range(2),
+    71: range(1),
+    72: range(1),
     74: range(2),
     75: range(1),
 }

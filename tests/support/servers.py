@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.support.paths import LIBS, LOG4J, ROOT, require_setup
@@ -35,7 +35,8 @@ class KafkaNode(ServerProcess):
 
     CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qk"
 
-    def __init__(self, folder: Path, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(self, folder: Path, settings: Mapping[str, str] | None = None, plugins: Sequence[Path] = ()) -> None:
+        """`plugins` are jars with classes that the settings name."""
         require_setup()
         folder.mkdir(parents=True, exist_ok=True)
         self.data = folder / "data"
@@ -65,7 +66,8 @@ class KafkaNode(ServerProcess):
             **(settings or {}),
         }
         self.config.write_text("".join(f"{name}={value}\n" for name, value in values.items()))
-        command = ["java", "-Xmx512M", *self.java_options, "-cp", f"{LIBS}/*", "kafka.Kafka", str(self.config)]
+        self.classpath = ":".join((f"{LIBS}/*", *map(str, plugins)))
+        command = ["java", "-Xmx512M", *self.java_options, "-cp", self.classpath, "kafka.Kafka", str(self.config)]
         super().__init__(command, port, folder / "node.log")
 
     def start(self, timeout_seconds: float = 90) -> float:
@@ -82,7 +84,7 @@ class KafkaNode(ServerProcess):
             ]
             with self.log_path.open("ab") as log:
                 subprocess.run(
-                    ["java", "-Xmx256M", *self.java_options, "-cp", f"{LIBS}/*", *format_command],
+                    ["java", "-Xmx256M", *self.java_options, "-cp", self.classpath, *format_command],
                     check=True,
                     stdout=log,
                     stderr=log,

@@ -9,6 +9,7 @@ from tests.differential.scenarios import (  # noqa: F401
     offsets,
     producing,
     security,
+    telemetry,
     topics,
     transactional_data,
     transactions,

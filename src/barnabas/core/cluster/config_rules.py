@@ -5,6 +5,7 @@ broker's is INVALID_REQUEST. A broker may be given names nobody knows (plugins r
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import CONFIG_VALUE_MAX_CHARS, CONFIGS_PER_RESOURCE_MAX
@@ -35,6 +36,9 @@ def setting_of(resource_type: int, name: str) -> Setting | None:
 
 
 def is_list(resource_type: int, name: str) -> bool:
+    """May items be appended? Kafka's controller knows no lists of a metrics subscription."""
+    if resource_type == ResourceType.CLIENT_METRICS:
+        return False
     setting = setting_of(resource_type, name)
     return setting is not None and setting.type is ConfigType.LIST
 
@@ -157,11 +161,10 @@ def _check_metrics(configs: Mapping[str, str]) -> None:
         if name not in METRICS_SETTINGS:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"unknown client metrics setting {name}")
     interval = METRICS_SETTINGS["interval.ms"]
-    if interval.name in configs:
-        try:
-            parse_value(interval, configs[interval.name])
-        except KafkaError as error:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, error.message) from None
+    value = parse_value(replace(interval, valid=None), configs.get(interval.name, str(interval.default)))
+    if interval.valid is not None and interval.valid.problem(value):
+        words = f"Invalid value {value} for interval.ms, interval must be between 100 and 3600000 (1 hour)"
+        raise KafkaError(ErrorCode.INVALID_REQUEST, words)
     selectors = parse_value(METRICS_SETTINGS["match"], configs.get("match", ""))
     if isinstance(selectors, tuple) and selectors:
         from barnabas.core.telemetry.selectors import parse_match  # RE2, which few clusters need for this
