@@ -99,7 +99,7 @@ def test_librdkafka_pushes(node: RunningNode, told: Callable[..., str]) -> None:
             )
 
         until(both_pushed, "metrics of librdkafka")
-        about = [dict(row.labels) for row in named(node, "kafka_telemetry_client_info")]
+        about = [dict(row.labels) for row in named(node, "barnabas_telemetry_client_info")]
         assert {each["client_id"]: each["software_name"] for each in about} == {
             "rd-producer": "confluent-kafka-python",
             "rd-consumer": "confluent-kafka-python",
@@ -154,7 +154,7 @@ def test_every_codec_and_what_cannot_be_read(node: RunningNode) -> None:
         assert len(bomb) < 10_000
         assert pushed(client, bomb, int(Codec.ZSTD)) == 118, "TELEMETRY_TOO_LARGE once it is opened"
         assert pushed(client, bytes((1 << 20) + 1)) == 118
-    (refused,) = named(node, "kafka_telemetry_refused_pushes_total")
+    (refused,) = named(node, "barnabas_telemetry_refused_pushes_total")
     assert refused.value >= 3
 
 

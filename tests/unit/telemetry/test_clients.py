@@ -6,16 +6,20 @@ import pytest
 
 from barnabas.core.telemetry import clients as clients_module
 from barnabas.core.telemetry.clients import FORGOTTEN_MS, ONE_ID, ZERO_ID, Clients, Push
-from barnabas.core.telemetry.subscriptions import Subscribed, Subscription
+from barnabas.core.telemetry.subscriptions import Subscribed, Subscription, subscribed
 from barnabas.model.errors import ErrorCode, KafkaError
 
 ME, MAX_BYTES, INTERVAL = bytes(range(16)), 1000, 300_000
 
 
-def taken(clients: Clients, now_ms: int, instance_id: bytes = ME, **more: int | bool) -> ErrorCode:
-    subscription = more.pop("subscription_id", None)
-    number = right_id(clients) if subscription is None else int(subscription)
-    push = Push(number, bool(more.get("terminating", False)), int(more.get("codec", 0)), int(more.get("size", 0)))
+def taken(clients: Clients, now_ms: int, **more: int) -> ErrorCode:
+    """A push, which is right but for what `more` says."""
+    number = more.get("subscription_id", right_id(clients))
+    push = Push(number, bool(more.get("terminating", 0)), more.get("codec", 0), more.get("size", 0))
+    return pushed(clients, ME, push, now_ms)
+
+
+def pushed(clients: Clients, instance_id: bytes, push: Push, now_ms: int) -> ErrorCode:
     try:
         clients.push(instance_id, {}, push, MAX_BYTES, now_ms)
     except KafkaError as error:
@@ -28,7 +32,7 @@ def right_id(clients: Clients) -> int:
 
 
 def subscription(clients: Clients, instance_id: bytes) -> int:
-    return clients_module.subscribed(clients._subscriptions, instance_id, {}).subscription_id
+    return subscribed(clients._subscriptions, instance_id, {}).subscription_id
 
 
 def got(clients: Clients, now_ms: int) -> ErrorCode:
@@ -86,7 +90,8 @@ def test_refusals_and_whether_the_client_may_ask_again(
 
 
 def test_reserved_ids() -> None:
-    assert all(taken(Clients(), 0, each) is ErrorCode.INVALID_REQUEST for each in (ZERO_ID, ONE_ID))
+    push = Push(0, False, 0, 0)
+    assert all(pushed(Clients(), each, push, 0) is ErrorCode.INVALID_REQUEST for each in (ZERO_ID, ONE_ID))
 
 
 def test_new_subscriptions_begin_anew() -> None:

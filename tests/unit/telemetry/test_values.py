@@ -60,9 +60,9 @@ def test_rows() -> None:
         ("kafka_client_a", "gauge", own[1], 3),
         ("kafka_client_b", "gauge", own[0], 2),
     ]
-    info = [row.labels for row in values.rows(0) if row.name == "kafka_telemetry_client_info"]
+    info = [row.labels for row in values.rows(0) if row.name == "barnabas_telemetry_client_info"]
     assert [dict(labels)["software_name"] for labels in info] == ["tests", "tests"]
-    ages = [row.value for row in values.rows(2500) if row.name == "kafka_telemetry_push_age_seconds"]
+    ages = [row.value for row in values.rows(2500) if row.name == "barnabas_telemetry_push_age_seconds"]
     assert ages == [2.5, 2.5]
 
 

@@ -180,8 +180,8 @@ class Receiver:
         now_ms = self._node.clock.steady_ms()
         self._sweep(now_ms)
         clients, values = self._clients, self._values
-        yield Row("kafka_telemetry_instances", GAUGE, "Clients that ask for their subscription.", (), len(clients))
-        yield Row("kafka_telemetry_series", GAUGE, "Series of clients that are kept.", (), values.count)
+        yield Row("barnabas_telemetry_instances", GAUGE, "Clients that ask for their subscription.", (), len(clients))
+        yield Row("barnabas_telemetry_series", GAUGE, "Series of clients that are kept.", (), values.count)
         for name, what, number in (
             ("pushes", "Pushes of clients that were taken.", values.pushes),
             ("refused_pushes", "Pushes that could not be read.", self.refused),
@@ -190,7 +190,7 @@ class Receiver:
             ("dropped_series", "Series that were too many, or of a kind that is not kept.", values.dropped_series),
             ("dropped_clients", "Clients whose series gave way to others.", values.dropped_clients),
         ):
-            yield Row(f"kafka_telemetry_{name}_total", COUNTER, what, (), number)
+            yield Row(f"barnabas_telemetry_{name}_total", COUNTER, what, (), number)
         yield from values.rows(now_ms)
 
 

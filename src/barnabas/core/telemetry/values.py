@@ -15,8 +15,8 @@ from barnabas.model.limits import TELEMETRY_SERIES_MAX, TELEMETRY_SERIES_PER_CLI
 from barnabas.wire.otlp import Kind
 
 GAUGE, COUNTER, UNTYPED = "gauge", "counter", "untyped"
-_INFO = "kafka_telemetry_client_info"
-_AGE = "kafka_telemetry_push_age_seconds"
+_INFO = "barnabas_telemetry_client_info"
+_AGE = "barnabas_telemetry_push_age_seconds"
 
 
 class Row(NamedTuple):
