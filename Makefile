@@ -79,6 +79,7 @@ docs: $(DEV_STAMP)  ## regenerate the pages that are made from tables, and the t
 	$(BIN)/python tools/settings_page.py
 	$(BIN)/python tools/cli_page.py
 	$(BIN)/python tools/compatibility_page.py
+	$(BIN)/python tools/grafana_dashboard.py
 	$(BIN)/python tools/figures_page.py
 
 docs-site: $(DEV_STAMP)  ## the documentation as a site with search, in build/site; builds without the network
