@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from barnabas.wire.messages import GetTelemetrySubscriptionsRequest, GetTelemetrySubscriptionsResponseBody
 
 
-def handle(
+async def handle(
     node: ReceivingNode, request: GetTelemetrySubscriptionsRequest, context: RequestContext
 ) -> GetTelemetrySubscriptionsResponseBody:
-    return receiver_of(node).subscription(request, context)
+    return await receiver_of(node).subscription(request, context)

@@ -5,18 +5,20 @@ that only Java knows (it looks ahead or back) is refused where a subscription is
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import re2
 
 from barnabas.core.coordinator.pattern import Pattern
 from barnabas.model.errors import ErrorCode, KafkaError
-from barnabas.model.limits import TELEMETRY_PATTERN_MAX_BYTES, TELEMETRY_PATTERN_MAX_CHARS
+from barnabas.model.limits import TELEMETRY_PATTERN_MAX_BYTES, TELEMETRY_PATTERN_MAX_CHARS, TELEMETRY_SUBSCRIPTIONS_MAX
 
 INSTANCE_ID, CLIENT_ID, SOFTWARE_NAME = "client_instance_id", "client_id", "client_software_name"
 SOFTWARE_VERSION, SOURCE_ADDRESS, SOURCE_PORT = "client_software_version", "client_source_address", "client_source_port"
 KEYS = frozenset({INSTANCE_ID, CLIENT_ID, SOFTWARE_NAME, SOFTWARE_VERSION, SOURCE_ADDRESS, SOURCE_PORT})
 
 Match = Mapping[str, Pattern]
+_KNOWN_MAX = 6 * TELEMETRY_SUBSCRIPTIONS_MAX
 
 
 def parse_match(selectors: tuple[str, ...]) -> Match:
@@ -24,7 +26,9 @@ def parse_match(selectors: tuple[str, ...]) -> Match:
     return dict(_selector(selector) for selector in selectors)
 
 
+@lru_cache(_KNOWN_MAX)
 def _selector(selector: str) -> tuple[str, Pattern]:
+    """Remembered, so that another subscription does not make the patterns of all of them anew."""
     parts = selector.rstrip("=").split("=")  # as Java splits: nothing behind the last sign does not count
     key = parts[0].strip()
     if len(parts) != 2 or key not in KEYS or len(selector) > TELEMETRY_PATTERN_MAX_CHARS:
