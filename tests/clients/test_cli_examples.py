@@ -31,6 +31,7 @@ ELSEWHERE = {
 # Deleting comes last, so that what the others speak of is there.
 LATER = [
     r"quota (set|list|remove)",  # in this order; the quotas hold for the other examples too
+    r"telemetry (subscribe|list|remove)",  # in this order
     r"acl remove",
     r"user password",
     r"user delete",

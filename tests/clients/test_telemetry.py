@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 
@@ -188,3 +191,24 @@ def test_a_node_that_does_not_receive() -> None:
         assert not keys & {GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY}
         with pytest.raises(Closed):
             client.call(GET_TELEMETRY_SUBSCRIPTIONS, 0, {"client_instance_id": bytes(16)})
+
+
+def test_the_command_line(node: RunningNode) -> None:
+    def barnabas(*arguments: str, code: int = 0) -> str:
+        command = [sys.executable, "-m", "barnabas.cli.main", "telemetry", *arguments, "--bootstrap", node.bootstrap]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+        assert done.returncode == code, done
+        return done.stdout + done.stderr
+
+    assert "no subscriptions" in barnabas("list")
+    barnabas("subscribe", "cli", "a.", "b.", "--every", "30s", "--match", "client_id=x.*")
+    (listed,) = json.loads(barnabas("list", "--json"))
+    assert listed == {"name": "cli", "metrics": "a.,b.", "interval.ms": "30000", "match": "client_id=x.*"}
+    barnabas("subscribe", "cli")
+    (listed,) = json.loads(barnabas("list", "--json"))
+    assert listed == {"name": "cli", "metrics": "*", "interval.ms": "60000", "match": ""}
+    assert "Illegal client matching pattern" in barnabas("subscribe", "cli", "--match", "no_key=x", code=1)
+    assert "is not a length of time" in barnabas("subscribe", "cli", "--every", "soon", code=2)
+    assert "between" in barnabas("subscribe", "cli", "--every", "2h", code=1)
+    barnabas("remove", "cli")
+    assert "there is no subscription 'cli'" in barnabas("remove", "cli", code=1)

@@ -28,6 +28,7 @@ from barnabas.cli.produce import command as produce
 from barnabas.cli.quota import command as quota
 from barnabas.cli.secure import command as secure
 from barnabas.cli.sim import command as sim
+from barnabas.cli.telemetry import command as telemetry
 from barnabas.cli.token import command as token
 from barnabas.cli.topic import command as topic
 from barnabas.cli.txn import command as txn
@@ -55,6 +56,7 @@ class InOrder(typer.core.TyperGroup):
             "token",
             "acl",
             "quota",
+            "telemetry",
             "audit",
             "secure",
             "config",
@@ -100,6 +102,7 @@ app.add_typer(user.app, name="user")
 app.add_typer(token.app, name="token")
 app.add_typer(acl.app, name="acl")
 app.add_typer(quota.app, name="quota")
+app.add_typer(telemetry.app, name="telemetry")
 app.command("audit")(audit.audit)
 app.add_typer(secure.app, name="secure")
 app.add_typer(config.app, name="config")

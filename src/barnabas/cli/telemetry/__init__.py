@@ -1,0 +1,1 @@
+"""`barnabas telemetry`: which metrics clients push."""
