@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import subprocess
 import sys
 import threading
+import urllib.request
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import pytest
 from confluent_kafka import Consumer, Producer
+from prometheus_client.parser import text_string_to_metric_families
 
-from barnabas.broker.metrics.telemetry import rows
-from barnabas.core.telemetry.values import Row
 from barnabas.testing import RunningNode, running_node
 from barnabas.wire.compression import Codec, compress
 from tests.support import java as tools
 from tests.support.java import JavaTools
 from tests.support.members import QUIET, until
 from tests.support.otlp import GAUGE, metric, metrics_data, point
+from tests.support.process import free_port
 from tests.support.wire import API_VERSIONS, GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY, Closed, WireClient
 
 pytestmark = pytest.mark.timeout(120)
 OPENED = 4 << 20
 
 
+METRICS = f"http://127.0.0.1:{free_port()}"
+
+
 @pytest.fixture(scope="module")
 def node() -> Iterator[RunningNode]:
-    with running_node() as running:
+    with running_node({"metrics.listeners": METRICS}) as running:
         yield running
 
 
@@ -45,15 +49,23 @@ def told(node: RunningNode, java: JavaTools) -> Callable[..., str]:
     return call
 
 
+class Row(NamedTuple):
+    name: str
+    kind: str
+    labels: tuple[tuple[str, str], ...]
+    value: float
+
+
 def shown(node: RunningNode) -> list[Row]:
-    """What /metrics shows of clients, read where the node's loop runs."""
-
-    async def read() -> list[Row]:
-        assert node._node is not None
-        return list(rows(node._node))
-
-    assert node._loop is not None
-    return asyncio.run_coroutine_threadsafe(read(), node._loop).result(10)
+    """What /metrics shows of clients, as Prometheus' own parser reads it."""
+    with urllib.request.urlopen(f"{METRICS}/metrics", timeout=10) as answer:
+        text = answer.read().decode()
+    return [
+        Row(sample.name, family.type, tuple(sample.labels.items()), sample.value)
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if sample.name.startswith(("kafka_client_", "barnabas_telemetry_"))
+    ]
 
 
 def values(node: RunningNode, client_id: str) -> dict[str, float]:

@@ -16,7 +16,7 @@ from barnabas.broker.controller.driver import ControllerDriver
 from barnabas.broker.coordinator.groups import GroupDriver
 from barnabas.broker.coordinator.transactions import TxnDriver
 from barnabas.broker.metrics import machine
-from barnabas.broker.metrics.collect import cluster, groups, node, partitions, requests, topics
+from barnabas.broker.metrics.collect import clients, cluster, groups, node, partitions, requests, topics
 from barnabas.broker.metrics.exposition import histogram, single
 from barnabas.broker.metrics.health import Health
 from barnabas.broker.metrics.lag import GroupLags
@@ -157,6 +157,7 @@ class Scraper:
         yield from cluster.collect(image, parts.controller, parts.quorum)
         yield from groups.collect(parts.groups, self._lags, wall_ms(), every=every)
         yield from groups.transactions(parts.transactions, wall_ms())
+        yield from clients.collect(parts)
         yield single("barnabas_scrape_seconds", self._took)
 
     def close(self) -> None:

@@ -209,6 +209,38 @@ _ROWS: dict[str, tuple[Series, ...]] = {
         Series("barnabas_transactions_open", GAUGE, "", "Transactions that are open or being ended."),
         Series("barnabas_transaction_oldest_seconds", GAUGE, "", "The age of the oldest of them, 0 without one."),
     ),
+    "Metrics that clients push (docs/telemetry.md; theirs are kafka_client_...)": (
+        Series("barnabas_telemetry_instances", GAUGE, "", "Clients that ask what they are to push."),
+        Series("barnabas_telemetry_series", GAUGE, "", "Series of clients that are kept."),
+        Series("barnabas_telemetry_pushes_total", COUNTER, "", "Pushes of clients that were taken."),
+        Series("barnabas_telemetry_refused_pushes_total", COUNTER, "", "Pushes that could not be read."),
+        Series("barnabas_telemetry_throttled_total", COUNTER, "", "Requests that came before their interval was over."),
+        Series(
+            "barnabas_telemetry_unknown_subscriptions_total",
+            COUNTER,
+            "",
+            "Pushes for subscriptions that had changed meanwhile.",
+        ),
+        Series(
+            "barnabas_telemetry_dropped_series_total",
+            COUNTER,
+            "",
+            "Series that were too many, or of a kind that is not kept.",
+        ),
+        Series("barnabas_telemetry_dropped_clients_total", COUNTER, "", "Clients whose series gave way to others."),
+        Series(
+            "barnabas_telemetry_client_info",
+            GAUGE,
+            "client_id, client_instance_id, software_name, software_version, client_address",
+            "1 for each client whose metrics are kept.",
+        ),
+        Series(
+            "barnabas_telemetry_push_age_seconds",
+            GAUGE,
+            "client_id, client_instance_id",
+            "How long ago the client pushed.",
+        ),
+    ),
     "Node": (
         Series("barnabas_build_info", GAUGE, "version, python, node_id", "1; the versions are in the labels."),
         Series("barnabas_ready", GAUGE, "", "1 when /health/ready says so."),

@@ -15,9 +15,10 @@ import asyncio
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Protocol
-from weakref import ReferenceType, WeakKeyDictionary, ref
+from weakref import ReferenceType, ref
 
 from barnabas.broker.clock import Clock
+from barnabas.broker.metrics.collect.clients import RECEIVERS
 from barnabas.core.cluster.image import MetadataImage
 from barnabas.core.telemetry import selectors
 from barnabas.core.telemetry.clients import FORGOTTEN_MS, MISSED_PUSHES, ZERO_ID, Clients, Push
@@ -65,23 +66,14 @@ class ReceivingNode(Protocol):
     def read_threads(self) -> Executor: ...
 
 
-_receivers: WeakKeyDictionary[ReceivingNode, Receiver] = WeakKeyDictionary()
-
-
 def receiver_of(node: ReceivingNode) -> Receiver:
     """Raises ProtocolError where the node takes no metrics, as for an API that it does not serve."""
-    receiver = _receivers.get(node)
-    if receiver is None:
+    receiver = RECEIVERS.get(node)
+    if not isinstance(receiver, Receiver):
         if not node.settings.bool("telemetry.receiver.enable"):
             raise ProtocolError("a request about telemetry, which this node does not receive")
-        receiver = _receivers[node] = Receiver(node)
+        receiver = RECEIVERS[node] = Receiver(node)
     return receiver
-
-
-def rows(node: ReceivingNode) -> Iterator[Row]:
-    """For /metrics: what clients pushed to this node."""
-    receiver = _receivers.get(node)
-    return iter(()) if receiver is None else receiver.rows()
 
 
 class Receiver:
@@ -193,17 +185,17 @@ class Receiver:
         now_ms = self._node.clock.steady_ms()
         self._sweep(now_ms)
         clients, values = self._clients, self._values
-        yield Row("barnabas_telemetry_instances", GAUGE, "Clients that ask for their subscription.", (), len(clients))
-        yield Row("barnabas_telemetry_series", GAUGE, "Series of clients that are kept.", (), values.count)
-        for name, what, number in (
-            ("pushes", "Pushes of clients that were taken.", values.pushes),
-            ("refused_pushes", "Pushes that could not be read.", self.refused),
-            ("throttled", "Requests of clients before their interval was over.", clients.throttled),
-            ("unknown_subscriptions", "Pushes for subscriptions that had changed.", clients.unknown_subscriptions),
-            ("dropped_series", "Series that were too many, or of a kind that is not kept.", values.dropped_series),
-            ("dropped_clients", "Clients whose series gave way to others.", values.dropped_clients),
+        for name, kind, number in (
+            ("instances", GAUGE, len(clients)),
+            ("series", GAUGE, values.count),
+            ("pushes_total", COUNTER, values.pushes),
+            ("refused_pushes_total", COUNTER, self.refused),
+            ("throttled_total", COUNTER, clients.throttled),
+            ("unknown_subscriptions_total", COUNTER, clients.unknown_subscriptions),
+            ("dropped_series_total", COUNTER, values.dropped_series),
+            ("dropped_clients_total", COUNTER, values.dropped_clients),
         ):
-            yield Row(f"barnabas_telemetry_{name}_total", COUNTER, what, (), number)
+            yield Row(f"barnabas_telemetry_{name}", kind, "", (), number)
         yield from values.rows(now_ms)
 
 

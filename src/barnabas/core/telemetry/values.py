@@ -24,7 +24,7 @@ class Row(NamedTuple):
 
     name: str
     kind: str
-    help: str
+    help: str  # of what clients pushed; what the node says of itself is in its table of series
     labels: Labels
     value: float
 
@@ -101,10 +101,10 @@ class Values:
                 ("software_version", who.software_version),
                 ("client_address", who.address),
             )
-            yield Row(_INFO, GAUGE, "A client whose metrics are kept, 1.", labels, 1)
+            yield Row(_INFO, GAUGE, "", labels, 1)
         for client in clients:
             age = max(now_ms - client.pushed_ms, 0) / 1000
-            yield Row(_AGE, GAUGE, "Seconds since the client pushed.", _own_labels(client.who), age)
+            yield Row(_AGE, GAUGE, "", _own_labels(client.who), age)
 
     # --- the index ---------------------------------------------------------------------------------------------------
 
