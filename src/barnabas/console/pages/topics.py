@@ -88,13 +88,16 @@ def known_topic(facts: Facts, name: str) -> Topic:
 
 
 def _groups(facts: Facts, topic: Topic) -> list[dict[str, object]]:
-    found = []
+    found: list[dict[str, object]] = []
     for group, offsets in facts.committed.items():
         mine = {part: offset for part, offset in offsets.items() if part[0] == topic.name}
         if mine:
             lag = sum(max(0, facts.ends.get(part, offset) - offset) for part, offset in mine.items())
             known = facts.groups.get(group)
-            found.append({"name": group, "state": known.state if known else "", "lag": lag, "partitions": len(mine)})
+            ages = [facts.partition_seconds(part, offset) for part, offset in mine.items()]
+            seconds = max((each for each in ages if each is not None), default=None)
+            state = known.state if known else ""
+            found.append({"name": group, "state": state, "lag": lag, "seconds": seconds, "partitions": len(mine)})
     return found
 
 

@@ -2,7 +2,7 @@
 import { html, useState } from "../lib/dom.js";
 import { get, send } from "../lib/api.js";
 import { Chart } from "../lib/chart.js";
-import { bytes, count, rate, whole } from "../lib/format.js";
+import { bytes, count, rate, seconds, whole } from "../lib/format.js";
 import { useHere } from "../lib/here.js";
 import { useHistory } from "../lib/history.js";
 import { useLive } from "../lib/live.js";
@@ -59,6 +59,7 @@ function Groups({ groups }) {
     { key: "state", title: "State" },
     { key: "partitions", title: "Partitions", number: true },
     { key: "lag", title: "Lag", number: true, show: (row) => count(row.lag) },
+    { key: "seconds", title: "Behind", number: true, show: (row) => seconds(row.seconds) },
   ];
   return html`<${Table} label="Groups" id=${(row) => row.name} rows=${groups} columns=${columns} sortBy="lag" descending empty="No group has committed an offset of this topic." />`;
 }
