@@ -8,10 +8,11 @@ from types import SimpleNamespace
 import pytest
 
 from barnabas.cli.cluster.health import DEGRADED, HEALTHY, UNAVAILABLE, exit_code, problems
-from barnabas.cli.cluster.view import Broker, LogDirectory, Partition, View
+from barnabas.cli.cluster.view import LogDirectory, View
 from barnabas.cli.cluster.voters import Quorum, Replica, _newest, candidate
 from barnabas.cli.common.failure import Failure
 from barnabas.cli.main import main
+from barnabas.operate.placement.nouns import Broker, Partition
 from barnabas.testing.node import RunningNode
 from tests.unit.broker.cluster import free_ports
 

@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from barnabas.cli.acl.resources import operations_of, principal_of, resource_of, shown
+from barnabas.cli.acl.resources import operations_of, principal_of, resource_of, rules_for, shown
 from barnabas.cli.common import human
 from barnabas.cli.common.failure import Failure, usage
 from barnabas.cli.common.link import admin
 from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, Yes, confirm
 from barnabas.cli.common.screen import Column, emit_json, outcome, say, table
+from barnabas.operate.access.resources import of_consumer, of_group, of_producer, of_transactions
 
 if TYPE_CHECKING:
-    from barnabas.client.admin.acls import Acl
     from barnabas.client.admin.admin import Admin
+    from barnabas.model.access_rules import Acl
 
 app = typer.Typer(help="Say who may do what: add, list, remove and check access rules (ACLs).", no_args_is_help=True)
 
@@ -88,8 +89,6 @@ def _rules(
     permission: str,
     host: str,
 ) -> list[Acl]:
-    from barnabas.client.admin.acls import Acl
-
     wanted: list[tuple[str, str]] = []
     if (operations is None) != (resource is None):
         raise usage("an operation goes with a resource", "Write both: barnabas acl add alice read topic:orders")
@@ -98,21 +97,16 @@ def _rules(
     if consumer and group is None:
         raise usage("--consumer needs --group", "Say which group it reads in: --group billing")
     for topic in producer or ():
-        wanted += [(f"topic:{topic}", operation) for operation in ("write", "describe", "create")]
+        wanted += of_producer(topic)
     for topic in consumer or ():
-        wanted += [(f"topic:{topic}", operation) for operation in ("read", "describe")]
+        wanted += of_consumer(topic)
     if group is not None:
-        wanted += [(f"group:{group}", operation) for operation in ("read", "describe")]
+        wanted += of_group(group)
     if transactional is not None:
-        wanted += [(f"transactional-id:{transactional}", operation) for operation in ("write", "describe")]
+        wanted += of_transactions(transactional)
     if not wanted:
         raise usage("nothing to allow or deny", "Name an operation and a resource, or --producer TOPIC.")
-    principal = principal_of(user)
-    return [
-        Acl(kind, name, pattern, principal, host, operation, permission)
-        for each, operation in dict.fromkeys(wanted)
-        for kind, name, pattern in (resource_of(each),)
-    ]
+    return rules_for(user, wanted, permission, host)
 
 
 @app.command("add")

@@ -14,9 +14,9 @@ from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, Bootstrap
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from barnabas.cli.audit.events import Event, Wanted
     from barnabas.cli.consume.reading import Span
     from barnabas.client.common.rdkafka import ConsumerHandle
+    from barnabas.operate.access.audit_events import Event, Wanted
 
 TOPIC = "__audit"
 _TOPIC_REFUSED = 29  # Kafka's TOPIC_AUTHORIZATION_FAILED
@@ -51,8 +51,8 @@ def audit(
       barnabas audit --user alice --operation write --follow
       barnabas audit --resource 'topic:orders*' -n 100 --json
     """
-    from barnabas.cli.audit.events import Wanted
     from barnabas.cli.consume.reading import Span
+    from barnabas.operate.access.audit_events import Wanted
 
     position = _position(since)
     wanted = Wanted(user, operation, resource, denied, None if position is None else _iso(position.value))
@@ -105,8 +105,8 @@ def _spans(
 
 
 def _events(handle: ConsumerHandle, spans: list[Span], wanted: Wanted, newest: dict[int, int]) -> Iterator[Event]:
-    from barnabas.cli.audit.events import read
     from barnabas.cli.consume.reading import read_spans
+    from barnabas.operate.access.audit_events import read
 
     for batch in read_spans(handle, TOPIC, spans):
         yield from filter(wanted.has, read((message.value() for message in batch), newest))

@@ -14,9 +14,9 @@ from barnabas.cli.common.screen import Column, emit_json, say, table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from barnabas.cli.cluster.plan import Move
-    from barnabas.cli.cluster.view import Partition
     from barnabas.cli.common.cluster import Cluster
+    from barnabas.operate.placement.nouns import Partition
+    from barnabas.operate.placement.plan import Move
 
 DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Show the plan, and change nothing.")]
 AtOnce = Annotated[int, typer.Option("--at-once", min=1, max=1000, metavar="N", help="Partitions moved side by side.")]
@@ -132,8 +132,8 @@ def drain(
 
 
 def _planned(cluster: Cluster, leaving: frozenset[int]) -> list[Move]:
-    from barnabas.cli.cluster.plan import NoRoom, plan
     from barnabas.cli.cluster.view import sizes, view
+    from barnabas.operate.placement.plan import NoRoom, plan
 
     found = view(cluster)
     if found.quorum_leader < 0:

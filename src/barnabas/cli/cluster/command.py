@@ -18,7 +18,8 @@ from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap
 from barnabas.cli.common.screen import Column, emit_json, facts, paint, say, table
 
 if TYPE_CHECKING:
-    from barnabas.cli.cluster.view import Broker, View
+    from barnabas.cli.cluster.view import View
+    from barnabas.operate.placement.nouns import Broker
 
 app = typer.Typer(help="See a cluster, spread its load, empty a node, test a failover.", no_args_is_help=True)
 app.command("kill-test")(kill_test)

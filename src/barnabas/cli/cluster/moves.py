@@ -13,13 +13,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from barnabas.cli.cluster.plan import Move
-from barnabas.cli.cluster.view import Partition, sizes, view
+from barnabas.cli.cluster.view import sizes, view
 from barnabas.cli.common import human
 from barnabas.cli.common.cluster import Cluster, refused
 from barnabas.cli.common.failure import Failure
 from barnabas.cli.common.screen import note
 from barnabas.model.errors import ErrorCode
+from barnabas.operate.placement.nouns import Partition
+from barnabas.operate.placement.plan import Move
 from barnabas.wire.apis import ALTER_PARTITION_REASSIGNMENTS, ELECT_LEADERS, LIST_PARTITION_REASSIGNMENTS
 
 if TYPE_CHECKING:

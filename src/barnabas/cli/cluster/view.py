@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from barnabas.cli.common.cluster import SERVING_S, Cluster, NotServing, refused
 from barnabas.cli.common.failure import Failure
 from barnabas.model.ids import METADATA_TOPIC
+from barnabas.operate.placement.nouns import Broker, Partition, led_elsewhere
 from barnabas.wire.apis import DESCRIBE_CLUSTER, DESCRIBE_LOG_DIRS, DESCRIBE_QUORUM, METADATA
 
 if TYPE_CHECKING:
@@ -24,38 +25,6 @@ if TYPE_CHECKING:
 
 SILENT_MS = 10_000  # a voter fetches several times a second
 _LEADERLESS_S = 3.0  # an election takes less; without a majority the node that is asked waits for one much longer
-
-
-@dataclass(frozen=True, slots=True)
-class Partition:
-    topic: str
-    index: int
-    leader: int
-    replicas: tuple[int, ...]
-    isr: tuple[int, ...]
-    offline: tuple[int, ...] = ()
-
-    @property
-    def name(self) -> str:
-        return f"{self.topic}-{self.index}"
-
-    @property
-    def under_replicated(self) -> bool:
-        return len(self.isr) < len(self.replicas)
-
-
-@dataclass(slots=True)
-class Broker:
-    id: int
-    host: str
-    port: int
-    rack: str | None
-    up: bool
-    leads: int = 0
-    replicas: int = 0
-    preferred: int = 0  # partitions it should lead
-    role: str = ""  # leader, voter or observer of the quorum
-    behind: int | None = None  # records of the metadata log
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +54,7 @@ class View:
 
     @property
     def led_elsewhere(self) -> list[Partition]:
-        """Not led by their first replica though it is up and in sync: it was restarted, and leadership goes back by
-        itself only after up to five minutes (leader.imbalance.check.interval.seconds)."""
-        up = {each.id for each in self.brokers if each.up}
-        return [
-            each
-            for each in self.partitions
-            if each.leader >= 0 and each.leader != each.replicas[0] and each.replicas[0] in up & set(each.isr)
-        ]
+        return led_elsewhere(self.brokers, self.partitions)
 
     @property
     def without_leader(self) -> list[Partition]:

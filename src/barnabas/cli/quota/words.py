@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from barnabas.cli.common import human
 from barnabas.cli.common.failure import usage
+from barnabas.operate.access import quotas
+from barnabas.operate.access.quotas import BYTE_RATES, SHOWN
+from barnabas.operate.unusable import Unusable
 
-UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
-BYTE_RATES = ("producer_byte_rate", "consumer_byte_rate")
-SHOWN = {
-    "producer_byte_rate": "produce",
-    "consumer_byte_rate": "fetch",
-    "request_percentage": "requests",
-    "controller_mutation_rate": "partitions",
-    "connection_creation_rate": "connections",
-}
-_AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z%]*)(?:/s)?")
+__all__ = ["SHOWN", "amount", "entity", "shown", "who"]
 
 
 def amount(key: str, text: str) -> float:
-    """`1MB/s`, `512KiB`, `50%`, `10/s`; a number alone is bytes or whatever is counted, a second."""
-    match = _AMOUNT.fullmatch(text.strip().lower())
-    unit = match[2] if match is not None else "?"
-    if match is not None and key in BYTE_RATES and unit in UNITS:
-        value = float(match[1]) * UNITS[unit]
-    elif (match is not None and (unit == "%" if key == "request_percentage" else not unit)) or (match and unit == ""):
-        value = float(match[1])
-    else:
-        example = "1MB/s" if key in BYTE_RATES else "50%" if key == "request_percentage" else "10/s"
-        raise usage(f"--{SHOWN[key]} {text!r} is no amount", f"Write it as --{SHOWN[key]} {example}.")
-    if not value > 0:
-        raise usage(f"--{SHOWN[key]} {text!r}: a quota is more than 0", "Remove one with: barnabas quota remove")
-    return value
+    try:
+        return quotas.amount(key, text)
+    except Unusable as problem:
+        way_out = problem.way_out.replace("Write it as", f"Write it as --{SHOWN[key]}")
+        if "Remove" in way_out:
+            way_out = "Remove one with: barnabas quota remove"
+        raise usage(f"--{SHOWN[key]} {problem.message}", way_out) from None
 
 
 def shown(key: str, value: float) -> str:

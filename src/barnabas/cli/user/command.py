@@ -7,6 +7,8 @@ stand on a command line, where others on this machine could read them.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -109,7 +111,7 @@ def delete(user: User, yes: Yes = False, as_json: AsJson = False, bootstrap: Boo
     Example:
       barnabas user delete alice --yes
     """
-    from barnabas.core.access.sasl.scram import SCRAM
+    from barnabas.operate.access.passwords import deletions
 
     with _cluster(bootstrap) as cluster:
         mechanisms = _users(cluster).get(user)
@@ -121,8 +123,7 @@ def delete(user: User, yes: Yes = False, as_json: AsJson = False, bootstrap: Boo
                 "Let another one who may do everything delete it.",
             )
         confirm(f"Delete user {user}?", yes)
-        deletions = [{"name": user, "mechanism": SCRAM[name].number} for name in mechanisms]
-        _alter(cluster, user, {"deletions": deletions, "upsertions": []})
+        _alter(cluster, user, {"deletions": deletions(user, mechanisms), "upsertions": []})
     outcome(as_json, {"user": user, "deleted": True}, f"user {user} is deleted")
 
 
@@ -141,14 +142,14 @@ def _cluster(bootstrap: str) -> Cluster:
 
 def _users(cluster: Cluster) -> dict[str, list[str]]:
     from barnabas.cli.common.cluster import refused
-    from barnabas.core.access.sasl.scram import BY_NUMBER
+    from barnabas.operate.access.passwords import mechanism_name
     from barnabas.wire.apis import DESCRIBE_USER_SCRAM_CREDENTIALS
 
     answer: DescribeUserScramCredentialsResponse = cluster.ask_any(DESCRIBE_USER_SCRAM_CREDENTIALS, {"users": None})
     if answer.error_code:
         raise refused(answer.error_code, "list the users")
     return {
-        each.user: [BY_NUMBER[info.mechanism].name for info in each.credential_infos if info.mechanism in BY_NUMBER]
+        each.user: [name for info in each.credential_infos if (name := mechanism_name(info.mechanism)) is not None]
         for each in answer.results
         if not each.error_code
     }
@@ -157,13 +158,13 @@ def _users(cluster: Cluster) -> dict[str, list[str]]:
 def _set_password(cluster: Cluster, user: str, file: str | None) -> str:
     import secrets
 
-    from barnabas.core.access.sasl.scram import SALT_BYTES, SCRAM, upsertion
+    from barnabas.operate.access.passwords import SALT_BYTES, check_name, upsertions
 
-    if any(character in user for character in '"\\\n'):
-        raise usage(f"a user's name cannot have quotes, backslashes or line ends: {user!r}", "Choose another name.")
+    with _written_rightly():
+        check_name(user)
     secret = secrets.token_urlsafe(18) if file is None else _read_password(file)
-    upsertions = [upsertion(user, secret, mechanism, secrets.token_bytes(SALT_BYTES)) for mechanism in SCRAM.values()]
-    _alter(cluster, user, {"deletions": [], "upsertions": upsertions})
+    salts = secrets.token_bytes(SALT_BYTES), secrets.token_bytes(SALT_BYTES)
+    _alter(cluster, user, {"deletions": [], "upsertions": upsertions(user, secret, salts)})
     return secret
 
 
@@ -196,7 +197,19 @@ def _alter(cluster: Cluster, user: str, body: dict[str, list[dict[str, object]]]
             raise refused(result.error_code, f"change user {user}")
 
 
+@contextmanager
+def _written_rightly() -> Iterator[None]:
+    from barnabas.operate.unusable import Unusable
+
+    try:
+        yield
+    except Unusable as problem:
+        raise usage(problem.message, problem.way_out) from None
+
+
 def _read_password(file: str) -> str:
+    from barnabas.operate.access.passwords import check_password
+
     if file == "-" and sys.stdin.isatty():
         import getpass
 
@@ -206,8 +219,8 @@ def _read_password(file: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise Failure(f"the password cannot be read: {error}") from None
     secret = text.strip("\n")
-    if not secret or any(character in secret for character in '"\\\n'):
-        raise usage("a password is one line, not empty, without quotes and backslashes", "Choose another one.")
+    with _written_rightly():
+        check_password(secret)
     return secret
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 from typing import TypeVar, cast
 
@@ -17,6 +16,7 @@ from barnabas.client.admin.rdkafka import (
     ResourceType,
 )
 from barnabas.client.errors import BadSetting
+from barnabas.model.access_rules import EVERY_ACL, Acl, AclFilter, filter_of
 
 _TYPES = {
     "topic": ResourceType.TOPIC,
@@ -26,49 +26,9 @@ _TYPES = {
 }
 _ANY = "any"
 
+__all__ = ["EVERY_ACL", "Acl", "AclFilter", "acls", "create_acls", "delete_acls", "filter_of"]
+
 E = TypeVar("E", bound=Enum)
-
-
-@dataclass(frozen=True, order=True, slots=True)
-class Acl:
-    """`operation` allowed to (or denied) `principal`, from `host`, on a resource."""
-
-    resource_type: str  # topic, group, cluster, transactional-id
-    resource_name: str
-    pattern: str  # literal, prefixed
-    principal: str  # User:alice, User:* for everybody
-    host: str  # an address, * for any
-    operation: str  # read, write, describe ...
-    permission: str  # allow, deny
-
-
-@dataclass(frozen=True, slots=True)
-class AclFilter:
-    """None is any."""
-
-    resource_type: str | None = None
-    resource_name: str | None = None
-    pattern: str | None = None
-    principal: str | None = None
-    host: str | None = None
-    operation: str | None = None
-    permission: str | None = None
-
-
-EVERY_ACL = AclFilter()
-
-
-def filter_of(rule: Acl) -> AclFilter:
-    """For this rule and no other."""
-    return AclFilter(
-        rule.resource_type,
-        rule.resource_name,
-        rule.pattern,
-        rule.principal,
-        rule.host,
-        rule.operation,
-        rule.permission,
-    )
 
 
 def acls(connection: AdminConnection, wanted: AclFilter) -> list[Acl]:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.cli.cluster.plan import Move, NoRoom, plan
-from barnabas.cli.cluster.view import Broker, Partition
+from barnabas.operate.placement.nouns import Broker, Partition
+from barnabas.operate.placement.plan import Move, NoRoom, plan
 
 
 def broker(number: int, rack: str | None = None, up: bool = True) -> Broker:

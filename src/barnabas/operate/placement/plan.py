@@ -4,7 +4,7 @@
    serves is shared by all nodes, however many empty partitions other topics have.
 2. All replicas together are, by moves that leave every topic as even as it was. Small partitions move first.
 3. Where nodes still differ in bytes, partitions of one topic change places.
-4. Preferred leaders (the first replica of each) are spread, of each topic and of all (cluster/leaders.py).
+4. Preferred leaders (the first replica of each) are spread, of each topic and of all (leaders.py).
 
 The replicas of a partition stay on as many racks as they were. The plan of a balanced cluster is empty.
 """
@@ -15,8 +15,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from barnabas.cli.cluster.leaders import spread_leaders
-from barnabas.cli.cluster.view import Broker, Partition
+from barnabas.operate.placement.leaders import spread_leaders
+from barnabas.operate.placement.nouns import Broker, Partition
 
 _ROUNDS_MAX = 10  # of levelling; a move for one reason may make another possible
 _BYTES_SPREAD = 0.1  # of the mean: nodes that differ by less are even

@@ -1,0 +1,1 @@
+"""Where partitions should lie: nodes and partitions, the plan, the spread of leaders."""
