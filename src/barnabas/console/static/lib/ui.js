@@ -14,9 +14,9 @@ export const Empty = ({ children }) => html`<div class="empty">${children}</div>
 
 export const Badge = ({ kind = "", title, children }) => html`<span class=${`badge ${kind}`} title=${title}>${children}</span>`;
 
-export function Bar({ share, label }) {
+export function Bar({ share, label, kind = "" }) {
   const percent = Math.max(0, Math.min(100, Math.round(share * 1000) / 10));
-  return html`<div class="bar" role="progressbar" aria-valuenow=${percent} aria-valuemin="0" aria-valuemax="100" aria-label=${label}>
+  return html`<div class=${`bar ${kind}`} role="progressbar" aria-valuenow=${percent} aria-valuemin="0" aria-valuemax="100" aria-label=${label}>
     <span ref=${(element) => { if (element) element.style.width = `${percent}%`; }}></span></div>`;
 }
 
@@ -138,6 +138,12 @@ export async function copy(text) {
     toast("the browser did not allow to copy", "bad");
   }
 }
+
+// Parts of a page as links: [[key, title, badge]]; the address of each is link(key).
+export const Tabs = ({ label, tabs, now, link }) => html`<nav class="tabs" aria-label=${label}>${tabs.map(([key, title, badge]) => html`<a key=${key} href=${link(key)} aria-current=${key === now ? "page" : undefined}>${title}${badge ? html` <span class="badge">${badge}</span>` : ""}</a>`)}</nav>`;
+
+// A secret that is shown once, with a button to copy it.
+export const Once = ({ label, value }) => html`<div class="once"><span>${label}</span><code>${value}</code><button type="button" onClick=${() => copy(value)}>Copy</button></div>`;
 
 export const Page = ({ title, actions, children }) => html`<${Fragment}>
   <header class="page"><h1>${title}</h1><div class="actions">${actions}</div></header>${children}<//>`;
