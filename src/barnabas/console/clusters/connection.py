@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from barnabas.browse import Browser
 from barnabas.console.clusters.jobs import Jobs
+from barnabas.console.clusters.moving import Mover
 from barnabas.console.clusters.observer import Observer
 from barnabas.console.options import ClusterOptions
 from barnabas.console.people.sessions import Login, Sessions
@@ -37,6 +38,7 @@ class Connection:
         self.observer.start()
         self.browser = Browser(self.new_nodes)
         self.jobs = Jobs()
+        self.mover = Mover(self.new_nodes)
 
     def new_nodes(self) -> AsyncNodes:
         """Connections of their own, for long polls and for large answers; whoever asks closes them."""
@@ -45,6 +47,7 @@ class Connection:
     async def close(self) -> None:
         await self.jobs.close()
         await self.observer.stop()
+        await self.mover.close()
         self.browser.close()
         self.nodes.close()
 
@@ -99,11 +102,11 @@ class Connections:
         return login
 
     async def forget_unused(self) -> None:
-        """Those of people without a session any more."""
+        """Those of people without a session any more; moves that they have begun are finished first."""
         while self._replaced:
             await self._replaced.pop().close()
         for (cluster, user), connection in list(self._connections.items()):
-            if user and not self._sessions.is_signed_in(cluster, user):
+            if user and not self._sessions.is_signed_in(cluster, user) and not connection.mover.busy:
                 del self._connections[cluster, user]
                 await connection.close()
 

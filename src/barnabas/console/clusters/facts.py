@@ -55,6 +55,7 @@ class LogFolder:
     total_bytes: int
     usable_bytes: int
     error: int
+    held_bytes: int = 0  # by the partitions in it
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,7 @@ async def read_offsets(
 
 
 async def read_sizes(nodes: AsyncNodes, node_ids: Iterable[int]) -> tuple[dict[str, int], list[LogFolder]]:
-    """Bytes of every topic over all replicas, and the folders that they lie in."""
+    """Bytes of every topic over all replicas, and the folders that they lie in, with their bytes."""
     sizes: dict[str, int] = defaultdict(int)
     folders: list[LogFolder] = []
 
@@ -111,9 +111,12 @@ async def read_sizes(nodes: AsyncNodes, node_ids: Iterable[int]) -> tuple[dict[s
             node, DESCRIBE_LOG_DIRS, {"topics": None}, timeout_s=_ANSWER_SECONDS
         )
         for each in answer.results:
-            folders.append(LogFolder(node, each.log_dir, each.total_bytes, each.usable_bytes, each.error_code))
+            held = 0
             for topic in each.topics:
-                sizes[topic.name] += sum(partition.partition_size for partition in topic.partitions)
+                size = sum(partition.partition_size for partition in topic.partitions)
+                sizes[topic.name] += size
+                held += size
+            folders.append(LogFolder(node, each.log_dir, each.total_bytes, each.usable_bytes, each.error_code, held))
 
     await of_all(ask(node) for node in node_ids)
     return dict(sizes), sorted(folders, key=lambda each: (each.node, each.path))

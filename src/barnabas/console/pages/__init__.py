@@ -1,6 +1,9 @@
 """What each page of the browser asks for: one module a page, each with its table of routes."""
 
 from barnabas.console.pages import (
+    access,
+    cluster,
+    cluster_changes,
     groups,
     messages,
     overview,
@@ -23,4 +26,7 @@ ROUTES: list[Route] = [
     *groups.ROUTES,
     *transactions.ROUTES,
     *pipelines.ROUTES,
+    *cluster.ROUTES,
+    *cluster_changes.ROUTES,
+    *access.ROUTES,
 ]

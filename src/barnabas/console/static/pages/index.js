@@ -1,5 +1,7 @@
 // The pages in the order of the navigation. `key`: g and this letter goes there.
 import { Groups } from "./groups/index.js";
+import { Access } from "./access/index.js";
+import { Cluster } from "./cluster/index.js";
 import { Overview } from "./overview.js";
 import { Search } from "./search.js";
 import { Pipelines } from "./pipelines.js";
@@ -13,4 +15,6 @@ export const PAGES = [
   { name: "groups", title: "Groups", icon: "◎", key: "u", component: Groups },
   { name: "transactions", title: "Transactions", icon: "⇄", key: "x", component: Transactions },
   { name: "pipelines", title: "Pipelines", icon: "⇶", key: "p", component: Pipelines },
+  { name: "cluster", title: "Cluster", icon: "▦", key: "c", component: Cluster },
+  { name: "access", title: "Access", icon: "⚿", key: "a", component: Access },
 ];
