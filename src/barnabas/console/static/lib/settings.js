@@ -11,10 +11,9 @@ export function Settings({ path, mayChange }) {
   const [editing, setEditing] = useState(null);
   const shown = useMemo(() => (rows ?? []).filter((each) => (!changed || !each.is_default) && `${each.name} ${each.meaning}`.toLowerCase().includes(wanted.toLowerCase())), [rows, wanted, changed]);
   const columns = useMemo(() => [
-    { key: "name", title: "Setting", show: (row) => html`<span class="mono">${row.name}</span>${!row.is_default && html` <${Badge} kind="warning" title=${`set by ${row.source}`}>changed<//>`}` },
-    { key: "value", title: "Value", wide: true, show: (row) => html`<span class="mono">${row.sensitive ? "(secret)" : row.value === "" ? html`<span class="dim">empty</span>` : row.value}</span>${!row.is_default && row.default !== null && html`<br /><small>default ${row.default === "" ? "empty" : row.default}</small>`}` },
-    { key: "source", title: "From" },
-    { key: "meaning", title: "Meaning", wide: true, show: (row) => html`<span class="dim">${row.meaning}</span>` },
+    { key: "name", title: "Setting", wide: true, show: (row) => html`<span class="mono">${row.name}</span>${!row.is_default && html` <${Badge} kind="warning" title=${`set by ${row.source}`}>changed<//>`}<small class="meaning">${row.meaning}</small>` },
+    { key: "value", title: "Value", wide: true, show: (row) => html`<span class="mono">${row.sensitive ? "(secret)" : row.value === "" || row.value === null ? html`<span class="dim">empty</span>` : row.value}</span>${!row.is_default && row.default !== null && html`<small class="meaning">default ${row.default === "" ? "empty" : row.default}</small>`}` },
+    { key: "source", title: "From", show: (row) => html`<span class=${`nowrap ${row.is_default ? "dim" : ""}`}>${row.source}</span>` },
     ...(mayChange ? [{ key: "edit", title: "", show: (row) => !row.read_only && html`<button aria-label=${`Change ${row.name}`} onClick=${() => setEditing(row)}>Change</button>` }] : []),
   ], [mayChange]);
   if (!rows) return problem ? html`<${ProblemNotice} problem=${problem} />` : html`<${Loading} />`;

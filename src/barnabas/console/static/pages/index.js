@@ -16,5 +16,5 @@ export const PAGES = [
   { name: "transactions", title: "Transactions", icon: "⇄", key: "x", component: Transactions },
   { name: "pipelines", title: "Pipelines", icon: "⇶", key: "p", component: Pipelines },
   { name: "cluster", title: "Cluster", icon: "▦", key: "c", component: Cluster },
-  { name: "access", title: "Access", icon: "⚿", key: "a", component: Access },
+  { name: "access", title: "Access", icon: "◈", key: "a", component: Access },
 ];

@@ -16,7 +16,7 @@ const COLUMNS = [
   { key: "result", title: "Result", sort: (row) => result(row)[0], show: (row) => html`<${Badge} kind=${result(row)[1]}>${result(row)[0]}<//>` },
   { key: "principal", title: "Who", show: (row) => (row.principal ?? "–").replace(/^User:/, "") },
   { key: "operation", title: "Operation", sort: (row) => row.operation ?? row.event, show: (row) => row.operation ?? row.event },
-  { key: "resource", title: "On", wide: true, show: (row) => html`<span class="mono">${row.resource ?? "–"}</span>` },
+  { key: "resource", title: "On", show: (row) => html`<span class="mono">${row.resource ?? "–"}</span>` },
   { key: "host", title: "From", show: (row) => row.host ?? "–" },
   { key: "rest", title: "Details", wide: true, sort: rest, show: (row) => html`<span class="dim">${rest(row)}</span>` },
 ];
@@ -45,7 +45,7 @@ export function Audit() {
   };
   const seen = new Set();
   const rows = [...(data?.events ?? []), ...more.events].filter((each) => !seen.has(idOf(each)) && seen.add(idOf(each)));
-  return html`<form class="tools" key=${key} onSubmit=${filtered} aria-label="Filter the audit trail">
+  return html`<form class="tools labelled" key=${key} onSubmit=${filtered} aria-label="Filter the audit trail">
       <label class="field"><span>User</span><input name="user" class="short" value=${user ?? ""} autocomplete="off" spellcheck="false" /></label>
       <label class="field"><span>Operation</span><input name="operation" class="short" value=${operation ?? ""} placeholder="write, login …" autocomplete="off" /></label>
       <label class="field"><span>Resource</span><input name="resource" value=${resource ?? ""} placeholder="topic:orders*" autocomplete="off" spellcheck="false" /></label>

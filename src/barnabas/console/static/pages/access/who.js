@@ -21,7 +21,7 @@ export function WhoMay({ operations }) {
     const resource = type === "cluster" ? "cluster" : `${type}:${form.get("name").trim()}`;
     go(here.link("access", ["who"], { resource, operation: form.get("operation"), host: form.get("host").trim() }));
   };
-  return html`<form class="tools" onSubmit=${asked} aria-label="Who may do this">
+  return html`<form class="tools labelled" onSubmit=${asked} aria-label="Who may do this">
       <label class="field"><span>Operation</span><select name="operation" key=${type} value=${query.operation}>${(operations[type] ?? []).filter((each) => each !== "all").map((each) => html`<option key=${each}>${each}</option>`)}</select></label>
       <label class="field"><span>Resource</span><select value=${type} onChange=${(event) => setType(event.target.value)}>${Object.keys(operations).map((each) => html`<option key=${each}>${each}</option>`)}</select></label>
       ${type !== "cluster" && html`<label class="field"><span>Name</span><input name="name" required value=${(query.resource ?? "").split(":").slice(1).join(":")} autocomplete="off" spellcheck="false" /></label>`}

@@ -19,7 +19,7 @@ export function Nodes({ data, onDrain, onDone }) {
       <${Tile} label="Led elsewhere" value=${whole(data.elsewhere_count)} />
     </div>
     <${Table} label="Nodes" id=${(row) => row.id} rows=${data.nodes} columns=${columns} rowClass=${(row) => (row.up === false ? "down" : "")} />
-    ${racks.length > 1 && html`<section class="panel racks"><h2>Racks</h2><ul class="nodes">${racks.sort().map((rack) => html`<li key=${rack}><b>${rack}</b> <span class="dim">nodes ${brokers.filter((each) => each.rack === rack).map((each) => each.id).join(", ")}</span></li>`)}</ul></section>`}
+    ${racks.length > 1 && racks.length < brokers.length && html`<section class="panel racks"><h2>Racks</h2><ul class="nodes">${racks.sort().map((rack) => html`<li key=${rack}><b>${rack}</b> <span class="dim">nodes ${brokers.filter((each) => each.rack === rack).map((each) => each.id).join(", ")}</span></li>`)}</ul></section>`}
     ${leaving !== null && html`<${ConfirmByName} title="Take a node out of the cluster" name=${`node ${leaving}`} submit="Take it out" onClose=${() => setLeaving(null)}
       what=${`Node ${leaving} holds no replica any more. Its vote in the quorum is taken back and its registration ends; stop the process afterwards.`}
       onSubmit=${() => send("DELETE", here.api(`/cluster/nodes/${leaving}`))} onDone=${() => { toast(`node ${leaving} is no member any more: stop it now`); setLeaving(null); onDone(); }} />`}`;
@@ -31,9 +31,9 @@ const NOT_A_BROKER = (row) => row.broker === false;
 
 function nodeColumns(here, onDrain, onLeave) {
   return [
-    { key: "id", title: "Node", number: true, show: (row) => html`<b>${row.id}</b>` },
+    { key: "id", title: "Node", show: (row) => html`<b>${row.id}</b>` },
     { key: "host", title: "Address", show: (row) => (NOT_A_BROKER(row) ? html`<span class="dim">controller only</span>` : html`<span class="mono">${row.host}:${row.port}</span>`) },
-    { key: "rack", title: "Rack", show: (row) => row.rack ?? html`<span class="dim">–</span>` },
+    { key: "rack", title: "Rack", show: (row) => html`<span class=${row.rack ? "nowrap" : "dim"}>${row.rack ?? "–"}</span>` },
     { key: "up", title: "State", show: (row) => html`${row.up === null ? "" : html`<${Badge} kind=${row.up ? "good" : "bad"}>${row.up ? "up" : "down"}<//>`}${row.out_of_sync > 0 && html` <${Badge} kind="warning" title="replicas that are not in sync">${whole(row.out_of_sync)} behind<//>`}` },
     { key: "role", title: "Quorum", show: (row) => (row.role === "leader" ? html`<${Badge} kind="good">leader<//>` : row.role || "–") },
     { key: "leads", title: "Leads", number: true, show: (row) => (NOT_A_BROKER(row) ? "–" : whole(row.leads)) },

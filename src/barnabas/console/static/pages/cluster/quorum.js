@@ -4,7 +4,7 @@ import { ago, whole } from "../../lib/format.js";
 import { Badge, Notice, Table } from "../../lib/ui.js";
 
 const COLUMNS = [
-  { key: "id", title: "Node", number: true, show: (row) => html`<b>${row.id}</b>` },
+  { key: "id", title: "Node", show: (row) => html`<b>${row.id}</b>` },
   { key: "role", title: "Role", show: (row) => html`<${Badge} kind=${row.role === "leader" ? "good" : ""}>${row.role}<//>` },
   { key: "lag", title: "Records behind", number: true, show: (row) => whole(row.lag) },
   { key: "fetched_ms", title: "Last contact", number: true, show: (row) => (row.role === "leader" ? "–" : ago(row.fetched_ms)) },
