@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 from collections.abc import Callable
 
 import uvicorn
@@ -18,6 +19,7 @@ _GRACE_SECONDS = 1  # open streams would hold a stop for ever
 def run(options: ConsoleOptions, ready: Callable[[str], None]) -> None:
     """Until SIGINT or SIGTERM. `ready` is told the address when browsers can connect."""
     options.check()
+    _check_certificate(options)
     bound = _bound(options)
     scheme = "https" if options.certificate else "http"
     host, port = options.host, bound.getsockname()[1]
@@ -37,6 +39,20 @@ def run(options: ConsoleOptions, ready: Callable[[str], None]) -> None:
     server = _Server(config, lambda: ready(f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"))
     with bound:
         server.run(sockets=[bound])
+
+
+def _check_certificate(options: ConsoleOptions) -> None:
+    """Before anything listens, as one line."""
+    if options.certificate is None:
+        return
+    try:
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(options.certificate, options.key)
+    except OSError as error:  # ssl.SSLError is one
+        reason = error.reason if isinstance(error, ssl.SSLError) else (error.strerror or str(error)).lower()
+        raise Problem(
+            f"certificate {options.certificate} cannot be used: {reason or error}",
+            "It and its key are PEM files; name the key with key = ... where it is in another file.",
+        ) from None
 
 
 class _Server(uvicorn.Server):

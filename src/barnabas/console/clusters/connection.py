@@ -33,6 +33,7 @@ class Connection:
     def __init__(self, options: ClusterOptions, login: Login) -> None:
         self.options = options
         self.login = login
+        self.closed = False  # or replaced by one with another password
         self.nodes = self.new_nodes()
         self.observer = Observer(self.nodes)
         self.observer.start()
@@ -45,6 +46,7 @@ class Connection:
         return new_nodes(self.options, self.login.credentials)
 
     async def close(self) -> None:
+        self.closed = True
         await self.jobs.close()
         await self.observer.stop()
         await self.mover.close()
@@ -79,6 +81,7 @@ class Connections:
         key = (cluster, who.user)
         found = self._connections.get(key)
         if found is not None and found.login != who:  # the password was changed
+            found.closed = True
             self._replaced.append(found)
             found = None
         if found is None:

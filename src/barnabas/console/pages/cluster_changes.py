@@ -18,6 +18,7 @@ from barnabas.console.clusters.moving import Planned
 from barnabas.console.clusters.settings import BROKER, change_settings
 from barnabas.console.pages.cluster import EVERY_NODE, node_of
 from barnabas.console.problems import NotFound, Problem, refused
+from barnabas.console.web.bodies import Int32, Int64
 from barnabas.console.web.calls import Call, Route
 from barnabas.link.codes import name_of
 from barnabas.model.errors import ErrorCode
@@ -34,22 +35,22 @@ _AT_ONCE_MAX = 1_000
 
 class _Move(msgspec.Struct):
     topic: str
-    partition: int
-    replicas: list[int]
-    new_replicas: list[int]
-    bytes: int = 0
+    partition: Int32
+    replicas: list[Int32]
+    new_replicas: list[Int32]
+    bytes: Int64 = 0
 
 
 class _Moves(msgspec.Struct):
     title: str
     moves: list[_Move]
     at_once: int = 10
-    throttle: int | None = None  # bytes a second and node
+    throttle: Int64 | None = None  # bytes a second and node
 
 
 class _Partition(msgspec.Struct):
     topic: str
-    partition: int
+    partition: Int32
 
 
 class _Partitions(msgspec.Struct):

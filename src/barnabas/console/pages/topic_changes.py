@@ -13,6 +13,7 @@ from barnabas.console.clusters.facts import Topic
 from barnabas.console.clusters.settings import TOPIC, change_settings
 from barnabas.console.pages.topics import known_topic
 from barnabas.console.problems import Problem, refused
+from barnabas.console.web.bodies import Int16, Int32, Int64
 from barnabas.console.web.calls import Call, Route
 from barnabas.wire.apis import CREATE_PARTITIONS, CREATE_TOPICS, DELETE_RECORDS, DELETE_TOPICS
 
@@ -30,8 +31,8 @@ _BY_NAME = 5  # DeleteTopics up to this version takes names
 
 class _New(msgspec.Struct):
     name: str
-    partitions: int = -1  # as the cluster has it
-    replication_factor: int = -1
+    partitions: Int32 = -1  # as the cluster has it
+    replication_factor: Int16 = -1
     settings: dict[str, str] = {}
 
 
@@ -40,13 +41,13 @@ class _Settings(msgspec.Struct):
 
 
 class _Grown(msgspec.Struct):
-    partitions: int
+    partitions: Int32
 
 
 class _Purged(msgspec.Struct):
     """Up to, but without, these offsets; without any: up to the end."""
 
-    before: dict[str, int] = {}
+    before: dict[str, Int64] = {}
 
 
 async def create(call: Call) -> object:

@@ -47,7 +47,7 @@ class Sessions:
         """Signing in begins a new one, so that a name somebody planted before is of no use."""
         self._forget_idle()
         while len(self._sessions) >= SESSIONS_MAX:
-            del self._sessions[min(self._sessions, key=lambda name: self._sessions[name].used)]
+            del self._sessions[min(self._sessions, key=lambda name: _worth(self._sessions[name]))]
         session = Session(secrets.token_urlsafe(32), secrets.token_urlsafe(32), self._clock())
         self._sessions[session.name] = session
         return session
@@ -62,6 +62,9 @@ class Sessions:
     def end(self, session: Session) -> None:
         self._sessions.pop(session.name, None)
 
+    def is_alive(self, session: Session) -> bool:
+        return self._sessions.get(session.name) is session and session.used + IDLE_SECONDS >= self._clock()
+
     def is_signed_in(self, cluster: str, user: str) -> bool:
         """Whether somebody still has a session as this user: else connections made for them are closed."""
         now = self._clock()
@@ -75,3 +78,8 @@ class Sessions:
         oldest = self._clock() - IDLE_SECONDS
         for name in [name for name, each in self._sessions.items() if each.used < oldest]:
             del self._sessions[name]
+
+
+def _worth(session: Session) -> tuple[bool, float]:
+    """Visits that nobody has signed in on go first: strangers must not end the sessions of others by many visits."""
+    return bool(session.logins), session.used

@@ -14,11 +14,13 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Mount
 from starlette.routing import Route as WebRoute
 from starlette.staticfiles import StaticFiles
@@ -30,9 +32,11 @@ from barnabas.console.people.changes import Change, Changes
 from barnabas.console.people.roles import may_change, may_see_records, role_of
 from barnabas.console.people.sessions import COOKIE, Login, Session, Sessions
 from barnabas.console.problems import NotAllowed, Problem, SignInFirst
+from barnabas.console.web.bodies import Bodies, Body
 from barnabas.console.web.calls import Call, Route, as_json
 from barnabas.console.web.headers import SecurityHeaders
 from barnabas.console.web.signing_in import SignIn
+from barnabas.console.web.stream import while_true
 from barnabas.link.errors import LinkDown, LoginFailed, UnknownApi
 
 log = logging.getLogger("barnabas.console")
@@ -48,7 +52,8 @@ class Console:
         self.sessions = Sessions()
         self.connections = Connections(options.clusters, self.sessions)
         self.changes = Changes(options.audit_file)
-        self._signing_in = SignIn(options, self.sessions, self.connections)
+        self.bodies = Bodies()
+        self._signing_in = SignIn(options, self.sessions, self.connections, self.bodies)
 
     def app(self) -> Starlette:
         hosts = {*LOOPBACK, self.options.host} if self.options.host in LOOPBACK else set()
@@ -68,7 +73,8 @@ class Console:
         routes.append(Mount("/static", StaticFiles(directory=STATIC)))
         routes.append(WebRoute("/{rest:path}", self._page, methods=["GET"]))
         security = Middleware(SecurityHeaders, hosts=hosts, tls=self.options.certificate is not None)
-        return Starlette(routes=routes, middleware=[security], lifespan=self._life)
+        handlers = {HTTPException: _refused}
+        return Starlette(routes=routes, middleware=[security], lifespan=self._life, exception_handlers=handlers)
 
     @asynccontextmanager
     async def _life(self, _: Starlette) -> AsyncIterator[None]:
@@ -100,9 +106,11 @@ class Console:
                 body = handler(request, session)
                 found = await body if asyncio.iscoroutine(body) else body
                 shown, session = found if isinstance(found, tuple) else (found, session)
-                response = Response(as_json(shown), media_type="application/json")
+                response = _json(shown)
             except Problem as problem:
                 response = _problem(problem)
+            except Exception as error:  # as in the pages
+                response = _defect(request, error)
             self._remember(response, session)
             return response
 
@@ -111,19 +119,25 @@ class Console:
     def _of_page(self, route: Route) -> Callable[[Request], object]:
         async def answer(request: Request) -> Response:
             began, call = time.time(), None
-            try:
-                call = self._call(request, route)
-                found = await route.handler(call)
-                response = (
-                    found if isinstance(found, Response) else Response(as_json(found), media_type="application/json")
-                )
-                outcome = "done"
-            except Problem as problem:
-                response, outcome = _problem(problem), problem.message
-            except (LinkDown, LoginFailed) as error:
-                response, outcome = _problem(Problem(f"the cluster cannot be reached: {error}", status=503)), str(error)
-            except UnknownApi as error:
-                response, outcome = _problem(Problem(f"this cluster cannot do that: {error}", status=501)), str(error)
+            with self.bodies.of_request() as incoming:
+                try:
+                    call, still = self._call(request, route, incoming)
+                    found = await route.handler(call)
+                    if isinstance(found, StreamingResponse):
+                        found.body_iterator = while_true(found.body_iterator, still)
+                    response = found if isinstance(found, Response) else _json(found)
+                    outcome = "done"
+                except Problem as problem:
+                    response, outcome = _problem(problem), problem.message
+                except (LinkDown, LoginFailed) as error:
+                    unreachable = Problem(f"the cluster cannot be reached: {error}", status=503)
+                    response, outcome = _problem(unreachable), str(error)
+                except UnknownApi as error:
+                    unknown = Problem(f"this cluster cannot do that: {error}", status=501)
+                    response, outcome = _problem(unknown), str(error)
+                except Exception as error:  # a defect of one page is one line of that page; the log has the rest
+                    response = _defect(request, error)
+                    outcome = type(error).__name__
             if route.change and call is not None:
                 call.connection.observer.hurry()
                 self._write_down(route, call, began, outcome)
@@ -131,7 +145,8 @@ class Console:
 
         return answer
 
-    def _call(self, request: Request, route: Route) -> Call:
+    def _call(self, request: Request, route: Route, incoming: Body) -> tuple[Call, Callable[[], bool]]:
+        """With it: whether the person is still signed in as they were, for answers that go on and on."""
         session = self.sessions.find(request.cookies.get(COOKIE))
         if session is None:
             raise SignInFirst("the session has ended")
@@ -144,7 +159,11 @@ class Console:
         if route.records:
             may_see_records(role, request.path_params.get("topic"))
         connection = self.connections.of(cluster, login)
-        return Call(request, connection, login.user, role, self.options, self.changes)
+
+        def still() -> bool:
+            return self.sessions.is_alive(session) and not connection.closed
+
+        return Call(request, connection, login.user, role, self.options, self.changes, incoming), still
 
     def _login(self, session: Session, cluster: str) -> Login:
         found = session.logins.get(cluster)
@@ -180,12 +199,32 @@ class Console:
 
 
 def _same_site(request: Request, session: Session) -> None:
+    """The token is enough; a browser that says where the request comes from is believed as well."""
+    origin = request.headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+        raise NotAllowed("this change did not come from a page of the console", "Load the page again.")
     if not session.is_token(request.headers.get(_CSRF_HEADER, "")):
         raise NotAllowed("this change did not come from a page of the console", "Load the page again.")
 
 
 async def _nothing_here(_: Request) -> Response:
     return _problem(Problem("there is nothing at this address", status=404))
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    """What starlette refuses by itself: a method that the address does not know, a file that is not there."""
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    words = {404: "there is nothing at this address", 405: "this address is not for that method"}
+    return _problem(Problem(words.get(status, "the request cannot be answered"), status=status))
+
+
+def _defect(request: Request, error: Exception) -> Response:
+    log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return _problem(Problem(f"{type(error).__name__} in the console: see its log", status=500))
+
+
+def _json(value: object) -> Response:
+    return Response(as_json(value), media_type="application/json")
 
 
 def _problem(problem: Problem) -> Response:

@@ -25,13 +25,13 @@ from barnabas.console.clusters.facts import Facts
 from barnabas.console.options import ConsoleOptions, Role
 from barnabas.console.people.roles import may_see_records
 from barnabas.console.problems import Problem
+from barnabas.console.web.bodies import Body, decoded
 
 if TYPE_CHECKING:
     from barnabas.console.people.changes import Changes
     from barnabas.link.async_nodes import AsyncNodes
 
 T = TypeVar("T")
-BODY_MAX_BYTES = 16 * 1024 * 1024  # a record of 10 MB, in base64
 
 
 @dataclass(slots=True)
@@ -42,6 +42,7 @@ class Call:
     role: Role
     options: ConsoleOptions
     changes: Changes
+    incoming: Body
     _body: bytes | None = None
     names: list[str] = field(default_factory=list)  # what a change was about, for the record of changes
 
@@ -80,17 +81,8 @@ class Call:
     async def body(self, kind: type[T]) -> T:
         """The JSON that was sent, as this msgspec.Struct; a Problem where it is not one."""
         if self._body is None:
-            parts, size = [], 0
-            async for part in self.request.stream():
-                size += len(part)
-                if size > BODY_MAX_BYTES:
-                    raise Problem(f"a request may have {BODY_MAX_BYTES // 2**20} MiB", status=413)
-                parts.append(part)
-            self._body = b"".join(parts)
-        try:
-            return msgspec.json.decode(self._body or b"{}", type=kind)
-        except msgspec.DecodeError as error:  # ValidationError is one
-            raise Problem(f"the request cannot be read: {error}") from None
+            self._body = await self.incoming.read(self.request.stream())
+        return decoded(self._body, kind)
 
     def must_see_records(self, topic: str) -> None:
         may_see_records(self.role, topic)

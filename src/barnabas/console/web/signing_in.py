@@ -1,6 +1,6 @@
 """Who is here, signing in and out. The cluster decides about its users; users of the console itself by their hash.
 
-A wrong password costs time, and more with each one after it: per user and for the console as a whole.
+A wrong password costs time, and more with each one after it (people/tries.py).
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from barnabas.console.options import ConsoleOptions
 from barnabas.console.people.passwords import is_right
 from barnabas.console.people.roles import role_of
 from barnabas.console.people.sessions import Login, Session, Sessions
-from barnabas.console.problems import Problem, SignInFirst
+from barnabas.console.people.tries import Tries
+from barnabas.console.problems import SignInFirst
+from barnabas.console.web.bodies import Bodies, decoded
 
 _LOGIN_MAX_BYTES = 64 * 1024
 _AT_ONCE = 8  # logins under way; scrypt takes 16 MiB each
-_DELAY_SECONDS = 1.0
 
 
 class _Asked(msgspec.Struct):
@@ -29,10 +30,12 @@ class _Asked(msgspec.Struct):
 
 
 class SignIn:
-    def __init__(self, options: ConsoleOptions, sessions: Sessions, connections: Connections) -> None:
+    def __init__(self, options: ConsoleOptions, sessions: Sessions, connections: Connections, bodies: Bodies) -> None:
         self._options = options
         self._sessions = sessions
         self._connections = connections
+        self._bodies = bodies
+        self._tries = Tries()
         self._under_way = asyncio.Semaphore(_AT_ONCE)
 
     def show(self, request: Request, session: Session) -> object:
@@ -56,21 +59,11 @@ class SignIn:
         return {"csrf": session.csrf, "clusters": clusters}
 
     async def sign_in(self, request: Request, session: Session) -> object:
-        body = b""
-        async for part in request.stream():
-            body += part
-            if len(body) > _LOGIN_MAX_BYTES:
-                raise Problem("a login is not that large", status=413)
-        try:
-            asked = msgspec.json.decode(body, type=_Asked)
-        except msgspec.DecodeError as error:
-            raise Problem(f"the request cannot be read: {error}") from None
-        async with self._under_way:
-            try:
-                login = await self._login(asked)
-            except SignInFirst:
-                await asyncio.sleep(_DELAY_SECONDS)
-                raise
+        with self._bodies.of_request() as body:
+            asked = decoded(await body.read(request.stream(), _LOGIN_MAX_BYTES), _Asked)
+        self._connections.options(asked.cluster)  # only clusters that are there take a turn
+        async with self._tries.turn(asked.cluster, asked.user), self._under_way:
+            login = await self._login(asked)
         fresh = self._sessions.begin()
         fresh.logins = {**session.logins, asked.cluster: login}
         self._sessions.end(session)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable
 from contextlib import aclosing, suppress
 from typing import NamedTuple
 
@@ -23,6 +23,15 @@ class Event(NamedTuple):
 
 def stream(events: AsyncIterator[Event]) -> StreamingResponse:
     return StreamingResponse(_lines(events), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+
+async def while_true(parts: AsyncIterable[bytes | str | memoryview], still: Callable[[], bool]) -> AsyncIterator[bytes]:
+    """Ends an answer that goes on and on when whoever asked for it has signed out."""
+    async with aclosing(parts) as source:  # type: ignore[type-var]  # a generator
+        async for part in source:
+            if not still():
+                return
+            yield part  # type: ignore[misc]  # ours are bytes
 
 
 async def _lines(events: AsyncIterator[Event]) -> AsyncIterator[bytes]:

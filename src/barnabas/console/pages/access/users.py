@@ -105,6 +105,6 @@ async def _alter(nodes: AsyncNodes, user: str, body: dict[str, list[dict[str, ob
 ROUTES = [
     Route("GET", "/access/users", list_users),
     Route("POST", "/access/users", create, change="create a user"),
-    Route("PUT", "/access/users/{user}/password", password, change="change a password"),
-    Route("DELETE", "/access/users/{user}", delete, change="delete a user"),
+    Route("PUT", "/access/users/{user:path}/password", password, change="change a password"),
+    Route("DELETE", "/access/users/{user:path}", delete, change="delete a user"),
 ]
