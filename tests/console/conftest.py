@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.conftest import FAST_GROUPS
+from tests.console.secured import Secured, console_with
 from tests.support.cluster import BarnabasCluster
 from tests.support.console import ConsoleProcess, Watched, launch
 
@@ -68,6 +69,34 @@ def console(cluster: BarnabasCluster, tmp_path_factory: pytest.TempPathFactory) 
         yield serving
     finally:
         serving.stop()
+
+
+@pytest.fixture(scope="session")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+    """Three nodes with users and rules, beside the open ones."""
+    running = Secured(tmp_path_factory.mktemp("secured"))
+    try:
+        running.start()
+        yield running
+    finally:
+        running.cluster.stop()
+
+
+@pytest.fixture(scope="session")
+def safe(
+    secured: Secured, cluster: BarnabasCluster, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ConsoleProcess]:
+    """A console with the secured cluster (`safe`) and the open one (`open`), and a role for support."""
+    roles = """
+[[roles]]
+name = "support"
+users = ["support"]
+data = false
+read_only = true
+"""
+    config = secured.settings("safe") + f'[clusters.open]\nbootstrap = "{cluster.bootstrap}"\n' + roles
+    with console_with(tmp_path_factory.mktemp("safe"), config) as serving:
+        yield serving
 
 
 @pytest.fixture

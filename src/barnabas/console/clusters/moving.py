@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -73,6 +73,12 @@ class Mover:
     def stop(self) -> None:
         """Takes back what is under way, soon; what is done stays."""
         self._stopping = True
+
+    def taken_back(self, keys: Iterable[Key]) -> None:
+        """By a person, one by one."""
+        for topic, partition in keys:
+            if self.running.pop((topic, partition), None) is not None:
+                self.failed.append(f"{topic}-{partition}: taken back")
 
     async def close(self) -> None:
         """The console ends: what is under way goes on without it."""

@@ -165,6 +165,7 @@ async def cancel_moves(call: Call) -> object:
     asked = _keys(await call.body(_Partitions))
     call.names += [f"{topic}-{index}" for topic, index in asked[:20]]
     failed = await placing.reassign(call.nodes, [(topic, index, None) for topic, index in asked])
+    call.connection.mover.taken_back(each for each in asked if each not in failed)
     _all_done(failed, "was not taken back")
     return {}
 
