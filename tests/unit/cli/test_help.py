@@ -49,6 +49,7 @@ def test_the_tree_is_the_promised_one() -> None:
             "cluster voters", "cluster recover",
             "txn list", "txn describe", "txn producers", "txn find-hanging", "txn abort",
             "pipeline list", "pipeline new", "pipeline run", "pipeline status", "pipeline stop",
+            "telemetry subscribe", "telemetry list", "telemetry remove",
             "acl add", "acl list", "acl remove", "acl check", "audit", "quota set", "quota list", "quota remove",
             "user create", "user list", "user password", "user delete",
             "token create", "token renew", "token expire", "token list",

@@ -44,6 +44,7 @@ class IsrKeeper:
         self._stopped = False
 
     def start(self) -> None:
+        self._stopped = False
         self._timer = asyncio.get_running_loop().call_later(self._interval(), self._check)
 
     def _interval(self) -> float:

@@ -41,7 +41,7 @@ def subscribe(
     as_json: AsJson = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """Have clients push metrics; the subscription of this name is made, or replaced.
+    """Have clients push metrics: make or replace a subscription.
 
     Java clients (3.7 and later) and librdkafka (2.5 and later) push. A client learns of it within five minutes.
 
@@ -91,7 +91,7 @@ def list_subscriptions(as_json: AsJson = False, bootstrap: Bootstrap = DEFAULT_B
 
 @app.command("remove")
 def remove(name: Name, as_json: AsJson = False, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
-    """Remove a subscription; clients stop pushing what only it asked for.
+    """Remove a subscription; clients stop pushing what it asked for.
 
     \b
     Example:
