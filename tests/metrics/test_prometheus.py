@@ -1,189 +1,68 @@
-"""The dashboard and the alerts of deploy/ with a real Prometheus: every expression of the dashboard returns data from
-three nodes with load, a healthy cluster fires no alert, and each alert fires when its trouble is caused."""
+"""The real Prometheus scrapes a node, and its API gives back what the node counts."""
 
 from __future__ import annotations
 
 import json
-import resource
+import subprocess
+import urllib.parse
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer
 
-from tests.metrics.load import GROUP, TOPIC, Load, subscribe_to_clients
-from tests.metrics.prometheus import WINDOW, Prometheus, shortened
-from tests.support.cluster import BarnabasCluster
-from tests.support.members import QUIET, until
-from tests.support.paths import ROOT
+from tests.metrics.conftest import MeteredNode, until
+from tests.support.members import QUIET
 from tests.support.process import free_port
-from tests.support.wire import ALTER_CLIENT_QUOTAS, CREATE_TOPICS, WireClient
 
-pytestmark = [pytest.mark.timeout(180), pytest.mark.xdist_group("prometheus")]
-DEPLOY = ROOT / "deploy"
-ALERTS = DEPLOY / "prometheus" / "alerts.yml"
-# What takes minutes or an hour to come about: as much of it as a test can wait for.
-SOONER = {
-    "BarnabasGroupLag": ("> 300", "> 3"),
-    "BarnabasTransactionOpen": ("> 900", "> 3"),
-    "BarnabasReplicationSlow": ("> 30", "> 2"),
-}
-
-
-class Watched(NamedTuple):
-    cluster: BarnabasCluster
-    load: Load
-    prometheus: Prometheus
-
-    def fires(self, *alerts: str, seconds: float = 20) -> None:
-        until(lambda: set(alerts) <= self.prometheus.firing().keys(), f"alerts {alerts}", seconds)
+CONFIG = """global: {{scrape_interval: 1s, scrape_timeout: 1s}}
+scrape_configs:
+  - job_name: barnabas
+    params: {{partitions: ["true"]}}
+    static_configs: [{{targets: ["{target}"]}}]
+"""
 
 
 @pytest.fixture(scope="module")
-def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    folder = tmp_path_factory.mktemp("watched")
-    cluster = BarnabasCluster(folder, 3, {"offsets.topic.num.partitions": "3", "min.insync.replicas": "2"})
-    addresses = []
-    for node in cluster.nodes.values():
-        addresses.append(f"127.0.0.1:{free_port()}")
-        with (node.log_path.parent / "server.properties").open("a") as config:
-            config.write(f"metrics.listeners=http://{addresses[-1]}\n")
-    rules = shortened(ALERTS, folder / "alerts.yml", SOONER)
-    prometheus = Prometheus(folder / "prometheus", {"barnabas": addresses}, rules)
-    load = None
+def prometheus(node: MeteredNode, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("prometheus")
+    config, port = folder / "prometheus.yml", free_port()
+    config.write_text(CONFIG.format(target=node.url.removeprefix("http://")))
+    command = ["prometheus", f"--config.file={config}", f"--storage.tsdb.path={folder / 'data'}"]
+    command += [f"--web.listen-address=127.0.0.1:{port}", "--log.level=error"]
+    with (folder / "log").open("w") as log:
+        server = subprocess.Popen(command, stdout=log, stderr=log, cwd=Path(folder))
     try:
-        cluster.start()
-        prometheus.start()
-        cluster.create(TOPIC, 3, 3)
-        subscribe_to_clients(cluster.nodes[1].bootstrap)
-        load = Load(cluster)
-        yield Watched(cluster, load, prometheus)
+        yield f"http://127.0.0.1:{port}"
     finally:
-        if load is not None:
-            load.stop()
-        prometheus.stop()
-        cluster.stop()
+        server.terminate()
+        server.wait(20)
 
 
-def expressions() -> list[tuple[str, str]]:
-    """Each panel's title and expression, with everything chosen and a short window."""
-    found = []
-    for panel in json.loads((DEPLOY / "grafana" / "barnabas.json").read_text())["panels"]:
-        for target in panel.get("targets", ()):
-            text = target["expr"].replace("$__rate_interval", WINDOW)
-            for name in ("job", "instance", "topic", "group", "client"):
-                text = text.replace(f"${name}", ".*")
-            assert "$" not in text, text
-            found.append((panel["title"], text))
-    return found
-
-
-def test_every_expression_of_the_dashboard_returns_data(watched: Watched) -> None:
-    left = expressions()
-    assert len(left) > 55
-
-    def none_left() -> bool:
-        left[:] = [(title, text) for title, text in left if not watched.prometheus.query(text)]
-        return not left
-
+def query(prometheus: str, expression: str) -> list[Any]:
+    address = f"{prometheus}/api/v1/query?" + urllib.parse.urlencode({"query": expression})
     try:
-        until(none_left, "data of every panel", 40)
-    except AssertionError:
-        pytest.fail("no data: " + "\n".join(f"{title}: {text}" for title, text in left))
+        with urllib.request.urlopen(address, timeout=5) as answer:
+            return list(json.load(answer)["data"]["result"])
+    except OSError:
+        return []  # it is starting
 
 
-def test_a_healthy_cluster_fires_nothing(watched: Watched) -> None:
-    """Under load, after every rule was evaluated a few times with data."""
-    groups = watched.prometheus.ask("rules")["groups"]
-    rules = [rule for group in groups for rule in group["rules"]]
-    assert len(rules) == 20 and {rule["health"] for rule in rules} == {"ok"}
-    assert watched.prometheus.firing() == {}
+def test_prometheus_scrapes_the_node(node: MeteredNode, prometheus: str) -> None:
+    producer = Producer({**QUIET, "bootstrap.servers": node.bootstrap})
+    for _ in range(50):
+        producer.produce("scraped", b"x" * 100)
+    assert producer.flush(20) == 0
 
+    def value(expression: str) -> str | None:
+        found = query(prometheus, expression)
+        return found[0]["value"][1] if found else None
 
-def test_a_consumer_that_stops(watched: Watched) -> None:
-    watched.load.stop_reading()
-    watched.fires("BarnabasGroupStopped", "BarnabasGroupLag")
-    (labels,) = watched.prometheus.firing()["BarnabasGroupLag"]
-    assert (labels["consumergroup"], labels["topic"]) == (GROUP, TOPIC)
-
-
-def test_a_transaction_that_stays_open(watched: Watched) -> None:
-    settings = {**QUIET, "bootstrap.servers": watched.cluster.bootstrap, "transactional.id": "hanging"}
-    producer = Producer(settings)
-    producer.init_transactions(20)
-    producer.begin_transaction()
-    producer.produce(TOPIC, b"never decided")
-    producer.flush(10)
-    watched.fires("BarnabasTransactionOpen")
-    producer.abort_transaction(20)
-    until(lambda: "BarnabasTransactionOpen" not in watched.prometheus.firing(), "it ends with the transaction", 20)
-
-
-def test_a_client_above_its_quota(watched: Watched) -> None:
-    entry = {
-        "entity": [{"entity_type": "client-id", "entity_name": "writer"}],
-        "ops": [{"key": "producer_byte_rate", "value": 1000.0, "remove": False}],
-    }
-    with WireClient(watched.cluster.nodes[1].bootstrap) as client:
-        client.call(ALTER_CLIENT_QUOTAS, 1, {"entries": [entry], "validate_only": False})
-        watched.fires("BarnabasThrottled")
-        entry["ops"] = [{"key": "producer_byte_rate", "value": 0.0, "remove": True}]
-        client.call(ALTER_CLIENT_QUOTAS, 1, {"entries": [entry], "validate_only": False})
-
-
-def test_few_descriptors_left(watched: Watched) -> None:
-    pid = watched.cluster.nodes[2].pid
-    usual = resource.prlimit(pid, resource.RLIMIT_NOFILE)
-    used = len(list(Path(f"/proc/{pid}/fd").iterdir()))
-    resource.prlimit(pid, resource.RLIMIT_NOFILE, (used + 5, usual[1]))
-    try:
-        watched.fires("BarnabasDescriptorsShort")
-    finally:
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, usual)
-
-
-def test_a_follower_that_stands_still(watched: Watched) -> None:
-    """It is behind before it is found to be gone."""
-    controller = watched.cluster.controller()
-    paused = next(number for number in watched.cluster.nodes if number != controller)
-    watched.cluster.pause(paused)
-    try:
-        watched.fires("BarnabasReplicationSlow")
-    finally:
-        watched.cluster.resume(paused)
-    until(lambda: "BarnabasUnderReplicated" not in watched.prometheus.firing(), "all replicas are in sync again", 30)
-
-
-def test_a_node_that_is_killed(watched: Watched) -> None:
-    """Topics whose replicas it has: one of one, one of two that both have to have everything."""
-    cluster = watched.cluster
-    controller = cluster.controller()
-    victim = next(number for number in cluster.nodes if number != controller)
-    other = next(number for number in cluster.nodes if number not in (victim, controller))
-    assign(cluster, "alone", [victim], "1")
-    assign(cluster, "strict", [other, victim], "2")
-    cluster.kill(victim)
-    watched.fires(
-        "BarnabasNodeDown",
-        "BarnabasUnderReplicated",
-        "BarnabasUnderMinIsr",
-        "BarnabasOfflinePartitions",
-        "BarnabasBrokerFenced",
-        seconds=30,
-    )
-    cluster.kill(other)  # two of three: there is no quorum
-    watched.fires("BarnabasNoActiveController", "BarnabasNodeNotReady", seconds=30)
-
-
-def assign(cluster: BarnabasCluster, topic: str, replicas: list[int], min_isr: str) -> None:
-    wanted = {
-        "name": topic,
-        "num_partitions": -1,
-        "replication_factor": -1,
-        "assignments": [{"partition_index": 0, "broker_ids": replicas}],
-        "configs": [{"name": "min.insync.replicas", "value": min_isr}],
-    }
-    with WireClient(cluster.nodes[cluster.controller()].bootstrap) as client:
-        answer = client.call(CREATE_TOPICS, 7, {"topics": [wanted], "timeout_ms": 10_000, "validate_only": False})
-    assert answer["topics"][0]["error_code"] == 0, answer
+    until(lambda: value('up{job="barnabas"}') == "1")
+    until(lambda: value('kafka_server_brokertopicmetrics_messagesin_total{topic="scraped"}') == "50")
+    assert value('kafka_topic_partition_current_offset{topic="scraped",partition="0"}') == "50"
+    assert value("sum(kafka_controller_kafkacontroller_activecontrollercount)") == "1"
+    until(lambda: value("histogram_quantile(0.99, sum by (le) (rate(barnabas_request_seconds_bucket[1m])))"))
+    assert value("kafka_network_requestmetrics_totaltimems{request='Produce',quantile='0.99'}") is not None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import sys
 import time
 from asyncio import events
@@ -16,7 +17,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-NOTED_MS = 15
+NOTED_MS = int(os.environ.get("NOTED_MS", "15"))
 
 
 class Held(NamedTuple):

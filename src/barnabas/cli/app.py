@@ -30,6 +30,7 @@ from barnabas.cli.secure import command as secure
 from barnabas.cli.sim import command as sim
 from barnabas.cli.telemetry import command as telemetry
 from barnabas.cli.token import command as token
+from barnabas.cli.top import command as top
 from barnabas.cli.topic import command as topic
 from barnabas.cli.txn import command as txn
 from barnabas.cli.up import command as up_command
@@ -61,6 +62,7 @@ class InOrder(typer.core.TyperGroup):
             "secure",
             "config",
             "log",
+            "top",
             "doctor",
             "sim",
             "version",
@@ -107,6 +109,7 @@ app.command("audit")(audit.audit)
 app.add_typer(secure.app, name="secure")
 app.add_typer(config.app, name="config")
 app.add_typer(log.app, name="log")
+app.command("top")(top.top)
 app.command("doctor")(doctor.doctor)
 app.command("demo")(demo.demo)
 app.command("sim")(sim.sim)

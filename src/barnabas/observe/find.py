@@ -1,24 +1,29 @@
 """Where the nodes of a cluster serve their metrics: each broker's `metrics.listeners`, as DescribeConfigs tells it."""
 
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from barnabas.client.errors import BarnabasError
 from barnabas.model.errors import KafkaError
 from barnabas.model.settings.listeners import parse_listeners
 
 if TYPE_CHECKING:
     from barnabas.client.admin.admin import Admin
+    from barnabas.client.admin.descriptions import NodeInfo
 
 SETTING = "metrics.listeners"
 _WILDCARDS = ("", "0.0.0.0", "::")
 
 
 class FoundNode(NamedTuple):
-    """`url`: None where the node serves none."""
+    """`url`: None where the node serves none, and then `why`."""
 
     node_id: int
     host: str
     port: int
     url: str | None
+    why: str = ""
 
 
 def metrics_url(text: str | None, host: str) -> str | None:
@@ -35,10 +40,16 @@ def metrics_url(text: str | None, host: str) -> str | None:
 
 
 def find_nodes(admin: "Admin") -> list[FoundNode]:
-    """Asks each broker that is up."""
-    nodes = []
-    for broker in admin.cluster().nodes:
+    """Asks each broker, side by side: one that has just died answers only by the admin's timeout."""
+    brokers = admin.cluster().nodes
+    with ThreadPoolExecutor(max(len(brokers), 1), "find") as threads:
+        return list(threads.map(partial(_found, admin), brokers))
+
+
+def _found(admin: "Admin", broker: "NodeInfo") -> FoundNode:
+    try:
         setting = admin.configs("broker", broker.id).get(SETTING)
-        url = metrics_url(setting.value if setting is not None else None, broker.host)
-        nodes.append(FoundNode(broker.id, broker.host, broker.port, url))
-    return nodes
+    except BarnabasError as error:
+        return FoundNode(broker.id, broker.host, broker.port, None, str(error))
+    url = metrics_url(setting.value if setting is not None else None, broker.host)
+    return FoundNode(broker.id, broker.host, broker.port, url, "" if url else f"it has no {SETTING}")

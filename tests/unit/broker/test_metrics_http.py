@@ -59,6 +59,6 @@ def test_what_is_refused(data: bytes, status: int) -> None:
 
 
 def test_an_answer_says_how_long_it_is() -> None:
-    said = Answer(503, b"why\n", fields=(("A", "b"),)).head(None, keeps=False).decode()
+    said = Answer(503, b"why\n", fields=(("A", "b"),)).head(keeps=False).decode()
     assert said.startswith("HTTP/1.1 503 Service Unavailable\r\n") and said.endswith("\r\n\r\n")
     assert "Content-Length: 4\r\n" in said and "A: b\r\n" in said and "Connection: close" in said

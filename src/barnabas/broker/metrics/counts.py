@@ -148,12 +148,13 @@ class TopicCounts:
 class TopicTable:
     """The counts of the topics of which this node has, or had, a replica."""
 
-    __slots__ = ("_topics", "elsewhere", "errors")
+    __slots__ = ("_topics", "elsewhere", "errors", "isr_expands", "isr_shrinks")
 
     def __init__(self) -> None:
         self._topics: dict[str, TopicCounts] = {}
         self.elsewhere = TopicCounts()  # of topics that are gone, and of requests for topics that are not here
         self.errors = Errors()  # of Produce and Fetch, partition by partition
+        self.isr_shrinks = self.isr_expands = 0
 
     def of(self, topic: str) -> TopicCounts:
         found = self._topics.get(topic)
@@ -168,6 +169,11 @@ class TopicTable:
 
     def items(self) -> list[tuple[str, TopicCounts]]:
         return list(self._topics.items())
+
+    def isr_changed(self, before: tuple[int, ...], now: tuple[int, ...]) -> None:
+        """Of a partition led here."""
+        self.isr_shrinks += len(set(before).difference(now))
+        self.isr_expands += len(set(now).difference(before))
 
     def failed_produce(self, topic: str, code: ErrorCode) -> None:
         self.errors.add(PRODUCE, code)

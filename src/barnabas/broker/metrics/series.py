@@ -65,8 +65,13 @@ _ROWS: dict[str, tuple[Series, ...]] = {
             "",
             "Replicas on this node that could not be opened, or have lost records.",
         ),
-        Series("kafka_server_replicamanager_isrshrinks_total", COUNTER, "", "Replicas that left the in-sync ones."),
-        Series("kafka_server_replicamanager_isrexpands_total", COUNTER, "", "Replicas that joined the in-sync ones."),
+        Series(
+            "kafka_server_replicamanager_isrshrinks_total",
+            COUNTER,
+            "",
+            "Replicas that left the in-sync ones of partitions led here.",
+        ),
+        Series("kafka_server_replicamanager_isrexpands_total", COUNTER, "", "Replicas that joined them."),
         Series(
             "barnabas_replication_lag_records",
             GAUGE,

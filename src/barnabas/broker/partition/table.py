@@ -163,6 +163,8 @@ class PartitionTable:
         else:
             led = self._leads(partition)
             leader, epoch = partition.image.leader, partition.leader_epoch
+            if image.leader == self._node_id and image.isr != partition.image.isr:
+                self.counts.isr_changed(partition.image.isr, image.isr)
             partition.configure(config)
             partition.apply_image(image)
             if (leader, epoch) != (image.leader, image.leader_epoch):

@@ -37,7 +37,6 @@ class IsrKeeper:
         self._broker = broker
         self._host = host
         self._hooks = hooks
-        self.shrinks = self.expands = 0  # replicas that left and joined
         self._due: dict[HostedPartition, None] = {}
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -126,8 +125,6 @@ class IsrKeeper:
         if item is not None and item.error_code == ErrorCode.NONE:
             before = state.isr
             state.agreed(item.isr, item.leader_epoch, item.partition_epoch)
-            self.shrinks += len(before - state.isr)
-            self.expands += len(state.isr - before)
             if state.isr != before:
                 log.info("%s: in-sync replicas are %s (were %s)", partition.id, sorted(state.isr), sorted(before))
             partition.leadership.isr_changed()

@@ -27,10 +27,10 @@ ADMIN_SETTINGS = {
 
 
 @contextmanager
-def admin(bootstrap: str) -> Iterator[Admin]:
+def admin(bootstrap: str, timeout_s: float = 30.0) -> Iterator[Admin]:
     from barnabas.client.admin.admin import Admin
 
-    with Admin(bootstrap, connect_timeout=CONNECT_TIMEOUT_S, config=ADMIN_SETTINGS) as opened:
+    with Admin(bootstrap, timeout=timeout_s, connect_timeout=CONNECT_TIMEOUT_S, config=ADMIN_SETTINGS) as opened:
         yield opened
 
 

@@ -57,7 +57,7 @@ def collect(table: PartitionTable, replication: Replication, *, every: bool) -> 
     manager = "kafka_server_replicamanager_"
     values = {"partitioncount": count, "leadercount": led, "underreplicatedpartitions": under}
     values |= {"underminisrpartitioncount": under_min, "offlinereplicacount": offline}
-    values |= {"isrshrinks_total": replication.isr.shrinks, "isrexpands_total": replication.isr.expands}
+    values |= {"isrshrinks_total": table.counts.isr_shrinks, "isrexpands_total": table.counts.isr_expands}
     yield "".join([single(manager + name, value) for name, value in values.items()])
     yield _replication_lag(lags)
     shown, summed = largest(list(sizes.items()), METRICS_TOPICS_MAX)

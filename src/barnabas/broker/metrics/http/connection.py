@@ -123,7 +123,9 @@ class HttpConnection(asyncio.Protocol):
         self._closes = not keeps
         self.queued_bytes = len(body)
         self._within(limits.METRICS_SEND_SECONDS)
-        transport.write(answer.head(request, keeps=keeps) + body)
+        transport.write(answer.head(keeps=keeps))
+        if body:
+            transport.write(body)
         if not transport.get_write_buffer_size():
             self.resume_writing()
 

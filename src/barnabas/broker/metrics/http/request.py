@@ -48,7 +48,7 @@ class Answer(NamedTuple):
     content_type: str = "text/plain; charset=utf-8"
     fields: tuple[tuple[str, str], ...] = ()
 
-    def head(self, request: Request | None, *, keeps: bool) -> bytes:
+    def head(self, *, keeps: bool) -> bytes:
         lines = [f"HTTP/1.1 {self.status} {REASONS[self.status]}"]
         lines += [f"Content-Type: {self.content_type}", f"Content-Length: {len(self.body)}"]
         lines += [f"{name}: {value}" for name, value in self.fields]
