@@ -77,6 +77,7 @@ figures: $(DEV_STAMP)  ## the tests that measure what docs/reliability.md shows,
 docs: $(DEV_STAMP)  ## regenerate the pages that are made from tables, and the types that are made from the schemas
 	$(BIN)/python tools/message_types.py
 	$(BIN)/python tools/settings_page.py
+	$(BIN)/python tools/metrics_page.py
 	$(BIN)/python tools/cli_page.py
 	$(BIN)/python tools/compatibility_page.py
 	$(BIN)/python tools/grafana_dashboard.py

@@ -6,7 +6,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 tools/setup_tests.sh || exit 1
 begun=$(date +%s)
-parts=${*:-"check unit sim fuzz clients security console differential limits kafka faults spark"}
+parts=${*:-"check unit sim fuzz clients metrics security console differential limits kafka faults spark"}
 total=$(echo "$parts" | wc -w)
 number=0
 unsteady=""
@@ -54,7 +54,7 @@ for part in $parts; do
         unit) unit || exit 1 ;;
         differential) tests tests/differential -m "not long" --durations 3 || exit 1 ;;
         sim) tests -n 2 tests/sim -m "not long" || exit 1 ;;
-        clients | security | console) tests -n 2 --dist loadfile "tests/$part" || exit 1 ;;
+        clients | metrics | security | console) tests -n 2 --dist loadfile "tests/$part" || exit 1 ;;
         kafka) .venv/bin/python -m tests.kafka.run --short || exit 1 ;;
         faults) tests -n 2 --dist loadfile tests/transactions tests/crash tests/cluster --durations 3 || exit 1 ;;
         spark) tests tests/spark -m "not long" --durations 5 || exit 1 ;;

@@ -13,22 +13,28 @@ from typing import Any
 import pytest
 
 from barnabas.model.limits import LOOP_BUDGET_MS
+from barnabas.observe.scrape import NodeScraper
 from barnabas.wire import apis
 from tests.support import measured_node
+from tests.support.process import free_port
 from tests.support.servers import ROOT, BarnabasNode
 from tests.support.wire import WireClient, await_group_coordinator, batch, create_topic
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("hostile")]
 PARTITIONS = 10_000
 TOPIC = "wide"
+SCRAPE_HOLDS_MAX_MS, SCRAPE_MAX_MS = 10, 100
+METRICS = f"http://127.0.0.1:{free_port()}"
 
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BarnabasNode]:
-    server = BarnabasNode(tmp_path_factory.mktemp("held"), {"group.initial.rebalance.delay.ms": "0"})
+    settings = {"group.initial.rebalance.delay.ms": "0", "metrics.listeners": METRICS}
+    server = BarnabasNode(tmp_path_factory.mktemp("held"), settings)
     at = server.command.index("barnabas.cli.main")
     server.command[at : at + 1] = ["tests.support.measured_node", str(held_file(server))]
     server.env["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    server.env["NOTED_MS"] = str(SCRAPE_HOLDS_MAX_MS)
     try:
         server.start()
         with WireClient(server.bootstrap) as client:  # what is imported and compiled once is not the request's cost
@@ -95,6 +101,22 @@ def test_the_first_records_of_every_partition(node: BarnabasNode, count: int) ->
         assert codes == {0}
 
     assert_no_hold(node, work)
+
+
+def test_a_scrape_of_thousands_of_partitions(node: BarnabasNode) -> None:
+    """At most 100 ms of CPU, in steps of at most 10 ms."""
+    reader, took_ms = NodeScraper(METRICS, timeout_s=30), []
+    reader.text("/metrics?partitions=true")  # what is imported and allocated once is not the scrape's cost
+    before = held_file(node).stat().st_size
+    for _ in range(5):
+        found = reader.metrics(partitions=True)
+        assert found.total("kafka_topic_partition_current_offset", topic=TOPIC) >= PARTITIONS
+        took_ms.append(1000 * (reader.metrics().value("barnabas_scrape_seconds") or 0))
+    reader.close()
+    held = measured_node.read(held_file(node), before)
+    over = [each for each in held if each.milliseconds - each.collecting_ms > SCRAPE_HOLDS_MAX_MS]
+    assert not over, over
+    assert min(took_ms) <= SCRAPE_MAX_MS, took_ms
 
 
 @pytest.mark.parametrize("end", ["stopped", "killed"])

@@ -6,6 +6,7 @@ when the loop has had several times as long for others. So no number of readers 
 
 import asyncio
 import sys
+import time
 from collections.abc import Callable, Iterator
 from importlib import metadata
 from typing import Protocol
@@ -93,7 +94,7 @@ class Scraper:
         self._started_s = wall_ms() / 1000
         version = ".".join(map(str, sys.version_info[:3]))
         self._build = {"version": metadata.version("barnabas"), "python": version, "node_id": str(parts.node_id)}
-        self._took = 0.0  # of the loop's time, by the last scrape
+        self._took = 0.0  # CPU time of the last scrape
         self._may_begin = 0.0
         self._making: dict[bool, asyncio.Task[bytes]] = {}
         self._turn = asyncio.Lock()
@@ -123,15 +124,15 @@ class Scraper:
         reading = await loop.run_in_executor(None, machine.read, parts.disk_space.measure)
         self._free.add(now(), reading.disk_free)
         pieces: list[bytes] = []
-        took, begun = 0.0, now()
+        took, begun, worked = 0.0, now(), time.thread_time()
         for piece in self._pieces(reading, every):
             if piece:
                 pieces.append(piece.encode())
             if now() - begun >= _STEP_SECONDS:
-                took += now() - begun
+                took += time.thread_time() - worked
                 await asyncio.sleep(0)
-                begun = now()
-        took += now() - begun
+                begun, worked = now(), time.thread_time()
+        took += time.thread_time() - worked
         self._took, self._may_begin = took, now() + took * _REST_TIMES
         return b"".join(pieces)
 

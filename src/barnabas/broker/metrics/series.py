@@ -264,7 +264,7 @@ _ROWS: dict[str, tuple[Series, ...]] = {
         Series("process_resident_memory_bytes", GAUGE, "", "Memory of the process."),
         Series("process_open_fds", GAUGE, "", "Open file descriptors."),
         Series("process_max_fds", GAUGE, "", "How many there may be."),
-        Series("barnabas_scrape_seconds", GAUGE, "", "What the scrape before this one took, of the loop's time."),
+        Series("barnabas_scrape_seconds", GAUGE, "", "CPU time of the loop's thread for the scrape before this one."),
     ),
 }
 

@@ -29,6 +29,7 @@ class Lag:
 def collect(table: PartitionTable, replication: Replication, *, every: bool) -> Iterator[str]:
     """`every`: with the series of partitions."""
     rows: list[Row] = []
+    last = begin = ""
     sizes: dict[str, int] = {}
     lags: dict[int, Lag] = {}
     count = led = under = under_min = 0
@@ -45,7 +46,9 @@ def collect(table: PartitionTable, replication: Replication, *, every: bool) -> 
         if partition.lost:
             offline += 1
         if every:
-            rows.append((f'{{topic="{escaped(topic)}",partition="{index}"}} ', partition))
+            if topic is not last:
+                last, begin = topic, f'{{topic="{escaped(topic)}",partition="'
+            rows.append((f'{begin}{index}"}} ', partition))
         if not partition.is_leader:
             continue
         led += 1
