@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, Producer
 
 from tests.support.cluster import BarnabasCluster
 from tests.support.members import QUIET
-from tests.support.wire import INCREMENTAL_ALTER_CONFIGS, LIST_OFFSETS, WireClient
+from tests.support.wire import GET_TELEMETRY_SUBSCRIPTIONS, INCREMENTAL_ALTER_CONFIGS, WireClient
 
 TOPIC, GROUP = "orders", "readers"
 CLIENT_METRICS = 16
@@ -64,18 +64,17 @@ class Load:
             producer.commit_transaction(30)
 
     def _err(self) -> None:
-        """Asks for a topic that is not there."""
-        partitions = [{"partition_index": 0, "current_leader_epoch": -1, "timestamp": -1}]
-        body = {"replica_id": -1, "isolation_level": 0, "topics": [{"name": "nowhere", "partitions": partitions}]}
+        """Asks again before it may, and is told so."""
         with WireClient(self._one) as client:
-            while not self._stop.wait(0.5):
-                client.call(LIST_OFFSETS, 5, body)
+            while not self._stop.wait(0.1):
+                client.call(GET_TELEMETRY_SUBSCRIPTIONS, 0, {"client_instance_id": b"too often, again"})
 
     def stop_reading(self) -> None:
         self._stop_reading.set()
         self._threads[1].join(20)
 
     def stop(self) -> None:
+        """Again: nothing."""
         self._stop.set()
         for thread in self._threads:
             thread.join(40)
