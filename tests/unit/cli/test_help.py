@@ -41,7 +41,7 @@ def test_the_tree_is_the_promised_one() -> None:
     assert set(COMMANDS) == {
         f"barnabas {name}"
         for name in (
-            "up", "demo", "console", "produce", "consume", "doctor", "sim", "version", "log dump",
+            "up", "demo", "console", "top", "grep", "produce", "consume", "doctor", "sim", "version", "log dump",
             "topic create", "topic list", "topic describe", "topic alter", "topic grow", "topic delete",
             "topic delete-records",
             "group list", "group describe", "group reset", "group delete",
