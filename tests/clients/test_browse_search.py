@@ -133,12 +133,16 @@ QUERIES: dict[str, tuple[Query, Judge]] = {
 }
 
 
+SOME = ["text", "text of many", "regex with anchors", "key of many", "expression"]
+
+
 @pytest.mark.parametrize("committed", [False, True])
 def test_a_search_finds_what_a_plain_loop_finds(bootstrap: str, mixed: str, committed: bool) -> None:
     read = everything(bootstrap, mixed, PARTITIONS, committed=committed)
 
     async def story(browser: Browser) -> None:
-        for name, (query, judge) in QUERIES.items():
+        names = SOME if committed else QUERIES
+        for name, (query, judge) in ((each, QUERIES[each]) for each in names):
             found, progress = await collect(browser, mixed, query, keep=10_000, read_committed=committed)
             expected = {(each.partition(), each.offset()) for each in read if judge(each)}
             assert {(each.partition, each.offset) for each in found} == expected, name
