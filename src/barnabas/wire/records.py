@@ -66,7 +66,8 @@ def iter_opened(payload: bytes, count: int, header: BatchHeader) -> Iterator[Rec
 def _iter_payload(
     data: bytes, count: int, base_offset: int, base_timestamp: int, fixed_timestamp: int | None
 ) -> Iterator[Record]:
-    # Lengths under 64 and small deltas are one byte; that case is written out, for a call each would double the time.
+    # Lengths under 64 and small deltas are one byte, most others two; those cases are written out, for a call each would
+    # double the time.
     if count < 0 or count * RECORD_MIN_BYTES > len(data):
         raise ProtocolError(f"{count} records in {len(data)} bytes")
     position = 0
@@ -75,7 +76,16 @@ def _iter_payload(
     value: bytes | None
     try:
         for _ in range(count):
-            length, position = read_varint(data, position)
+            byte = data[position]
+            if byte < 0x80:
+                length = (byte >> 1) ^ -(byte & 1)
+                position += 1
+            elif (second := data[position + 1]) < 0x80:
+                byte += (second << 7) - 0x80
+                length = (byte >> 1) ^ -(byte & 1)
+                position += 2
+            else:
+                length, position = read_varint(data, position)
             end = position + length
             if length < 0 or end > len(data):
                 raise ProtocolError(f"a record of {length} bytes where {len(data) - position} remain")
@@ -84,12 +94,20 @@ def _iter_payload(
             if byte < 0x80:
                 timestamp_delta = (byte >> 1) ^ -(byte & 1)
                 position += 1
+            elif (second := data[position + 1]) < 0x80:
+                byte += (second << 7) - 0x80
+                timestamp_delta = (byte >> 1) ^ -(byte & 1)
+                position += 2
             else:
                 timestamp_delta, position = read_varlong(data, position)
             byte = data[position]
             if byte < 0x80:
                 offset_delta = (byte >> 1) ^ -(byte & 1)
                 position += 1
+            elif (second := data[position + 1]) < 0x80:
+                byte += (second << 7) - 0x80
+                offset_delta = (byte >> 1) ^ -(byte & 1)
+                position += 2
             else:
                 offset_delta, position = read_varint(data, position)
 
@@ -111,6 +129,10 @@ def _iter_payload(
             if byte < 0x80:
                 length = (byte >> 1) ^ -(byte & 1)
                 position += 1
+            elif (second := data[position + 1]) < 0x80:
+                byte += (second << 7) - 0x80
+                length = (byte >> 1) ^ -(byte & 1)
+                position += 2
             else:
                 length, position = read_varint(data, position)
             if length >= 0:
