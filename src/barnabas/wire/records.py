@@ -66,7 +66,7 @@ def iter_opened(payload: bytes, count: int, header: BatchHeader) -> Iterator[Rec
 def _iter_payload(
     data: bytes, count: int, base_offset: int, base_timestamp: int, fixed_timestamp: int | None
 ) -> Iterator[Record]:
-    # Lengths under 64 and small deltas are one byte, most others two; those cases are written out, for a call each would
+    # Lengths under 64 and small deltas are one byte, most others two; those cases are written out: a call each would
     # double the time.
     if count < 0 or count * RECORD_MIN_BYTES > len(data):
         raise ProtocolError(f"{count} records in {len(data)} bytes")

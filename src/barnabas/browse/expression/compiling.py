@@ -6,12 +6,14 @@ them. `!=` is the opposite of `==`.
 """
 
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import re2
 
 from barnabas.browse.expression.parser import parse
+from barnabas.browse.expression.paths import along, along_each
+from barnabas.browse.expression.picking import Pick, picker
 from barnabas.browse.expression.subject import MISSING, Subject
 from barnabas.browse.expression.tokens import BadExpression
 from barnabas.browse.expression.tree import (
@@ -30,7 +32,6 @@ from barnabas.browse.expression.tree import (
     Operand,
     Or,
     Present,
-    Step,
     Text,
     Truthy,
 )
@@ -49,9 +50,11 @@ def compiled(text: str) -> Test:
 
 
 def test_of(condition: Condition) -> Test:
-    inner = _test(condition)
+    pick = picker(condition)
+    inner = _test(condition, pick)
 
     def test(subject: Subject) -> bool:
+        subject.picked = None
         try:
             return inner(subject)
         except RecursionError:  # two values of a thousand levels, compared
@@ -77,42 +80,42 @@ def regexp(pattern: str, position: int = 0) -> "re2._Regexp":
 # --- conditions -------------------------------------------------------------------------------------------------------
 
 
-def _test(condition: Condition) -> Test:
+def _test(condition: Condition, pick: Pick | None) -> Test:
     match condition:
         case And(terms):
-            tests = [_test(each) for each in terms]
+            tests = [_test(each, pick) for each in terms]
             return lambda subject: all(test(subject) for test in tests)
         case Or(terms):
-            tests = [_test(each) for each in terms]
+            tests = [_test(each, pick) for each in terms]
             return lambda subject: any(test(subject) for test in tests)
         case Not(what):
-            inner = _test(what)
+            inner = _test(what, pick)
             return lambda subject: not inner(subject)
         case Compare(left, how, right):
-            return _compare(left, how, right)
+            return _compare(left, how, right, pick)
         case OneOf(left, choices):
-            values = _values(left)
+            values = _values(left, pick)
             return lambda subject: any(_equal(value, choice) for value in values(subject) for choice in choices)
         case Matches(left, pattern, position):
-            return _matches(left, pattern, position)
+            return _matches(left, pattern, position, pick)
         case Present(what, not_null):
-            values = _values(what)
+            values = _values(what, pick)
             if not_null:
                 return lambda subject: any(value is not MISSING and value is not None for value in values(subject))
             return lambda subject: any(value is not MISSING for value in values(subject))
         case Truthy(what):
-            values = _values(what)
+            values = _values(what, pick)
             return lambda subject: any(
                 value is not MISSING and value is not None and value is not False for value in values(subject)
             )
 
 
-def _compare(left: Operand, how: str, right: Operand) -> Test:
+def _compare(left: Operand, how: str, right: Operand, pick: Pick | None) -> Test:
     if how == "!=":
-        equal = _compare(left, "==", right)
+        equal = _compare(left, "==", right, pick)
         return lambda subject: not equal(subject)
     holds = _HOLDS[how]
-    lefts, rights = _values(left), _values(right)
+    lefts, rights = _values(left, pick), _values(right, pick)
     if isinstance(right, Constant):
         return _compare_constant(lefts, holds, right.value)
     return lambda subject: any(holds(one, other) for one in lefts(subject) for other in rights(subject))
@@ -130,13 +133,13 @@ def _compare_constant(values: Values, holds: Holds, constant: object) -> Test:
     return test
 
 
-def _matches(left: Operand, pattern: str, position: int) -> Test:
+def _matches(left: Operand, pattern: str, position: int, pick: Pick | None) -> Test:
     search = regexp(pattern, position).search
     if isinstance(left, Text):  # the bytes as they are, without a text in between
         if left.source == "value":
             return lambda subject: subject.value is not None and search(subject.value) is not None
         return lambda subject: subject.key is not None and search(subject.key) is not None
-    values = _values(left)
+    values = _values(left, pick)
 
     def test(subject: Subject) -> bool:
         return any(
@@ -187,7 +190,7 @@ _HOLDS: dict[str, Holds] = {
 # --- operands ---------------------------------------------------------------------------------------------------------
 
 
-def _values(operand: Operand) -> Values:
+def _values(operand: Operand, pick: Pick | None) -> Values:
     """All that an operand stands for in a record; one MISSING where a path leads nowhere."""
     match operand:
         case Constant(value):
@@ -201,9 +204,11 @@ def _values(operand: Operand) -> Values:
             fact = operator.attrgetter(name)
             return lambda subject: (fact(subject),)
         case Length(of):
-            inner = _values(of)
+            inner = _values(of, pick)
             return lambda subject: [_length(value) for value in inner(subject)]
         case Field(source, steps):
+            if source == "value" and pick is not None:
+                return pick.values(steps)
             read = Subject.value_json if source == "value" else Subject.key_json
             if not any(isinstance(step, Each) for step in steps):
                 return lambda subject: (along(read(subject), steps),)
@@ -212,34 +217,3 @@ def _values(operand: Operand) -> Values:
 
 def _length(value: object) -> object:
     return len(value) if isinstance(value, str | list | dict) else MISSING
-
-
-def along(value: object, steps: Sequence[Step]) -> object:
-    """What a path without `[]` leads to."""
-    for step in steps:
-        if isinstance(step, str):
-            if not isinstance(value, dict):
-                return MISSING
-            value = value.get(step, MISSING)
-        elif isinstance(value, list) and isinstance(step, int) and -len(value) <= step < len(value):
-            value = value[step]
-        else:
-            return MISSING
-    return value
-
-
-def along_each(value: object, steps: Sequence[Step]) -> list[object]:
-    """All that a path with `[]` leads to."""
-    values = [value]
-    for step in steps:
-        if isinstance(step, Each):
-            values = [inner for each in values for inner in _inside(each)]
-        else:
-            values = [found for each in values if (found := along(each, (step,))) is not MISSING]
-    return values
-
-
-def _inside(value: object) -> Iterable[object]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()

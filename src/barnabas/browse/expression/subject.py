@@ -28,7 +28,7 @@ def _json_of(data: bytes | None) -> object:
 
 
 class Subject:
-    __slots__ = ("_key_json", "_value_json", "headers", "key", "offset", "partition", "timestamp", "value")
+    __slots__ = ("_key_json", "_value_json", "headers", "key", "offset", "partition", "picked", "timestamp", "value")
 
     def __init__(
         self,
@@ -45,6 +45,7 @@ class Subject:
         self.key = key
         self.value = value
         self.headers = headers
+        self.picked: object = None  # what picking.py has decoded of it for the expression that is asked
         self._key_json: object = _UNREAD
         self._value_json: object = _UNREAD
 

@@ -42,10 +42,12 @@ class Query(msgspec.Struct, frozen=True):
 
 
 class Finder(NamedTuple):
-    """`next_place` is None where every record has to be looked at."""
+    """`next_place` is None where every record has to be looked at. `looks_ahead`: to find one place it may look through
+    all the bytes behind it, as a pattern such as `a.*z` does."""
 
     next_place: Callable[[bytes, int], int] | None
     matches: Callable[[int, WireRecord], bool]
+    looks_ahead: bool = False
 
 
 def finder(query: Query) -> Finder:
@@ -98,7 +100,7 @@ def _by_regex(pattern: str, in_key: bool) -> Finder:
             return True
         return any(value is not None and search(value) is not None for _, value in record.headers)
 
-    return Finder(_places_of(without_anchors(pattern)), matches)
+    return Finder(_places_of(without_anchors(pattern)), matches, looks_ahead=True)
 
 
 def _by_expression(text: str) -> Finder:

@@ -2,7 +2,8 @@
 
 A batch without a possible place costs its checksum, its decompression and one look at its bytes. Otherwise only the
 records with a possible place are opened; the lengths in front of the records lead to them. A batch in which many places
-turn out to be none is walked record by record instead, so that no pattern takes more than linear time.
+turn out to be none is walked record by record from there on, which is faster then, and keeps every pattern to linear
+time.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +17,8 @@ from barnabas.wire.records import iter_opened, open_payload
 from barnabas.wire.varints import read_varint
 from barnabas.wire.visible import visible_batches
 
-FALSE_PLACES_MAX = 16
+FALSE_PLACES_MAX = 16  # of a pattern that looks ahead; of others, more than one in FALSE_PLACES_SHARE records
+FALSE_PLACES_SHARE = 4
 
 
 class Scan:
@@ -61,13 +63,14 @@ class Scan:
     def _some(self, payload: bytes, header: BatchHeader) -> Iterator[WireRecord]:
         next_place, matches, partition = self._finder.next_place, self._finder.matches, self._partition
         assert next_place is not None
+        looks_ahead = self._finder.looks_ahead
         self.records += header.record_count
         place = next_place(payload, 0)
         position = walked = wrong = 0
         size = len(payload)
         try:
             while place >= 0:
-                if wrong > FALSE_PLACES_MAX:
+                if wrong > FALSE_PLACES_MAX and (looks_ahead or wrong * FALSE_PLACES_SHARE > walked):
                     rest = iter_opened(payload[position:], header.record_count - walked, header)
                     yield from (record for record in rest if matches(partition, record))
                     return
