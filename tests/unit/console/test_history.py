@@ -32,3 +32,16 @@ def test_series_that_stand_still_make_room_for_those_that_move() -> None:
     assert history.last("quiet") is None
     history.add(3.0, {"still": 0.0, "busy": 5.0, "new": 1.0})
     assert (history.last("busy"), history.last("new"), history.last("still")) == (5.0, 1.0, None)
+
+
+def test_series_that_all_move_do_not_push_each_other_out() -> None:
+    history = History(samples=4, series_max=2)
+    for time in range(1, 4):
+        history.add(float(time), {"a": 1.0, "b": 1.0, "c": 1.0, "d": 1.0})
+    found = history.read(["a", "b", "c"])
+    assert (found["a"], found["b"], found["c"]) == ([1.0] * 3, [1.0] * 3, [None] * 3)
+    history.add(4.0, {"a": 1.0})
+    history.add(5.0, {"a": 1.0})
+    history.add(6.0, {"a": 1.0, "c": 2.0})
+    assert history.last("c") == 2.0, "b stands still and makes room"
+    assert history.last("a") == 1.0 and history.read(["b"])["b"][-1] is None

@@ -30,24 +30,36 @@ class History:
         self._times[place] = time
         for series in self._series.values():
             series[place] = nan
+        still: list[str] | None = None  # those to make room for others, the stillest last
         for name, value in values.items():
             found = self._series.get(name)
             if found is None:
-                if not value and len(self._series) >= self._series_max:
-                    continue
-                found = self._begin(name)
+                if len(self._series) >= self._series_max:
+                    if not value:
+                        continue
+                    still = self._still() if still is None else still
+                    if not self._make_room(still):
+                        continue
+                found = self._series[name] = array("f", [nan]) * self._samples
+                self._moved[name] = self._next
             found[place] = value
             if value:
                 self._moved[name] = self._next
         self._next += 1
 
-    def _begin(self, name: str) -> array[float]:
-        if len(self._series) >= self._series_max:
-            still = min(self._series, key=lambda each: self._moved[each])
-            del self._series[still], self._moved[still]
-        made = self._series[name] = array("f", [nan]) * self._samples
-        self._moved[name] = self._next
-        return made
+    def _still(self) -> list[str]:
+        """Series that did not move in the last sample. Others are not given up: with more that move than there is room
+        for, they would push each other out with every sample."""
+        found = [name for name, moved in self._moved.items() if moved < self._next - 1]
+        return sorted(found, key=lambda each: -self._moved[each])
+
+    def _make_room(self, still: list[str]) -> bool:
+        while still:
+            name = still.pop()
+            if self._moved[name] < self._next:  # else it has moved in this very sample
+                del self._series[name], self._moved[name]
+                return True
+        return False
 
     def read(self, names: Iterable[str], since: float = 0.0) -> dict[str, list[float | None]]:
         """Times first, oldest first; None where nothing is known."""
