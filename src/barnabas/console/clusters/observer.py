@@ -110,9 +110,11 @@ class Observer:
         if self.looks % _SIZES_EVERY == 0 or not facts.sizes:
             facts.starts = await reading.read_offsets(nodes, facts.topics.values(), reading.EARLIEST)
             facts.sizes, facts.folders = await reading.read_sizes(nodes, up)
-        await self._look_at_members(groups_before)
         places = unread_places(facts.committed, ends)
-        facts.written = await self._write_times.read(nodes, facts.topics, places, facts.starts, ends)
+        facts.written, _ = await asyncio.gather(
+            self._write_times.read(nodes, facts.topics, places, facts.starts, ends),
+            self._look_at_members(groups_before),
+        )
         facts.ends, facts.at = ends, now
         self.history.add(now, self._sample(before, before_at))
 

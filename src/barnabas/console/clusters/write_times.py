@@ -3,8 +3,8 @@
 No API tells a record's time by its offset, so the batch at the committed offset is fetched from its leader and its
 header read. What a look asks for is bounded: a place (topic, partition, offset) is asked for once, so a group that
 stands still costs nothing; at most PLACES_MAX places in a look, those that waited longest first; PARTITION_BYTES of
-each. A leader leaves out a batch that is larger, except the first of an answer; those are asked for one by one, at most
-LARGE_MAX in a look.
+each and NODE_BYTES of a node. A leader leaves out a batch that is larger, except the first of an answer; those are
+asked for one by one, at most LARGE_MAX in a look.
 """
 
 from __future__ import annotations
@@ -129,17 +129,22 @@ class WriteTimes:
         body = fetch_body(offsets, PARTITION_BYTES if len(asked) > 1 else 1)
         answer: FetchResponse = await nodes.ask(leader, FETCH, body, _BY_NAME, _ANSWER_SECONDS)
         of_partition = {place[:2]: place for place in asked}
+        size = sum(len(part.records or b"") for topic in answer.responses for part in topic.partitions)
+        is_full = size > NODE_BYTES - 2 * PARTITION_BYTES
         for topic in answer.responses:
             for part in topic.partitions:
                 place = of_partition.get((topic.topic, part.partition_index))
                 if place is not None:
-                    self._learn(place, offsets[place[:2]], part, ends.get(place[:2], 0))
+                    large = self._learn(place, offsets[place[:2]], part, ends.get(place[:2], 0))
+                    if large and not is_full:
+                        self._large.add(place)
 
-    def _learn(self, place: Place, asked_at: int, part: FetchResponsePartitionData, end: int) -> None:
+    def _learn(self, place: Place, asked_at: int, part: FetchResponsePartitionData, end: int) -> bool:
+        """Whether there is something that was left out of the answer."""
         if part.error_code in (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED):
             self._refused[place[0]] = self._look + REFUSED_LOOKS
         if part.error_code:
-            return
+            return False
         records = part.records if part.records is not None else b""
         time, following = time_at(records, asked_at)
         if time is not None and time >= 0:
@@ -149,7 +154,8 @@ class WriteTimes:
         elif following > asked_at:
             self._from[place] = following
         else:
-            self._large.add(place)
+            return True
+        return False
 
 
 def _by_leader(places: Iterable[Place], leaders: Offsets) -> list[tuple[int, list[Place]]]:
