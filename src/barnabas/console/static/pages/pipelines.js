@@ -50,8 +50,8 @@ function Run({ run, offered, onStart, reload }) {
         : offered && html`<button aria-label=${`Start ${run.name}`} onClick=${() => onStart(offered)}>Start …</button>`)}</header>
     ${run.last_error && html`<${Notice}><strong>The last run failed:</strong> ${run.last_error}<//>`}
     ${run.parts.map((part) => html`<${Part} key=${part.part} part=${part} />`)}
-    <p class="links">${run.dead_letters.map((each) => html`<a key=${each.topic} href=${here.link("topics", [each.topic, "messages"])}>${each.topic}</a> <${Badge} kind=${each.records ? "warning" : ""}>${count(each.records)} ${each.records === 1 ? "dead letter" : "dead letters"}<//> `)}
-      ${run.groups.map((each) => html`<a key=${each} href=${here.link("groups", [each])}>lag of ${each}</a> `)}</p>
+    ${run.dead_letters.length + run.groups.length > 0 && html`<p class="links">${run.dead_letters.map((each) => html`<span key=${each.topic}><a href=${here.link("topics", [each.topic, "messages"])}>${each.topic}</a> <${Badge} kind=${each.records ? "warning" : ""}>${count(each.records)} ${each.records === 1 ? "dead letter" : "dead letters"}<//></span>`)}
+      ${run.groups.map((each) => html`<a key=${each} href=${here.link("groups", [each])}>lag of ${each}</a>`)}</p>`}
     ${run.output.length > 0 && html`<details><summary>What it printed last</summary><pre tabindex="0">${run.output.join("\n")}</pre></details>`}
   </section>`;
 }
