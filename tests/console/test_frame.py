@@ -54,7 +54,7 @@ def test_pages_are_accessible_in_every_size_and_theme(
 
 
 def test_a_topic_that_was_there_before_has_its_numbers(watched: Watched) -> None:
-    row = watched.open("/c/local/topics").get_by_role("row", name=re.compile("^orders"))
+    row = watched.open("/c/local/topics").get_by_role("row", name=re.compile("^Favourite orders "))
     expect(row).to_contain_text("2000")
     expect(row).to_contain_text(re.compile(r"1 ?100[0-6] ?\d.* s$"))  # one group, its lag, its age
 
