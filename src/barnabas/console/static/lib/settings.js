@@ -29,7 +29,7 @@ function Edit({ row, path, onClose, onDone }) {
     <${Form} onSubmit=${(form) => change(form.get("reset") ? null : form.get("value"))} onDone=${onDone} onCancel=${onClose}>
       <p>${row.meaning}</p>
       <${Field} label="Value" hint=${row.default === null ? "" : `The default is ${row.default === "" ? "empty" : row.default}.`}>
-        ${row.type === "boolean" ? html`<select name="value" value=${row.value}><option>true</option><option>false</option></select>` : html`<input name="value" value=${row.sensitive ? "" : row.value} type=${row.type === "password" ? "password" : "text"} autofocus autocomplete="off" spellcheck=${false} />`}<//>
+        ${row.type === "boolean" ? html`<select name="value"><option selected=${row.value === "true"}>true</option><option selected=${row.value === "false"}>false</option></select>` : html`<input name="value" defaultValue=${row.sensitive ? "" : row.value} type=${row.type === "password" ? "password" : "text"} autofocus autocomplete="off" spellcheck=${false} />`}<//>
       ${!row.is_default && html`<label class="check"><input type="checkbox" name="reset" value="1" /> back to the default</label>`}
     <//><//>`;
 }

@@ -84,6 +84,7 @@ export function Field({ label, hint, children }) {
   return html`<label class="field"><span>${label}</span>${children}${hint && html`<small>${hint}</small>`}</label>`;
 }
 
+// A field of a form that nobody listens to has defaultValue, not value: that would be set again with each look.
 // A form that does one thing: shows that it is under way, the problem if there is one, and closes when it is done.
 export function Form({ onSubmit, onDone, onCancel, submit = "Save", danger = false, disabled = false, children }) {
   const [state, setState] = useState({ busy: false, problem: null });

@@ -27,11 +27,11 @@ export function Search() {
   if (!here.maySeeRecords) return html`<${Page} title="Search"><${Notice} kind="plain">You may see topics, but not their records. Your role is “${here.role}”.<//><//>`;
   return html`<${Page} title="Search">
     <form class="panel search" onSubmit=${submit}>
-      <div class="grid two"><${Field} label="Topic"><input name="topic" list="topics" required value=${query.topic ?? ""} autocomplete="off" spellcheck=${false} /><//>
+      <div class="grid two"><${Field} label="Topic"><input name="topic" list="topics" required defaultValue=${query.topic ?? ""} autocomplete="off" spellcheck=${false} /><//>
         <datalist id="topics">${(topics?.topics ?? []).slice(0, 2000).map((each) => html`<option key=${each.name} value=${each.name}></option>`)}</datalist>
         <${Field} label="By"><select value=${kind} onChange=${(event) => setKind(event.target.value)}>${KINDS.map(([key, title]) => html`<option key=${key} value=${key}>${title}</option>`)}</select><//></div>
-      <${Field} label="What" hint=${kind === "where" ? EXPRESSION_HINT : kind === "key" ? "The whole key." : "In key, value and headers."}><input name="pattern" data-filter required value=${query.pattern ?? ""} autocomplete="off" spellcheck=${false} /><//>
-      <div class="tools"><label class="check"><input type="checkbox" name="ignore_case" value="1" checked=${query.ignore_case === "1"} disabled=${kind === "where" || kind === "key"} /> upper and lower case alike</label>
+      <${Field} label="What" hint=${kind === "where" ? EXPRESSION_HINT : kind === "key" ? "The whole key." : "In key, value and headers."}><input name="pattern" data-filter required defaultValue=${query.pattern ?? ""} autocomplete="off" spellcheck=${false} /><//>
+      <div class="tools"><label class="check"><input type="checkbox" name="ignore_case" value="1" defaultChecked=${query.ignore_case === "1"} disabled=${kind === "where" || kind === "key"} /> upper and lower case alike</label>
         <label class="check">from <input type="datetime-local" step="1" name="since" aria-label="From a time" /></label><label class="check">to <input type="datetime-local" step="1" name="until" aria-label="To a time" /></label>
         <button class="primary" type="submit">Search</button></div>
     </form>

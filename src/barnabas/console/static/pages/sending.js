@@ -44,8 +44,8 @@ export function RedriveFound({ query, onClose }) {
   return html`<${Dialog} title=${title} onClose=${onClose}>
     <${Form} submit=${`Send ${whole(plan.records)} records`} disabled=${!plan.records} onSubmit=${start} onCancel=${onClose} onDone=${setJob}>
       <p>${whole(plan.records)} records (${bytes(plan.bytes)}) of ${topic}, from ${whole(Object.keys(plan.partitions).length)} partitions: key, value and headers as they are, appended at the end. Those of aborted transactions are left out.</p>
-      <${Field} label="To the topic"><input name="to" value=${usualTarget(topic)} required autocomplete="off" spellcheck=${false} /><//>
-      <label class="check"><input type="checkbox" name="mark" value="1" checked /> with a header barnabas.redriven.from, so that one sees where it came from</label>
+      <${Field} label="To the topic"><input name="to" defaultValue=${usualTarget(topic)} required autocomplete="off" spellcheck=${false} /><//>
+      <label class="check"><input type="checkbox" name="mark" value="1" defaultChecked /> with a header barnabas.redriven.from, so that one sees where it came from</label>
     <//><//>`;
 }
 
@@ -68,7 +68,7 @@ export function Redrive({ topic, records, onClose, onDone }) {
   return html`<${Dialog} title="Send again" onClose=${onClose}>
     <${Form} submit=${`Send ${whole(records.length)} ${records.length === 1 ? "record" : "records"}`} onSubmit=${redrive} onCancel=${onClose} onDone=${(made) => { toast(`sent ${whole(made.sent)} to ${made.to}`); onDone(made); }}>
       <p>${whole(records.length)} ${records.length === 1 ? "record" : "records"} (${bytes(size)}) of ${topic}, partition ${from.slice(0, 10).join(", ")}${from.length > 10 ? " …" : ""}: key, value and headers as they are, appended at the end. Whoever reads that topic reads them again.</p>
-      <${Field} label="To the topic"><input name="to" value=${usualTarget(topic)} required autocomplete="off" spellcheck=${false} /><//>
-      <label class="check"><input type="checkbox" name="mark" value="1" checked /> with a header barnabas.redriven.from, so that one sees where it came from</label>
+      <${Field} label="To the topic"><input name="to" defaultValue=${usualTarget(topic)} required autocomplete="off" spellcheck=${false} /><//>
+      <label class="check"><input type="checkbox" name="mark" value="1" defaultChecked /> with a header barnabas.redriven.from, so that one sees where it came from</label>
     <//><//>`;
 }

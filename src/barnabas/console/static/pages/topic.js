@@ -68,7 +68,7 @@ function Grow({ name, now, path, onClose, onDone }) {
   return html`<${Dialog} title="Add partitions" onClose=${onClose}>
     <${Form} submit="Add" onCancel=${onClose} onDone=${onDone} onSubmit=${(form) => send("POST", path, { partitions: Number(form.get("partitions")) })}>
       <p>${name} has ${now}. Records of a key may be in another partition from now on, so readers of compacted or keyed topics should know of it. Partitions cannot be taken away again.</p>
-      <${Field} label="Partitions altogether"><input name="partitions" type="number" min=${now + 1} max="100000" value=${now * 2} required autofocus /><//>
+      <${Field} label="Partitions altogether"><input name="partitions" type="number" min=${now + 1} max="100000" defaultValue=${now * 2} required autofocus /><//>
     <//><//>`;
 }
 

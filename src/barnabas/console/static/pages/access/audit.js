@@ -46,10 +46,10 @@ export function Audit() {
   const seen = new Set();
   const rows = [...(data?.events ?? []), ...more.events].filter((each) => !seen.has(idOf(each)) && seen.add(idOf(each)));
   return html`<form class="tools labelled" key=${key} onSubmit=${filtered} aria-label="Filter the audit trail">
-      <label class="field"><span>User</span><input name="user" class="short" value=${user ?? ""} autocomplete="off" spellcheck="false" /></label>
-      <label class="field"><span>Operation</span><input name="operation" class="short" value=${operation ?? ""} placeholder="write, login …" autocomplete="off" /></label>
-      <label class="field"><span>Resource</span><input name="resource" value=${resource ?? ""} placeholder="topic:orders*" autocomplete="off" spellcheck="false" /></label>
-      <label class="check"><input type="checkbox" name="denied" value="1" checked=${Boolean(denied)} /> only what was refused</label>
+      <label class="field"><span>User</span><input name="user" class="short" defaultValue=${user ?? ""} autocomplete="off" spellcheck=${false} /></label>
+      <label class="field"><span>Operation</span><input name="operation" class="short" defaultValue=${operation ?? ""} placeholder="write, login …" autocomplete="off" /></label>
+      <label class="field"><span>Resource</span><input name="resource" defaultValue=${resource ?? ""} placeholder="topic:orders*" autocomplete="off" spellcheck=${false} /></label>
+      <label class="check"><input type="checkbox" name="denied" value="1" defaultChecked=${Boolean(denied)} /> only what was refused</label>
       <button>Filter</button></form>
     ${!data && (problem ? html`<${ProblemNotice} problem=${problem} />` : html`<${Loading} />`)}
     ${data && html`<${Table} label="Audit trail" id=${idOf} rows=${rows} columns=${COLUMNS} sortBy="time" descending empty="There is no such event." step=${400} />

@@ -50,8 +50,8 @@ function Change({ row, onClose, onDone }) {
   const shown = (key) => (row?.values[key] === undefined ? "" : key === "request_percentage" ? `${row.values[key]}%` : String(row.values[key]));
   return html`<${Dialog} title=${row ? `Quotas of ${who(row.entity)}` : "Set quota"} onClose=${onClose}>
     <${Form} submit="Set" onSubmit=${submit} onDone=${onDone} onCancel=${onClose}>
-      ${!row && html`<${Field} label="Whose"><select value=${kind} onChange=${(event) => setKind(event.target.value)}>${ENTITIES.map(([key, title]) => html`<option key=${key} value=${key}>${title}</option>`)}</select><//>
-        ${kinds.map((each) => html`<${Field} key=${each} label=${{ user: "User", "client-id": "Client id", ip: "Address" }[each]} hint="Empty: each one that has no quota of its own."><input name=${each} autocomplete="off" spellcheck="false" /><//>`)}`}
-      <div class="grid two">${rates.map(([key, title, example]) => html`<${Field} key=${key} label=${title}><input name=${key} value=${shown(key)} placeholder=${`no limit; such as ${example}`} autocomplete="off" /><//>`)}</div>
+      ${!row && html`<${Field} label="Whose"><select name="kind" value=${kind} onChange=${(event) => setKind(event.target.value)}>${ENTITIES.map(([key, title]) => html`<option key=${key} value=${key}>${title}</option>`)}</select><//>
+        ${kinds.map((each) => html`<${Field} key=${each} label=${{ user: "User", "client-id": "Client id", ip: "Address" }[each]} hint="Empty: each one that has no quota of its own."><input name=${each} autocomplete="off" spellcheck=${false} /><//>`)}`}
+      <div class="grid two">${rates.map(([key, title, example]) => html`<${Field} key=${key} label=${title}><input name=${key} defaultValue=${shown(key)} placeholder=${`no limit; such as ${example}`} autocomplete="off" /><//>`)}</div>
     <//><//>`;
 }

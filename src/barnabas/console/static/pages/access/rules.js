@@ -60,15 +60,15 @@ function Add({ operations, user, onClose, onDone }) {
   });
   return html`<${Dialog} title="Add rules" onClose=${onClose}>
     <${Form} submit="Add" onSubmit=${submit} onDone=${onDone} onCancel=${onClose}>
-      <${Field} label="User" hint="* is everybody."><input name="user" required value=${user} autofocus autocomplete="off" spellcheck="false" /><//>
-      <${Field} label="What for"><select value=${kind} onChange=${(event) => setKind(event.target.value)}>${KINDS.map(([key, title]) => html`<option key=${key} value=${key}>${title}</option>`)}</select><//>
-      ${(kind === "producer" || kind === "consumer") && html`<${Field} label="Topic" hint="orders-* is every topic that begins so, * every topic."><input name="topic" required autocomplete="off" spellcheck="false" /><//>`}
-      ${kind === "consumer" && html`<${Field} label="Group" hint="billing-* is every group that begins so."><input name="group" required autocomplete="off" spellcheck="false" /><//>`}
-      ${(kind === "producer" || kind === "transactional") && html`<${Field} label=${kind === "producer" ? "Transactional id (where it has one)" : "Transactional id"}><input name="transactional" required=${kind === "transactional"} autocomplete="off" spellcheck="false" /><//>`}
-      ${kind === "rule" && html`<div class="grid two"><${Field} label="Resource"><select value=${type} onChange=${(event) => setType(event.target.value)}>${Object.keys(operations).map((each) => html`<option key=${each}>${each}</option>`)}</select><//>
-        ${type !== "cluster" && html`<${Field} label="Name" hint="A * at its end: a prefix."><input name="name" required autocomplete="off" spellcheck="false" /><//>`}</div>
+      <${Field} label="User" hint="* is everybody."><input name="user" required defaultValue=${user} autofocus autocomplete="off" spellcheck=${false} /><//>
+      <${Field} label="What for"><select name="kind" value=${kind} onChange=${(event) => setKind(event.target.value)}>${KINDS.map(([key, title]) => html`<option key=${key} value=${key}>${title}</option>`)}</select><//>
+      ${(kind === "producer" || kind === "consumer") && html`<${Field} label="Topic" hint="orders-* is every topic that begins so, * every topic."><input name="topic" required autocomplete="off" spellcheck=${false} /><//>`}
+      ${kind === "consumer" && html`<${Field} label="Group" hint="billing-* is every group that begins so."><input name="group" required autocomplete="off" spellcheck=${false} /><//>`}
+      ${(kind === "producer" || kind === "transactional") && html`<${Field} label=${kind === "producer" ? "Transactional id (where it has one)" : "Transactional id"}><input name="transactional" required=${kind === "transactional"} autocomplete="off" spellcheck=${false} /><//>`}
+      ${kind === "rule" && html`<div class="grid two"><${Field} label="Resource"><select name="type" value=${type} onChange=${(event) => setType(event.target.value)}>${Object.keys(operations).map((each) => html`<option key=${each}>${each}</option>`)}</select><//>
+        ${type !== "cluster" && html`<${Field} label="Name" hint="A * at its end: a prefix."><input name="name" required autocomplete="off" spellcheck=${false} /><//>`}</div>
         <${Field} label="Operation"><select name="operation" key=${type}>${operations[type].map((each) => html`<option key=${each}>${each}</option>`)}</select><//>`}
       <div class="grid two"><${Field} label="Permission"><select name="permission"><option value="allow">allow</option><option value="deny">deny (goes before every allow)</option></select><//>
-        <${Field} label="From address"><input name="host" placeholder="anywhere" autocomplete="off" spellcheck="false" /><//></div>
+        <${Field} label="From address"><input name="host" placeholder="anywhere" autocomplete="off" spellcheck=${false} /><//></div>
     <//><//>`;
 }

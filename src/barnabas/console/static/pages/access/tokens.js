@@ -42,8 +42,8 @@ function Create({ onClose, onDone }) {
   }
   return html`<${Dialog} title="Create token" onClose=${onClose}>
     <${Form} submit="Create" onSubmit=${submit} onCancel=${onClose} onDone=${(done) => { setMade(done); onDone(); }}>
-      <${Field} label="Owner" hint="Another user needs the right to create tokens for it."><input name="owner" placeholder=${here.user ?? "you"} autocomplete="off" spellcheck="false" /><//>
-      <${Field} label="Renewers" hint="Who else may renew it, with commas."><input name="renewers" autocomplete="off" spellcheck="false" /><//>
+      <${Field} label="Owner" hint="Another user needs the right to create tokens for it."><input name="owner" placeholder=${here.user ?? "you"} autocomplete="off" spellcheck=${false} /><//>
+      <${Field} label="Renewers" hint="Who else may renew it, with commas."><input name="renewers" autocomplete="off" spellcheck=${false} /><//>
       <${Field} label="Hours at the most" hint="How long it can be renewed."><input name="hours" type="number" min="0.01" step="any" placeholder="as long as the cluster allows" /><//>
     <//><//>`;
 }

@@ -42,7 +42,7 @@ function Secret({ title, user, submit, path, method, onClose, onDone }) {
   }
   return html`<${Dialog} title=${title} onClose=${onClose}>
     <${Form} submit=${submit} onSubmit=${sent} onDone=${done} onCancel=${onClose}>
-      ${!user && html`<${Field} label="Name"><input name="name" required maxlength="200" autofocus autocomplete="off" spellcheck="false" /><//>`}
+      ${!user && html`<${Field} label="Name"><input name="name" required maxlength="200" autofocus autocomplete="off" spellcheck=${false} /><//>`}
       <label class="check"><input type="checkbox" checked=${own} onChange=${(event) => setOwn(event.target.checked)} /> choose the password myself</label>
       ${own && html`<${Field} label="Password"><input name="password" type="password" required autocomplete="new-password" /><//>`}
     <//><//>`;

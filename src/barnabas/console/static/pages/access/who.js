@@ -22,10 +22,10 @@ export function WhoMay({ operations }) {
     go(here.link("access", ["who"], { resource, operation: form.get("operation"), host: form.get("host").trim() }));
   };
   return html`<form class="tools labelled" onSubmit=${asked} aria-label="Who may do this">
-      <label class="field"><span>Operation</span><select name="operation" key=${type} value=${query.operation}>${(operations[type] ?? []).filter((each) => each !== "all").map((each) => html`<option key=${each}>${each}</option>`)}</select></label>
+      <label class="field"><span>Operation</span><select name="operation" key=${type}>${(operations[type] ?? []).filter((each) => each !== "all").map((each) => html`<option key=${each} selected=${each === query.operation}>${each}</option>`)}</select></label>
       <label class="field"><span>Resource</span><select value=${type} onChange=${(event) => setType(event.target.value)}>${Object.keys(operations).map((each) => html`<option key=${each}>${each}</option>`)}</select></label>
-      ${type !== "cluster" && html`<label class="field"><span>Name</span><input name="name" required value=${(query.resource ?? "").split(":").slice(1).join(":")} autocomplete="off" spellcheck="false" /></label>`}
-      <label class="field"><span>From address</span><input name="host" class="short" value=${query.host ?? ""} placeholder="127.0.0.1" autocomplete="off" /></label>
+      ${type !== "cluster" && html`<label class="field"><span>Name</span><input name="name" required defaultValue=${(query.resource ?? "").split(":").slice(1).join(":")} autocomplete="off" spellcheck=${false} /></label>`}
+      <label class="field"><span>From address</span><input name="host" class="short" defaultValue=${query.host ?? ""} placeholder="127.0.0.1" autocomplete="off" /></label>
       <button class="primary">Ask</button></form>
     ${query.resource ? html`<${Answer} resource=${query.resource} operation=${query.operation} host=${query.host} />` : html`<p class="dim">Name an operation and a resource: every user is listed with the rule that decides.</p>`}`;
 }

@@ -42,7 +42,7 @@ export function PlanDialog({ drain, onClose, onDone }) {
       <div class="tight"><${Table} label="Nodes before and after" id=${(row) => row.id} rows=${plan.after} columns=${AFTER} /></div>
       <h3>Moves</h3>
       <div class="tight"><${Table} label="Planned moves" id=${(row) => `${row.topic}-${row.partition}`} rows=${moves} columns=${MOVED} step=${50} empty="No replica moves." /></div>
-      ${moves.length > 0 && html`<div class="grid two form-grid"><${Field} label="Partitions at once" hint="More is faster and disturbs more."><input name="at_once" type="number" min="1" max="1000" value="10" required /><//>
+      ${moves.length > 0 && html`<div class="grid two form-grid"><${Field} label="Partitions at once" hint="More is faster and disturbs more."><input name="at_once" type="number" min="1" max="1000" defaultValue="10" required /><//>
       <${Field} label="Throttle, MB a second and node" hint="Empty: as fast as disks and network allow."><input name="throttle" type="number" min="0.001" step="any" placeholder="none" /><//></div>`}
     <//><//>`;
 }
