@@ -24,14 +24,19 @@ mask = [".card.number", ".email"]
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
+
+import msgspec
 
 from barnabas.client.common.connection import addresses
 from barnabas.client.common.kafka_names import UnusableSetting, librdkafka_names
 from barnabas.client.errors import BadSetting
+from barnabas.console.people.passwords import looks_hashed
 from barnabas.console.problems import Problem
 
 DEFAULT_HOST = "127.0.0.1"
@@ -98,6 +103,19 @@ class ConsoleOptions:
             )
 
 
+class _Plain(msgspec.Struct, forbid_unknown_fields=True):
+    """Types of the settings that are no tables."""
+
+    host: str
+    port: Annotated[int, msgspec.Meta(ge=0, le=65_535)]
+    certificate: str | None
+    key: str | None
+    read_only: bool
+    audit_file: str | None
+    pipelines: str | None
+    registry: str | None
+
+
 def load(path: Path) -> ConsoleOptions:
     try:
         told = tomllib.loads(path.read_text())
@@ -108,11 +126,12 @@ def load(path: Path) -> ConsoleOptions:
     if unknown := sorted(set(told) - known):
         raise Problem(f"{path}: there is no setting {unknown[0]!r}", f"It has {', '.join(sorted(known))}.")
     try:
-        clusters = tuple(_cluster(name, table) for name, table in told.pop("clusters", {}).items())
+        clusters = tuple(_cluster(name, table) for name, table in _table(told.pop("clusters", {}), "clusters").items())
         roles = tuple(_role(table) for table in told.pop("roles", []))
-        users = {str(name): str(value) for name, value in told.pop("users", {}).items()}
+        users = {name: _hash(name, value) for name, value in _table(told.pop("users", {}), "users").items()}
         found = ConsoleOptions(clusters=clusters, roles=roles, users=users, **told)
-    except (TypeError, AttributeError, BadSetting) as error:
+        msgspec.convert({name: getattr(found, name) for name in _Plain.__struct_fields__}, _Plain)
+    except (TypeError, AttributeError, BadSetting, msgspec.ValidationError) as error:
         raise Problem(f"{path}: {error}") from None
     if not found.clusters:
         raise Problem(f"{path} names no cluster", 'Add [clusters.NAME] with bootstrap = "host:port".')
@@ -120,6 +139,8 @@ def load(path: Path) -> ConsoleOptions:
 
 
 def _cluster(name: str, table: Mapping[str, object]) -> ClusterOptions:
+    if not re.fullmatch(r"[A-Za-z0-9._ -]{1,100}", name):
+        raise TypeError(f"a cluster is named by letters, digits, dots and dashes, not {name!r}")
     flat = dict(_flat("", table))
     bootstrap = flat.pop("bootstrap", flat.pop("bootstrap.servers", ""))
     addresses(bootstrap)
@@ -129,10 +150,27 @@ def _cluster(name: str, table: Mapping[str, object]) -> ClusterOptions:
         raise Problem(f"cluster {name}: {error}") from None
 
 
+def _table(value: object, name: str) -> dict[str, dict[str, object]]:
+    if not isinstance(value, dict):
+        raise TypeError(f"[{name}] is a table, not {value!r}")
+    return value
+
+
+def _hash(name: str, value: object) -> str:
+    """Not shown where it is wrong: it may be a password."""
+    if not isinstance(value, str) or not looks_hashed(value):
+        raise TypeError(f"user {name} has no hash of a password: barnabas console password makes one")
+    return value
+
+
 def _role(table: Mapping[str, object]) -> Role:
     lists = {name: _texts(table[name]) for name in ("users", "topics", "mask") if name in table}
     rest = {name: value for name, value in table.items() if name not in lists}
-    return Role(**rest, **lists)  # type: ignore[arg-type]  # an unknown name is a TypeError, which the caller tells
+    made = Role(**rest, **lists)  # type: ignore[arg-type]  # an unknown name is a TypeError, which the caller tells
+    for name in ("data", "read_only"):
+        if not isinstance(getattr(made, name), bool):
+            raise TypeError(f"{name} of role {made.name!r} is true or false, not {getattr(made, name)!r}")
+    return made
 
 
 def _texts(value: object) -> tuple[str, ...]:

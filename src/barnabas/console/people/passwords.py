@@ -16,6 +16,11 @@ def hashed(password: str) -> str:
     return ":".join((_KIND, _text(salt), _text(_derived(password, salt))))
 
 
+def looks_hashed(kept: str) -> bool:
+    kind, *rest = kept.split(":")
+    return kind == _KIND and len(rest) == 2
+
+
 def is_right(password: str, kept: str) -> bool:
     """Takes as long for a hash that cannot be read as for a wrong password."""
     try:

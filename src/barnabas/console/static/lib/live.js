@@ -10,13 +10,20 @@ export function useLooks(cluster, enabled) {
   useEffect(() => {
     if (!cluster || !enabled) return undefined;
     let source = null;
+    let again = 0;
     const open = () => {
       if (source || document.hidden) return;
       source = new EventSource(address(cluster, "/live"));
       source.addEventListener("look", (event) => setLook(JSON.parse(event.data)));
-      source.onerror = () => setLook((last) => ({ ...last, problem: "the console does not answer" }));
+      source.onerror = () => {
+        setLook((last) => ({ ...last, problem: "the console does not answer" }));
+        if (source?.readyState !== EventSource.CLOSED) return; // else the browser connects again by itself
+        close();
+        again = setTimeout(open, 2000);
+        get(address(cluster, "/history")).catch(() => {}); // whoever has signed out elsewhere is told so by this
+      };
     };
-    const close = () => { source?.close(); source = null; };
+    const close = () => { clearTimeout(again); source?.close(); source = null; };
     const seen = () => (document.hidden ? close() : open());
     open();
     document.addEventListener("visibilitychange", seen);
