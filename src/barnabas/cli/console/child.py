@@ -7,11 +7,12 @@ import socket
 import subprocess
 import threading
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 from barnabas.model.processes import python_environment, python_module
 
 PORT = 8080
+_METRICS_PORT = 9404  # where the JMX exporter is looked for
 _STOP_SECONDS = 3.0
 
 
@@ -54,6 +55,16 @@ class ConsoleChild:
             self._child.kill()
             self._child.wait()
         self._listening.join(_STOP_SECONDS)
+
+
+def metrics_listeners(count: int) -> list[str]:
+    """`metrics.listeners` for so many nodes on this machine: from 9404 on, or on free ports where one is taken."""
+    ports = list(range(_METRICS_PORT, _METRICS_PORT + count))
+    if not all(_is_free(port) for port in ports):
+        with ExitStack() as held:
+            sockets = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+            ports = [each.getsockname()[1] for each in sockets]
+    return [f"http://127.0.0.1:{port}" for port in ports]
 
 
 def _is_free(port: int) -> bool:

@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Self
 
 from barnabas.cli.common.failure import Failure
+from barnabas.cli.console.child import metrics_listeners
 from barnabas.model.processes import python_environment, python_module
 
 START_S = 15.0
@@ -45,6 +46,8 @@ class DemoNode:
             str(self.data),
             "--set",  # lets the pipelines' sink leave a prepared transaction as long as its driver needs
             "transaction.two.phase.commit.enable=true",
+            "--set",  # for the console's charts
+            f"metrics.listeners={metrics_listeners(1)[0]}",
         ]
         begun = time.monotonic()
         # Its own session: Ctrl-C reaches only us, and we stop the node after the screen is tidy.

@@ -117,6 +117,11 @@ class Cluster:
         self._said: SimpleQueue[tuple[_Node, str | None]] = SimpleQueue()
         self._stopping = False
         self._console: ConsoleChild | None = None
+        self._metrics: list[str] = []
+        if options.console and "metrics.listeners" not in flags(options):
+            from barnabas.cli.console.child import metrics_listeners
+
+            self._metrics = metrics_listeners(len(ports))
 
     def run(self) -> int:
         begun = time.monotonic()
@@ -158,6 +163,7 @@ class Cluster:
         settings = [
             f"node.id={node.number}",
             f"controller.quorum.voters={self.voters}",
+            *(f"metrics.listeners={each}" for each in self._metrics[node.number - 1 : node.number]),
             *self.options.set,
         ]
         command = [*python_module("barnabas.cli.main"), "up", "--quiet"]

@@ -29,6 +29,10 @@ def load(options: UpOptions) -> tuple[Settings, Path]:
     given = flags(options)
     config = Path(options.config).expanduser() if options.config is not None else None
     usual = {"listeners": f"{_protocol(options)}://{HOST}:{PORT}", "log.dirs": str(default_data())}
+    if options.console:
+        from barnabas.cli.console.child import metrics_listeners
+
+        usual["metrics.listeners"] = metrics_listeners(1)[0]
     try:
         loaded = load_settings(flags=given, config=config, fallback=usual)
         if options.secure:

@@ -7,11 +7,13 @@ signed in end with their last session.
 from __future__ import annotations
 
 import logging
+import ssl
 from collections.abc import Iterable
 
 from barnabas.browse import Browser
 from barnabas.console.clusters.jobs import Jobs
 from barnabas.console.clusters.moving import Mover
+from barnabas.console.clusters.node_metrics import NodeMetrics
 from barnabas.console.clusters.observer import Observer
 from barnabas.console.options import ClusterOptions
 from barnabas.console.people.sessions import Login, Sessions
@@ -35,7 +37,8 @@ class Connection:
         self.login = login
         self.closed = False  # or replaced by one with another password
         self.nodes = self.new_nodes()
-        self.observer = Observer(self.nodes)
+        self.metrics = NodeMetrics(self.nodes, _tls(options), login.credentials)
+        self.observer = Observer(self.nodes, self.metrics)
         self.observer.start()
         self.browser = Browser(self.new_nodes)
         self.jobs = Jobs()
@@ -51,6 +54,7 @@ class Connection:
         await self.observer.stop()
         await self.mover.close()
         self.browser.close()
+        self.metrics.close()
         self.nodes.close()
 
 
@@ -119,10 +123,13 @@ class Connections:
         self._connections.clear()
 
 
-def new_nodes(options: ClusterOptions, credentials: Credentials | None) -> AsyncNodes:
+def _tls(options: ClusterOptions) -> ssl.SSLContext | None:
     try:
-        tls = tls_of(options.settings)
+        return tls_of(options.settings)
     except UnusableLogin as error:
         raise Problem(f"cluster {options.name}: {error}", status=500) from None
-    settings = AsyncOptions("barnabas-console", _CONNECT_SECONDS, _ANSWER_SECONDS, tls, credentials)
+
+
+def new_nodes(options: ClusterOptions, credentials: Credentials | None) -> AsyncNodes:
+    settings = AsyncOptions("barnabas-console", _CONNECT_SECONDS, _ANSWER_SECONDS, _tls(options), credentials)
     return AsyncNodes(options.addresses, settings)

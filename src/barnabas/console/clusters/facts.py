@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from barnabas.observe.overview import Overview
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,7 @@ class Facts:
     spark: frozenset[str] = frozenset()  # groups that show how far a Spark query is
     membership: dict[str, Membership] = field(default_factory=dict)  # of groups that have members
     written: dict[Place, int] = field(default_factory=dict)  # ms: where groups stand; negative: nothing to read there
+    metrics: Overview | None = None  # of nodes that serve them
     problem: str = ""  # why it is not up to date
 
     def lag(self, group: str) -> int | None:

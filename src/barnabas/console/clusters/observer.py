@@ -1,7 +1,7 @@
 """Looks at a cluster every two seconds, as one person, and keeps the history of the last hour.
 
 All tabs of that person share it, so what a cluster pays does not grow with tabs. Where one look takes long (thousands
-of partitions, a slow node), the next comes later: looking takes at most a twentieth of the time.
+of partitions, a slow node), the next comes later: looking takes at most a fifth of the time.
 """
 
 from __future__ import annotations
@@ -16,13 +16,16 @@ from contextlib import suppress
 from barnabas.console.clusters import members, reading
 from barnabas.console.clusters.facts import Facts, Group, TopicPartition
 from barnabas.console.clusters.history import SAMPLE_SECONDS, History
+from barnabas.console.clusters.node_metrics import NodeMetrics
 from barnabas.console.clusters.write_times import WriteTimes, unread_places
 from barnabas.link.async_nodes import AsyncNodes
 from barnabas.link.errors import LinkDown, LoginFailed, UnknownApi
+from barnabas.observe.overview import Overview
 
 log = logging.getLogger("barnabas.console")
 
-_SHARE_OF_TIME = 20
+_SHARE_OF_TIME = 4
+_LONG_SECONDS = 0.5  # of waiting, mostly: a machine under load is not a reason to look away
 _SIZES_EVERY = 5  # samples: sizes of logs and disks move slowly
 _MEMBERS_EVERY = 5
 _DESCRIBED_MAX = 500  # groups in a look
@@ -31,8 +34,11 @@ _LOOK_SECONDS = 15.0  # then the cluster counts as slow, and that is said
 
 
 class Observer:
-    def __init__(self, nodes: AsyncNodes, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, nodes: AsyncNodes, metrics: NodeMetrics | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
         self._nodes = nodes
+        self.metrics = metrics
         self._clock = clock
         self.facts = Facts()
         self.history = History()
@@ -90,7 +96,7 @@ class Observer:
             self._looked.set()
             self._looked = asyncio.Event()
             took = time.monotonic() - began
-            await self._rest(max(SAMPLE_SECONDS - took, took * _SHARE_OF_TIME if took > 0.1 else 0, 0.05))
+            await self._rest(max(SAMPLE_SECONDS - took, took * _SHARE_OF_TIME if took > _LONG_SECONDS else 0, 0.05))
 
     async def _rest(self, seconds: float) -> None:
         with suppress(TimeoutError):
@@ -111,12 +117,18 @@ class Observer:
             facts.starts = await reading.read_offsets(nodes, facts.topics.values(), reading.EARLIEST)
             facts.sizes, facts.folders = await reading.read_sizes(nodes, up)
         places = unread_places(facts.committed, ends)
-        facts.written, _ = await asyncio.gather(
+        facts.written, _, _ = await asyncio.gather(
             self._write_times.read(nodes, facts.topics, places, facts.starts, ends),
             self._look_at_members(groups_before),
+            self._scrape(),
         )
         facts.ends, facts.at = ends, now
         self.history.add(now, self._sample(before, before_at))
+
+    async def _scrape(self) -> None:
+        if self.metrics is not None:
+            up = [each for each in self.facts.nodes.values() if not each.fenced]
+            self.facts.metrics = await self.metrics.scrape(up)
 
     async def _look_at_members(self, before: Mapping[str, Group]) -> None:
         """Of groups that have some: those that changed since the last look, and now and then the others."""
@@ -146,6 +158,8 @@ class Observer:
                 values[f"group:{name}:lag"] = lag
             if (seconds := facts.seconds(name)) is not None:
                 values[f"group:{name}:seconds"] = seconds
+        if facts.metrics is not None:
+            values.update(_of_metrics(facts.metrics))
         if before_at:
             rates = _rates(before, facts.ends, facts.at - before_at)
             values["in.records"] = sum(rates.values())
@@ -154,6 +168,24 @@ class Observer:
 
     def records_rate(self, topic: str) -> float | None:
         return self.history.last(f"topic:{topic}:records")
+
+
+def _of_metrics(told: Overview) -> dict[str, float]:
+    values = {
+        "in.bytes": sum(each.bytes_in for each in told.nodes),
+        "out.bytes": sum(each.bytes_out for each in told.nodes),
+        "requests": sum(each.requests for each in told.nodes),
+    }
+    for node in told.nodes:
+        if node.up:
+            values[f"node:{node.node}:cpu"] = node.cpu_percent
+            values[f"node:{node.node}:memory"] = node.memory_bytes
+            if node.p99_ms is not None:
+                values[f"node:{node.node}:p99"] = node.p99_ms
+    for topic in told.topics:
+        values[f"topic:{topic.topic}:in.bytes"] = topic.bytes_in
+        values[f"topic:{topic.topic}:out.bytes"] = topic.bytes_out
+    return values
 
 
 def _rates(before: dict[TopicPartition, int], after: dict[TopicPartition, int], seconds: float) -> dict[str, float]:

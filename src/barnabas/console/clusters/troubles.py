@@ -76,6 +76,10 @@ def _found(facts: Facts) -> Iterator[Trouble]:
                 "topics",
             )
 
+    for told in facts.metrics.problems if facts.metrics is not None else ():
+        if told.startswith("node ") and "ready" not in told:  # the rest is known from the metadata
+            yield Trouble("warning", told[:1].upper() + told[1:], "barnabas doctor on that node says more", "cluster")
+
 
 def _some(names: list[str]) -> str:
     more = len(names) - _NAMED

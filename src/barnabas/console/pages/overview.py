@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+from barnabas.console.clusters.facts import Facts
 from barnabas.console.clusters.history import SAMPLE_SECONDS
 from barnabas.console.clusters.troubles import troubles
 from barnabas.console.problems import Problem
@@ -35,9 +36,10 @@ async def overview(call: Call) -> object:
         "at": facts.at,
         "problem": facts.problem,
         "cluster_id": facts.cluster_id,
+        "metrics": facts.metrics is not None,
         "nodes": [
             {"id": each.id, "host": each.host, "port": each.port, "rack": each.rack, "up": not each.fenced,
-             "leads": sum(partition.leader == each.id for partition in partitions)}
+             "leads": sum(partition.leader == each.id for partition in partitions), **_measured(facts, each.id)}
             for each in facts.nodes.values()
         ],
         "topics": sum(not each.internal for each in facts.topics.values()),
@@ -48,6 +50,23 @@ async def overview(call: Call) -> object:
         "busiest": [{"name": name, "records_per_s": rate} for rate, name in busiest if rate],
         "behind": [{"name": name, "lag": lag, "seconds": seconds} for seconds, lag, name in behind if lag],
     }  # fmt: skip
+
+
+def _measured(facts: Facts, node: int) -> dict[str, object]:
+    """What the node tells of itself, where it serves metrics."""
+    for each in facts.metrics.nodes if facts.metrics is not None else ():
+        if each.node == node and each.up:
+            return {
+                "bytes_in": each.bytes_in,
+                "bytes_out": each.bytes_out,
+                "requests": each.requests,
+                "p99_ms": each.p99_ms,
+                "cpu_percent": each.cpu_percent,
+                "memory_bytes": each.memory_bytes,
+                "loop_stalls": each.loop_stalls,
+                "connections": each.connections,
+            }
+    return {}
 
 
 async def history(call: Call) -> object:

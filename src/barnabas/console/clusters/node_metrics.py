@@ -1,0 +1,101 @@
+"""What nodes tell of themselves in /metrics: bytes in and out, requests, processor, memory, clients' own view.
+
+A node says in its settings where it serves them (`metrics.listeners`); who serves none, or refuses this person, is left
+out, and so is Apache Kafka. Scraping is done in threads, and never waited for longer than a moment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from barnabas.console.clusters.facts import Node
+from barnabas.console.clusters.settings import BROKER
+from barnabas.console.options import LOOPBACK
+from barnabas.link.async_nodes import AsyncNodes
+from barnabas.link.errors import LinkDown, UnknownApi
+from barnabas.link.sasl import Credentials
+from barnabas.observe.find import SETTING, metrics_url
+from barnabas.observe.overview import Overview, Scrape, overview
+from barnabas.observe.samples import Metrics
+from barnabas.observe.scrape import NodeScraper, ScrapeFailed
+from barnabas.wire.apis import DESCRIBE_CONFIGS
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import DescribeConfigsResponse
+
+_FIND_SECONDS = 30.0
+_SCRAPE_SECONDS = 2.0
+
+
+class NodeMetrics:
+    def __init__(self, nodes: AsyncNodes, tls: ssl.SSLContext | None, credentials: Credentials | None) -> None:
+        self._nodes = nodes
+        self._tls = tls
+        self._login = (credentials.user, credentials.password) if credentials is not None else None
+        self._urls: dict[int, str] = {}
+        self._found_at = 0.0
+        self._scrapers: dict[str, NodeScraper] = {}
+        self._before: Scrape | None = None
+
+    async def scrape(self, up: Iterable[Node]) -> Overview | None:
+        """Rates since the last scrape; None where no node serves metrics, or before there were two."""
+        if time.monotonic() - self._found_at > _FIND_SECONDS:
+            await self._find(up)
+        if not self._urls:
+            self._before = None
+            return None
+        found: dict[int, Metrics] = {}
+        failed: dict[int, str] = {}
+
+        async def one(node: int, url: str) -> None:
+            try:
+                found[node] = await asyncio.to_thread(self._scraper(url).metrics)
+            except ScrapeFailed as error:
+                failed[node] = str(error)
+
+        await asyncio.gather(*(one(node, url) for node, url in self._urls.items()))
+        before, self._before = self._before, Scrape(time.monotonic(), found, failed)
+        return None if before is None else overview(before, self._before)
+
+    @property
+    def last(self) -> dict[int, Metrics]:
+        return {} if self._before is None else dict(self._before.metrics)
+
+    def _scraper(self, url: str) -> NodeScraper:
+        made = self._scrapers.get(url)
+        if made is None:
+            private = url.startswith("https://") or urlsplit(url).hostname in LOOPBACK  # else others could read it
+            login = self._login if private else None
+            made = self._scrapers[url] = NodeScraper(url, login=login, tls=self._tls, timeout_s=_SCRAPE_SECONDS)
+        return made
+
+    async def _find(self, up: Iterable[Node]) -> None:
+        self._found_at = time.monotonic()
+        urls: dict[int, str] = {}
+
+        async def one(node: Node) -> None:
+            resource = {"resource_type": BROKER, "resource_name": str(node.id), "configuration_keys": [SETTING]}
+            try:
+                answer: DescribeConfigsResponse = await self._nodes.ask(
+                    node.id, DESCRIBE_CONFIGS, {"resources": [resource]}, timeout_s=_SCRAPE_SECONDS
+                )
+            except (LinkDown, UnknownApi):
+                return
+            for each in answer.results[0].configs if answer.results else ():
+                if each.name == SETTING and (url := metrics_url(each.value, node.host)) is not None:
+                    urls[node.id] = url
+
+        await asyncio.gather(*(one(node) for node in up))
+        self._urls = urls
+        for url in set(self._scrapers) - set(urls.values()):
+            self._scrapers.pop(url).close()
+
+    def close(self) -> None:
+        for scraper in self._scrapers.values():
+            scraper.close()
+        self._scrapers.clear()
