@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import threading
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -15,6 +13,7 @@ import pytest
 from confluent_kafka import Consumer, Producer
 from prometheus_client.parser import text_string_to_metric_families
 
+from barnabas.cli.main import main
 from barnabas.testing import RunningNode, running_node
 from barnabas.wire.compression import Codec, compress
 from tests.support import java as tools
@@ -205,12 +204,12 @@ def test_a_node_that_does_not_receive() -> None:
             client.call(GET_TELEMETRY_SUBSCRIPTIONS, 0, {"client_instance_id": bytes(16)})
 
 
-def test_the_command_line(node: RunningNode) -> None:
+def test_the_command_line(node: RunningNode, capsys: pytest.CaptureFixture[str]) -> None:
     def barnabas(*arguments: str, code: int = 0) -> str:
-        command = [sys.executable, "-m", "barnabas.cli.main", "telemetry", *arguments, "--bootstrap", node.bootstrap]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
-        assert done.returncode == code, done
-        return done.stdout + done.stderr
+        ended = main(["telemetry", *arguments, "--bootstrap", node.bootstrap])
+        said = capsys.readouterr()
+        assert ended == code, said
+        return said.out + said.err
 
     assert "no subscriptions" in barnabas("list")
     barnabas("subscribe", "cli", "a.", "b.", "--every", "30s", "--match", "client_id=x.*")

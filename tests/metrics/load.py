@@ -3,14 +3,15 @@ push their own metrics."""
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Sequence
 
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer, KafkaException, Producer
 
 from tests.support.cluster import BarnabasCluster
 from tests.support.members import QUIET
-from tests.support.wire import GET_TELEMETRY_SUBSCRIPTIONS, INCREMENTAL_ALTER_CONFIGS, WireClient
+from tests.support.wire import GET_TELEMETRY_SUBSCRIPTIONS, INCREMENTAL_ALTER_CONFIGS, Closed, WireClient
 
 TOPIC, GROUP = "orders", "readers"
 CLIENT_METRICS = 16
@@ -58,14 +59,15 @@ class Load:
     def _transact(self) -> None:
         producer = Producer({**self._settings, "client.id": "payer", "transactional.id": "payments"})
         producer.init_transactions(30)
-        while not self._stop.wait(0.5):
-            producer.begin_transaction()
-            producer.produce(self._topics[0], b"paid")
-            producer.commit_transaction(30)
+        with contextlib.suppress(KafkaException):  # a test kills nodes
+            while not self._stop.wait(0.5):
+                producer.begin_transaction()
+                producer.produce(self._topics[0], b"paid")
+                producer.commit_transaction(30)
 
     def _err(self) -> None:
         """Asks again before it may, and is told so."""
-        with WireClient(self._one) as client:
+        with contextlib.suppress(OSError, Closed), WireClient(self._one) as client:
             while not self._stop.wait(0.1):
                 client.call(GET_TELEMETRY_SUBSCRIPTIONS, 0, {"client_instance_id": b"too often, again"})
 
