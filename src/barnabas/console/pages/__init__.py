@@ -2,6 +2,7 @@
 
 from barnabas.console.pages import (
     access,
+    clients,
     cluster,
     cluster_changes,
     groups,
@@ -26,6 +27,7 @@ ROUTES: list[Route] = [
     *groups.ROUTES,
     *transactions.ROUTES,
     *pipelines.ROUTES,
+    *clients.ROUTES,
     *cluster.ROUTES,
     *cluster_changes.ROUTES,
     *access.ROUTES,

@@ -1,4 +1,5 @@
 // The pages in the order of the navigation. `key`: g and this letter goes there.
+import { Clients } from "./clients.js";
 import { Groups } from "./groups/index.js";
 import { Access } from "./access/index.js";
 import { Cluster } from "./cluster/index.js";
@@ -13,6 +14,7 @@ export const PAGES = [
   { name: "topics", title: "Topics", icon: "≡", key: "t", component: Topics },
   { name: "search", title: "Search", icon: "⌕", key: "s", component: Search },
   { name: "groups", title: "Groups", icon: "◎", key: "u", component: Groups },
+  { name: "clients", title: "Clients", icon: "◫", key: "l", component: Clients },
   { name: "transactions", title: "Transactions", icon: "⇄", key: "x", component: Transactions },
   { name: "pipelines", title: "Pipelines", icon: "⇶", key: "p", component: Pipelines },
   { name: "cluster", title: "Cluster", icon: "▦", key: "c", component: Cluster },
