@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import (
+    Consumer,
+    ConsumerGroupTopicPartitions,
+    KafkaError,
+    KafkaException,
+    Producer,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient, NewTopic
 
+from barnabas.testing import running_node
 from tests.support.members import QUIET, Member, until, write
 from tests.support.wire import OFFSET_DELETE, WireClient
 
@@ -125,3 +134,20 @@ def test_deleting_a_topic_forgets_its_offsets(
 
     until(forgotten, "the offset is forgotten", 10)
     consumer.close()
+
+
+def test_asking_where_an_empty_partition_begins_and_ends_makes_no_log(tmp_path: Path) -> None:
+    """A console or an exporter asks that of every partition, again and again."""
+    with running_node(data_dir=tmp_path) as node:
+        admin = AdminClient({"bootstrap.servers": node.bootstrap})
+        admin.create_topics([NewTopic("unused", 3, 1)])["unused"].result(30)
+        consumer = Consumer({"bootstrap.servers": node.bootstrap, "group.id": "none"})
+        for partition in range(3):
+            found = consumer.get_watermark_offsets(TopicPartition("unused", partition), timeout=30)
+            assert found == (0, 0)
+        consumer.close()
+        assert not list(tmp_path.glob("unused-*"))
+        producer = Producer({"bootstrap.servers": node.bootstrap})
+        producer.produce("unused", b"x", partition=1)
+        assert producer.flush(30) == 0
+        assert [path.name for path in tmp_path.glob("unused-*")] == ["unused-1"]

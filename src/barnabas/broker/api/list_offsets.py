@@ -8,7 +8,7 @@ Nodes ask each other how old the record at an offset is (broker/metrics/lag.py):
 AT_OFFSET - OFFSET in place of a time. Clients cannot mean that by any time of theirs.
 
 A look-up by time reads files and may decompress a batch: in a thread. Many partitions are looked at a few at a time:
-the first question opens the folder of each.
+the first question opens the folder of each, except where nothing was ever written.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ log = logging.getLogger(__name__)
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = -1, -2, -3, -4, -5, -6
 AT_OFFSET = -(1 << 62)
+_NEEDS_NO_LOG = (LATEST, EARLIEST, EARLIEST_LOCAL)  # of a partition that has no record yet
 READ_COMMITTED = 1
 _NOT_AVAILABLE_SINCE = 5
 _SINCE_VERSION = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
@@ -153,6 +154,8 @@ def _answer(
             raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
         partition = leader_partition(node, topic, asked.partition_index)
         check_leader_epoch(partition, asked.current_leader_epoch)
+        if partition.untouched and asked.timestamp in _NEEDS_NO_LOG:
+            return _at(asked.partition_index, -1, 0, partition.leader_epoch)
         opened = partition.open()
         if replica_id >= 0:
             bound = opened.log.log_end_offset
@@ -167,8 +170,12 @@ def _answer(
         timestamp, offset, epoch = _known(opened, asked.timestamp, bound)
     except KafkaError as error:
         return {"partition_index": asked.partition_index, "error_code": int(error.code)}
+    return _at(asked.partition_index, timestamp, offset, epoch)
+
+
+def _at(partition: int, timestamp: int, offset: int, epoch: int) -> ListOffsetsPartitionResponseBody:
     return {
-        "partition_index": asked.partition_index,
+        "partition_index": partition,
         "error_code": 0,
         "timestamp": timestamp,
         "offset": offset,

@@ -93,10 +93,13 @@ class Observer:
             if self.facts.problem:
                 self.history.add(self._clock(), {})
             self.looks += 1
-            self._looked.set()
-            self._looked = asyncio.Event()
+            self._tell()
             took = time.monotonic() - began
             await self._rest(max(SAMPLE_SECONDS - took, took * _SHARE_OF_TIME if took > _LONG_SECONDS else 0, 0.05))
+
+    def _tell(self) -> None:
+        self._looked.set()
+        self._looked = asyncio.Event()
 
     async def _rest(self, seconds: float) -> None:
         with suppress(TimeoutError):
@@ -108,6 +111,9 @@ class Observer:
         nodes, facts, now = self._nodes, self.facts, self._clock()
         before, before_at = facts.ends, facts.at
         await reading.read_cluster(nodes, facts)
+        if not before_at:  # pages can begin: who is there, which topics
+            facts.at = now
+            self._tell()
         up = [each.id for each in facts.nodes.values() if not each.fenced]
         ends = await reading.read_offsets(nodes, facts.topics.values(), reading.LATEST)
         groups_before = facts.groups
