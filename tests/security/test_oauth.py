@@ -12,11 +12,9 @@ import hmac
 import io
 import json
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, Producer
@@ -30,8 +28,8 @@ from barnabas.cli.common.failure import Failure
 from tests.security.test_logins import refusal
 from tests.support.java import CONSOLE_CONSUMER, CONSOLE_PRODUCER, TOPICS, JavaTools
 from tests.support.members import until
-from tests.support.paths import OAUTH_LIBS
-from tests.support.process import ServerProcess, free_port
+from tests.support.oauth_provider import Provider
+from tests.support.process import free_port
 from tests.support.servers import BarnabasNode
 from tests.support.wire import CREATE_ACLS, METADATA, Closed, WireClient, create_topic
 
@@ -46,28 +44,6 @@ GRANTED = [
     {"requestParam": "scope", "match": "payments", "claims": {"sub": "alice", "aud": ["payments"]}},
     {"requestParam": "grant_type", "match": "client_credentials", "claims": {"sub": "alice", "aud": [AUDIENCE]}},
 ]
-
-
-class Provider(ServerProcess):
-    """`no.nav.security:mock-oauth2-server`; each first part of a path is an issuer with a key of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        assert (OAUTH_LIBS / ".complete").exists(), "run tools/setup_tests.sh first"
-        port = free_port()
-        callback = {"issuerId": "cluster", "tokenExpiry": 600, "requestMappings": GRANTED}
-        options = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx128M"]
-        main = "no.nav.security.mock.oauth2.StandaloneMockOAuth2ServerKt"
-        config = json.dumps({"interactiveLogin": False, "tokenCallbacks": [callback]})
-        environment = {"SERVER_PORT": str(port), "SERVER_HOSTNAME": "127.0.0.1", "JSON_CONFIG": config}
-        super().__init__(["java", *options, "-cp", f"{OAUTH_LIBS}/*", main], port, folder / "provider.log", environment)
-
-    def url(self, issuer: str, what: str = "token") -> str:
-        return f"http://127.0.0.1:{self.port}/{issuer}/{what}"
-
-    def token(self, issuer: str = "cluster") -> str:
-        body = urlencode({"grant_type": "client_credentials", "client_id": "job", "client_secret": "secret"}).encode()
-        with urllib.request.urlopen(self.url(issuer), body, timeout=20) as answer:
-            return str(json.loads(answer.read())["access_token"])
 
 
 class Cluster:
@@ -126,7 +102,7 @@ class Cluster:
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     folder = tmp_path_factory.mktemp("oauth")
-    provider = Provider(folder)
+    provider = Provider(folder, GRANTED)
     provider.start()
     made = Cluster(folder, provider)
     try:

@@ -13,6 +13,14 @@ ssl.ca.location = "orders.pem"
 [users]                          # people of the console itself, for clusters without logins
 ada = "scrypt:..."               # barnabas console --hash-password
 
+[oidc]                           # people sign in here, for clusters with sasl.mechanism = "OAUTHBEARER"
+issuer = "https://login.example.org/realm"
+client_id = "console"
+client_secret = "..."            # where the provider wants one
+scope = "openid kafka"
+user_claim = "sub"               # of the ID token: whom roles name
+address = "https://console.example.org"  # of the console, behind a proxy; ADDRESS/api/oidc/back is where people return
+
 [[roles]]                        # the first one that has the user applies; without one everything is allowed that
 name = "support"                 # the cluster allows
 users = ["ada", "support-*"]
@@ -36,11 +44,14 @@ import msgspec
 from barnabas.client.common.connection import addresses
 from barnabas.client.common.kafka_names import UnusableSetting, librdkafka_names
 from barnabas.client.errors import BadSetting
+from barnabas.console.people.oidc import OidcOptions, is_private
 from barnabas.console.people.passwords import looks_hashed
 from barnabas.console.problems import Problem
+from barnabas.link.sasl import OAUTHBEARER
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8080
+_NO_PROVIDER = "Add [oidc] with issuer and client_id to the --config file."
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -59,6 +70,12 @@ class ClusterOptions:
     @property
     def needs_login(self) -> bool:
         return self.settings.get("security.protocol", "").upper().startswith("SASL_")
+
+    @property
+    def by_token(self) -> bool:
+        """People sign in at a provider, not with a password."""
+        named = self.settings.get("sasl.mechanism", self.settings.get("sasl.mechanisms", ""))
+        return self.needs_login and named.upper() == OAUTHBEARER
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +101,15 @@ class ConsoleOptions:
     audit_file: str | None = None
     pipelines: str | None = None  # where pipelines of this machine keep their state
     registry: str | None = None
+    oidc: OidcOptions | None = None
 
     def check(self) -> None:
         """Raises a Problem for what must not be served."""
+        for each in self.clusters:
+            if each.by_token and self.oidc is None:
+                raise Problem(
+                    f"cluster {each.name} is logged in to with tokens, and no provider is named", _NO_PROVIDER
+                )
         if self.host in LOOPBACK:
             return
         open_ones = [each.name for each in self.clusters if not each.needs_login]
@@ -122,14 +145,15 @@ def load(path: Path) -> ConsoleOptions:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise Problem(f"{path} cannot be read: {error}") from None
     known = {"host", "port", "certificate", "key", "clusters", "users", "roles", "read_only", "audit_file", "pipelines",
-             "registry"}  # fmt: skip
+             "registry", "oidc"}  # fmt: skip
     if unknown := sorted(set(told) - known):
         raise Problem(f"{path}: there is no setting {unknown[0]!r}", f"It has {', '.join(sorted(known))}.")
     try:
         clusters = tuple(_cluster(name, table) for name, table in _table(told.pop("clusters", {}), "clusters").items())
         roles = tuple(_role(table) for table in told.pop("roles", []))
         users = {name: _hash(name, value) for name, value in _table(told.pop("users", {}), "users").items()}
-        found = ConsoleOptions(clusters=clusters, roles=roles, users=users, **told)
+        oidc = _oidc(_table(told.pop("oidc", {}), "oidc"))
+        found = ConsoleOptions(clusters=clusters, roles=roles, users=users, oidc=oidc, **told)
         msgspec.convert({name: getattr(found, name) for name in _Plain.__struct_fields__}, _Plain)
     except (TypeError, AttributeError, BadSetting, msgspec.ValidationError) as error:
         raise Problem(f"{path}: {error}") from None
@@ -138,7 +162,8 @@ def load(path: Path) -> ConsoleOptions:
     return found
 
 
-def _cluster(name: str, table: Mapping[str, object]) -> ClusterOptions:
+def _cluster(name: str, told: object) -> ClusterOptions:
+    table = _table(told, f"clusters.{name}")
     if not re.fullmatch(r"[A-Za-z0-9._ -]{1,100}", name):
         raise TypeError(f"a cluster is named by letters, digits, dots and dashes, not {name!r}")
     flat = dict(_flat("", table))
@@ -150,10 +175,22 @@ def _cluster(name: str, table: Mapping[str, object]) -> ClusterOptions:
         raise Problem(f"cluster {name}: {error}") from None
 
 
-def _table(value: object, name: str) -> dict[str, dict[str, object]]:
+def _table(value: object, name: str) -> dict[str, object]:
     if not isinstance(value, dict):
         raise TypeError(f"[{name}] is a table, not {value!r}")
     return value
+
+
+def _oidc(table: Mapping[str, object]) -> OidcOptions | None:
+    if not table:
+        return None
+    for name, value in table.items():
+        if not isinstance(value, str) or not value:
+            raise TypeError(f"{name} of [oidc] is a text")
+    made = OidcOptions(**table)  # type: ignore[arg-type]  # an unknown name is a TypeError, which the caller tells
+    if not is_private(made.issuer):
+        raise TypeError("issuer of [oidc] begins with https://")
+    return made
 
 
 def _hash(name: str, value: object) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import ssl
+import time
 from collections.abc import Iterable
 
 from barnabas.browse import Browser
@@ -27,6 +28,7 @@ log = logging.getLogger("barnabas.console")
 
 _CONNECT_SECONDS = 3.0  # a person waits
 _ANSWER_SECONDS = 15.0
+_UNUSED_SECONDS = 600.0  # a tab that somebody looks at asks every two seconds
 _DEFAULT_MECHANISM = "SCRAM-SHA-512"
 _PASSWORDS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
@@ -35,6 +37,7 @@ class Connection:
     def __init__(self, options: ClusterOptions, login: Login) -> None:
         self.options = options
         self.login = login
+        self.used = time.monotonic()
         self.closed = False  # or replaced by one with another password
         self.nodes = self.new_nodes()
         self.metrics = NodeMetrics(self.nodes, _tls(options), login.credentials)
@@ -47,6 +50,12 @@ class Connection:
     def new_nodes(self) -> AsyncNodes:
         """Connections of their own, for long polls and for large answers; whoever asks closes them."""
         return new_nodes(self.options, self.login.credentials)
+
+    def take_over(self, before: Connection) -> None:
+        """From one with an earlier password or token: what it has seen, moves and searches."""
+        self.observer.history = before.observer.history
+        self.mover, before.mover = before.mover, self.mover
+        self.jobs, before.jobs = before.jobs, self.jobs
 
     async def close(self) -> None:
         self.closed = True
@@ -83,13 +92,16 @@ class Connections:
             raise SignInFirst(f"{cluster} asks for a login")
         who = login if login is not None and options.needs_login else Login("")
         key = (cluster, who.user)
-        found = self._connections.get(key)
-        if found is not None and found.login != who:  # the password was changed
+        before = found = self._connections.get(key)
+        if found is not None and found.login != who:  # the password was changed, or the token is a new one
             found.closed = True
             self._replaced.append(found)
             found = None
         if found is None:
             found = self._connections[key] = Connection(options, who)
+            if before is not None:
+                found.take_over(before)
+        found.used = time.monotonic()
         return found
 
     async def check(self, cluster: str, user: str, password: str) -> Login:
@@ -97,23 +109,29 @@ class Connections:
         options = self.options(cluster)
         told = options.settings.get("sasl.mechanism", options.settings.get("sasl.mechanisms", "")).upper()
         login = Login(user, Credentials(told if told in _PASSWORDS else _DEFAULT_MECHANISM, user, password))
-        nodes = new_nodes(options, login.credentials)
+        await self.check_login(cluster, login, "user or password are wrong")
+        return login
+
+    async def check_login(self, cluster: str, login: Login, refusal: str) -> None:
+        nodes = new_nodes(self.options(cluster), login.credentials)
         try:
             await nodes.node_ids()
         except LoginFailed:
-            raise SignInFirst("user or password are wrong") from None
+            raise SignInFirst(refusal) from None
         except LinkDown as error:
             raise Problem(f"{cluster} cannot be reached: {error}", status=503) from None
         finally:
             nodes.close()
-        return login
 
     async def forget_unused(self) -> None:
-        """Those of people without a session any more; moves that they have begun are finished first."""
+        """Those of people without a session any more, without an open tab, or whose token has ended: looking at the
+        cluster for nobody costs it something. Moves that they have begun are finished first."""
         while self._replaced:
             await self._replaced.pop().close()
         for (cluster, user), connection in list(self._connections.items()):
-            if user and not self._sessions.is_signed_in(cluster, user) and not connection.mover.busy:
+            idle = connection.used + _UNUSED_SECONDS < time.monotonic() and not connection.jobs.busy
+            gone = not self._sessions.is_signed_in(cluster, user) or connection.login.expires < time.time()
+            if user and (idle or gone) and not connection.mover.busy:
                 del self._connections[cluster, user]
                 await connection.close()
 

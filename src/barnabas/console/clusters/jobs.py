@@ -63,6 +63,10 @@ class Jobs:
         except Exception as error:  # told on the page of whoever looks
             job.state, job.problem = "failed", str(error) or type(error).__name__
 
+    @property
+    def busy(self) -> bool:
+        return any(each.state == "running" for each in self._jobs.values())
+
     def find(self, number: str) -> Job:
         found = self._jobs.get(int(number)) if number.isdigit() and len(number) < 10 else None
         if found is None:

@@ -30,6 +30,7 @@ _SIZES_EVERY = 5  # samples: sizes of logs and disks move slowly
 _MEMBERS_EVERY = 5
 _DESCRIBED_MAX = 500  # groups in a look
 _WITHOUT_MEMBERS = ("Empty", "Dead")
+_REFUSED_SECONDS = 30.0  # a login that is refused is refused again, and each time is in the audit trail
 _LOOK_SECONDS = 15.0  # then the cluster counts as slow, and that is said
 
 
@@ -78,15 +79,17 @@ class Observer:
 
     async def _run(self) -> None:
         while True:
-            began = time.monotonic()
+            began, rest = time.monotonic(), 0.0
             try:
                 async with asyncio.timeout(_LOOK_SECONDS):
                     await self._look()
                 self.facts.problem = ""
             except TimeoutError:
                 self.facts.problem = f"the cluster did not answer within {_LOOK_SECONDS:.0f} s"
-            except (LinkDown, LoginFailed, UnknownApi) as error:
+            except (LinkDown, UnknownApi) as error:
                 self.facts.problem = str(error)
+            except LoginFailed as error:
+                self.facts.problem, rest = str(error), _REFUSED_SECONDS
             except Exception as error:  # one defect must not end the pages of everybody
                 log.exception("a look at the cluster failed")
                 self.facts.problem = f"{type(error).__name__} in the console: see its log"
@@ -95,7 +98,8 @@ class Observer:
             self.looks += 1
             self._tell()
             took = time.monotonic() - began
-            await self._rest(max(SAMPLE_SECONDS - took, took * _SHARE_OF_TIME if took > _LONG_SECONDS else 0, 0.05))
+            seconds = took * _SHARE_OF_TIME if took > _LONG_SECONDS else 0.0
+            await self._rest(max(SAMPLE_SECONDS - took, seconds, 0.05, rest))
 
     def _tell(self) -> None:
         self._looked.set()

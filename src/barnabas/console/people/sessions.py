@@ -11,6 +11,7 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 
 from barnabas.link.sasl import Credentials
 
@@ -25,6 +26,8 @@ class Login:
 
     user: str
     credentials: Credentials | None = field(default=None, repr=False)
+    expires: float = inf  # of the epoch: of a provider's token
+    refresh_token: str = field(default="", repr=False)
 
 
 @dataclass(slots=True)
@@ -33,6 +36,7 @@ class Session:
     csrf: str = field(repr=False)
     used: float
     logins: dict[str, Login] = field(default_factory=dict)  # by cluster
+    notice: str = ""  # why signing in at a provider failed; told once
 
     def is_token(self, given: str) -> bool:
         return hmac.compare_digest(given.encode(), self.csrf.encode())

@@ -23,7 +23,7 @@ function App() {
     if (place.cluster === null && known.clusters.length === 1) { go(to(known.clusters[0].name), { replace: true }); return null; }
     return html`<${Clusters} clusters=${known.clusters} unknown=${place.cluster} />`;
   }
-  if (cluster.asks_for_login && !cluster.user) return html`<${SignIn} cluster=${cluster} onDone=${setKnown} />`;
+  if (cluster.asks_for_login && !cluster.user) return html`<${SignIn} cluster=${cluster} notice=${known.notice} onDone=${setKnown} />`;
   return html`<${Frame} key=${cluster.name} cluster=${cluster} clusters=${known.clusters} place=${place} onSession=${setKnown} /><${Toasts} />`;
 }
 
@@ -32,7 +32,11 @@ function Clusters({ clusters, unknown }) {
     <ul class="cards">${clusters.map((each) => html`<li key=${each.name}><a class="card" href=${to(each.name)}><b>${each.name}</b><br /><small>${each.bootstrap}</small></a></li>`)}</ul></main>`;
 }
 
-function SignIn({ cluster, onDone }) {
+function SignIn({ cluster, notice, onDone }) {
+  if (cluster.at_provider) {
+    return html`<main class="alone"><h1>${cluster.name}</h1>${notice && html`<${Notice}>${notice}<//>`}<p>You sign in at your provider. The console can do what your user of this cluster can.</p>
+      <p><a class="button primary" href=${`/api/oidc/leave?cluster=${encodeURIComponent(cluster.name)}`}>Sign in</a></p></main>`;
+  }
   return html`<main class="alone"><h1>${cluster.name}</h1><p>Sign in with your user of this cluster. The console can do what this user can.</p>
     <${Form} submit="Sign in" onDone=${onDone} onSubmit=${(form) => signIn(cluster.name, form.get("user"), form.get("password"))}>
       <${Field} label="User"><input name="user" autocomplete="username" required autofocus /><//>

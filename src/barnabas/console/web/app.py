@@ -35,6 +35,7 @@ from barnabas.console.problems import NotAllowed, Problem, SignInFirst
 from barnabas.console.web.bodies import Bodies, Body
 from barnabas.console.web.calls import Call, Route, as_json
 from barnabas.console.web.headers import SecurityHeaders
+from barnabas.console.web.oidc import BACK, OidcSignIn
 from barnabas.console.web.signing_in import SignIn
 from barnabas.console.web.stream import while_true
 from barnabas.link.errors import LinkDown, LoginFailed, UnknownApi
@@ -53,6 +54,7 @@ class Console:
         self.connections = Connections(options.clusters, self.sessions)
         self.changes = Changes(options.audit_file)
         self.bodies = Bodies()
+        self._oidc = OidcSignIn(options, self.sessions, self.connections)
         self._signing_in = SignIn(options, self.sessions, self.connections, self.bodies)
 
     def app(self) -> Starlette:
@@ -61,6 +63,8 @@ class Console:
             ("GET", "/api/session", self._signing_in.show),
             ("POST", "/api/sign-in", self._signing_in.sign_in),
             ("POST", "/api/sign-out", self._signing_in.sign_out),
+            ("GET", "/api/oidc/leave", self._oidc.leave),
+            ("GET", BACK, lambda request, _: self._oidc.come_back(request)),
         )
         routes: list[BaseRoute] = [
             WebRoute(path, self._of_session(handler), methods=[method]) for method, path, handler in own
@@ -106,7 +110,7 @@ class Console:
                 body = handler(request, session)
                 found = await body if asyncio.iscoroutine(body) else body
                 shown, session = found if isinstance(found, tuple) else (found, session)
-                response = _json(shown)
+                response = shown if isinstance(shown, Response) else _json(shown)
             except Problem as problem:
                 response = _problem(problem)
             except Exception as error:  # as in the pages
@@ -121,7 +125,7 @@ class Console:
             began, call = time.time(), None
             with self.bodies.of_request() as incoming:
                 try:
-                    call, still = self._call(request, route, incoming)
+                    call, still = await self._call(request, route, incoming)
                     found = await route.handler(call)
                     if isinstance(found, StreamingResponse):
                         found.body_iterator = while_true(found.body_iterator, still)
@@ -145,13 +149,13 @@ class Console:
 
         return answer
 
-    def _call(self, request: Request, route: Route, incoming: Body) -> tuple[Call, Callable[[], bool]]:
+    async def _call(self, request: Request, route: Route, incoming: Body) -> tuple[Call, Callable[[], bool]]:
         """With it: whether the person is still signed in as they were, for answers that go on and on."""
         session = self.sessions.find(request.cookies.get(COOKIE))
         if session is None:
             raise SignInFirst("the session has ended")
         cluster = str(request.path_params["cluster"])
-        login = self._login(session, cluster)
+        login = await self._oidc.renewed(session, cluster, self._login(session, cluster))
         role = role_of(login.user, self.options.roles, self.options.read_only)
         if route.change:
             _same_site(request, session)

@@ -16,7 +16,7 @@ from barnabas.console.people.passwords import is_right
 from barnabas.console.people.roles import role_of
 from barnabas.console.people.sessions import Login, Session, Sessions
 from barnabas.console.people.tries import Tries
-from barnabas.console.problems import SignInFirst
+from barnabas.console.problems import Problem, SignInFirst
 from barnabas.console.web.bodies import Bodies, decoded
 
 _LOGIN_MAX_BYTES = 64 * 1024
@@ -50,13 +50,15 @@ class SignIn:
                     "name": each.name,
                     "bootstrap": each.bootstrap,
                     "asks_for_login": asks,
+                    "at_provider": each.by_token,
                     "user": login.user if login else None,
                     "may_change": not role.read_only,
                     "may_see_records": role.data,
                     "role": role.name,
                 }
             )
-        return {"csrf": session.csrf, "clusters": clusters}
+        notice, session.notice = session.notice, ""
+        return {"csrf": session.csrf, "clusters": clusters, "notice": notice}
 
     async def sign_in(self, request: Request, session: Session) -> object:
         with self._bodies.of_request() as body:
@@ -70,6 +72,8 @@ class SignIn:
         return self.show(request, fresh), fresh
 
     async def _login(self, asked: _Asked) -> Login:
+        if self._connections.options(asked.cluster).by_token:
+            raise Problem(f"{asked.cluster} is signed in to at a provider, not with a password")
         if self._connections.options(asked.cluster).needs_login:
             return await self._connections.check(asked.cluster, asked.user, asked.password)
         kept = self._options.users.get(asked.user, "")

@@ -11,12 +11,13 @@ export function useLooks(cluster, enabled) {
     if (!cluster || !enabled) return undefined;
     let source = null;
     let again = 0;
+    let failing = 0;
     const open = () => {
       if (source || document.hidden) return;
       source = new EventSource(address(cluster, "/live"));
-      source.addEventListener("look", (event) => setLook(JSON.parse(event.data)));
+      source.addEventListener("look", (event) => { clearTimeout(failing); failing = 0; setLook(JSON.parse(event.data)); });
       source.onerror = () => {
-        setLook((last) => ({ ...last, problem: "the console does not answer" }));
+        failing ||= setTimeout(() => setLook((last) => ({ ...last, problem: "the console does not answer" })), 3000); // a stream that ends is opened again within a second
         if (source?.readyState !== EventSource.CLOSED) return; // else the browser connects again by itself
         close();
         again = setTimeout(open, 2000);
@@ -27,7 +28,7 @@ export function useLooks(cluster, enabled) {
     const seen = () => (document.hidden ? close() : open());
     open();
     document.addEventListener("visibilitychange", seen);
-    return () => { document.removeEventListener("visibilitychange", seen); close(); };
+    return () => { document.removeEventListener("visibilitychange", seen); close(); clearTimeout(failing); };
   }, [cluster, enabled]);
   return look;
 }
