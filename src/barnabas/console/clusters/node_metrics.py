@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from barnabas.console.clusters.facts import Node
 from barnabas.console.clusters.settings import BROKER
+from barnabas.console.clusters.throttling import Throttled, throttled_between
 from barnabas.console.options import LOOPBACK
 from barnabas.link.async_nodes import AsyncNodes
 from barnabas.link.errors import LinkDown, UnknownApi
@@ -41,13 +42,14 @@ class NodeMetrics:
         self._found_at = 0.0
         self._scrapers: dict[str, NodeScraper] = {}
         self._before: Scrape | None = None
+        self._throttled: list[Throttled] | None = None
 
     async def scrape(self, up: Iterable[Node]) -> Overview | None:
         """Rates since the last scrape; None where no node serves metrics, or before there were two."""
         if time.monotonic() - self._found_at > _FIND_SECONDS:
             await self._find(up)
         if not self._urls:
-            self._before = None
+            self._before = self._throttled = None
             return None
         found: dict[int, Metrics] = {}
         failed: dict[int, str] = {}
@@ -60,7 +62,15 @@ class NodeMetrics:
 
         await asyncio.gather(*(one(node, url) for node, url in self._urls.items()))
         before, self._before = self._before, Scrape(time.monotonic(), found, failed)
-        return None if before is None else overview(before, self._before)
+        if before is None:
+            return None
+        self._throttled = throttled_between(before, self._before)
+        return overview(before, self._before)
+
+    @property
+    def throttled(self) -> list[Throttled] | None:
+        """None where no node serves metrics to this person."""
+        return self._throttled
 
     @property
     def last(self) -> dict[int, Metrics]:

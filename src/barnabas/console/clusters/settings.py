@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -23,6 +25,7 @@ _SOURCES = {
     8: "this group",
 }
 _DEFAULT = 5
+_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
 _TYPES = {1: "boolean", 2: "text", 3: "number", 4: "number", 5: "number", 6: "number", 7: "list", 9: "password"}
 
 
@@ -48,7 +51,7 @@ async def read_settings(nodes: AsyncNodes, kind: int, name: str, *, node: int | 
             "is_default": each.config_source == _DEFAULT,
             "default": next((one.value for one in each.synonyms if one.source == _DEFAULT), None),
             "type": _TYPES.get(each.config_type, "text"),
-            "meaning": each.documentation or "",
+            "meaning": _plain(each.documentation or ""),
         }
         for each in sorted(result.configs, key=lambda each: each.name)
     ]
@@ -77,3 +80,8 @@ async def change_settings(
     for each in answer.responses:
         if each.error_code:
             raise refused(each.error_code, "the settings were not changed", each.error_message)
+
+
+def _plain(text: str) -> str:
+    """Apache Kafka's texts have HTML in them, which pages would show as it is written."""
+    return html.unescape(_TAG.sub("", text))

@@ -1,4 +1,4 @@
-"""Quotas of users, client ids and addresses: list, set, remove."""
+"""Quotas of users, client ids and addresses: list, set, remove; and which of them make clients wait."""
 
 from __future__ import annotations
 
@@ -43,6 +43,12 @@ async def list_quotas(call: Call) -> object:
     ]
 
 
+async def throttled(call: Call) -> object:
+    """Which rules make clients wait; `rows` is null where no node serves metrics to this person."""
+    found = call.connection.metrics.throttled
+    return {"rows": None if found is None else [each._asdict() for each in found]}
+
+
 async def change(call: Call) -> object:
     asked = await call.body(_Quotas)
     _check_entity(asked.entity)
@@ -84,5 +90,6 @@ def _who(entity: Mapping[str, str | None]) -> str:
 
 ROUTES = [
     Route("GET", "/access/quotas", list_quotas),
+    Route("GET", "/access/throttled", throttled),
     Route("PUT", "/access/quotas", change, change="change quotas"),
 ]

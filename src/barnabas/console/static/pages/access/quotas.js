@@ -1,10 +1,10 @@
 // Quotas of users, client ids and addresses.
 import { html, useMemo, useState } from "../../lib/dom.js";
 import { send } from "../../lib/api.js";
-import { bytes } from "../../lib/format.js";
+import { bytes, rate, seconds, whole } from "../../lib/format.js";
 import { useHere } from "../../lib/here.js";
 import { useLive } from "../../lib/live.js";
-import { Dialog, Field, Form, Loading, ProblemNotice, Table, toast } from "../../lib/ui.js";
+import { Badge, Dialog, Field, Form, Loading, ProblemNotice, Table, toast } from "../../lib/ui.js";
 
 const RATES = [
   ["producer_byte_rate", "Produce", "1MB/s"], ["consumer_byte_rate", "Fetch", "2MiB/s"], ["request_percentage", "Requests", "50%"],
@@ -26,13 +26,30 @@ export function Quotas() {
   if (!quotas) return problem ? html`<${ProblemNotice} problem=${problem} />` : html`<${Loading} />`;
   const end = () => setDoing(null);
   const done = () => { toast("quotas were changed"); end(); reload(); };
-  return html`<div class="tools"><span class="dim">They hold on each node by itself; of several that fit, the most exact one counts. Who is throttled now: <code>barnabas quota list --now</code> on a node's machine.</span>
+  return html`<div class="tools"><span class="dim">They hold on each node by itself; of several that fit, the most exact one counts.</span>
       ${here.mayChange && html`<div class="actions"><button class="primary" onClick=${() => setDoing({ what: "set" })}>Set quota</button></div>`}</div>
     <${Table} label="Quotas" id=${(row) => who(row.entity)} rows=${quotas} columns=${columns} empty="There is no quota: everybody may use as much as there is. Set one here, or with: barnabas quota set USER --produce 1MB/s" />
+    <${Throttled} />
     ${doing?.what === "set" && html`<${Change} row=${doing.row} onClose=${end} onDone=${done} />`}
     ${doing?.what === "remove" && html`<${Dialog} title="Remove quotas" onClose=${end}><${Form} danger submit="Remove" onCancel=${end} onDone=${done}
       onSubmit=${() => send("PUT", here.api("/access/quotas"), { entity: doing.row.entity, values: Object.fromEntries(Object.keys(doing.row.values).map((key) => [key, null])) })}>
       <p>The quotas of <b>${who(doing.row.entity)}</b> are removed. A less exact one may count then.</p><//><//>`}`;
+}
+
+const WAITING = [
+  { key: "rule", title: "Rule of", wide: true, show: (row) => html`<b>${row.rule}</b>` },
+  { key: "quota", title: "Quota" },
+  { key: "per_second", title: "Now", number: true, sort: (row) => row.per_second, show: (row) => (row.per_second ? html`<${Badge} kind="warning">${rate(row.per_second, "answers")}<//>` : html`<span class="dim">nobody</span>`) },
+  { key: "times", title: "Answers so far", number: true, show: (row) => whole(row.times) },
+  { key: "seconds", title: "Waited together", number: true, show: (row) => seconds(row.seconds) },
+];
+
+function Throttled() {
+  const here = useHere();
+  const [data] = useLive(here.api("/access/throttled"));
+  if (!data) return null;
+  if (!data.rows) return html`<p class="dim below">Who is throttled is shown here when the nodes serve metrics (metrics.listeners) that you may read; on a node's machine <code>barnabas quota list --now</code> tells it.</p>`;
+  return html`<h2 class="below">Throttled</h2><${Table} label="Throttled" id=${(row) => `${row.quota}-${row.rule}`} rows=${data.rows} columns=${WAITING} sortBy="per_second" descending empty="Nobody has been made to wait since the nodes were started." />`;
 }
 
 const ENTITIES = [["user", "a user"], ["client-id", "a client id"], ["user,client-id", "a user with a client id"], ["ip", "an address"]];
