@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 from barnabas.console.clusters import write_times
 from barnabas.console.clusters.facts import Facts, Place
 from barnabas.console.clusters.write_times import WriteTimes, time_at, unread_places
@@ -62,6 +64,14 @@ def test_a_look_asks_for_so_many_places_and_the_next_for_the_others() -> None:
 
 def test_of_one_partition_the_group_furthest_behind_comes_first() -> None:
     assert WriteTimes().choose({("t", 0, 90), ("t", 0, 10)}) == [("t", 0, 10), ("t", 0, 90)]
+
+
+def test_a_group_that_moves_is_as_far_behind_as_where_it_stood_until_more_is_known() -> None:
+    times = WriteTimes()
+    times._passed = {("t", 0): deque([(10, 1_000), (40, 4_000)])}
+    times.known = {("t", 1, 5): 77}
+    asked: list[Place] = [("t", 0, 50), ("t", 0, 12), ("t", 0, 3), ("t", 1, 5)]
+    assert times.told(asked) == {("t", 0, 50): 4_000, ("t", 0, 12): 1_000, ("t", 1, 5): 77}
 
 
 def test_seconds_of_a_group_are_those_of_its_slowest_partition() -> None:

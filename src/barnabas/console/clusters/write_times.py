@@ -10,7 +10,7 @@ asked for one by one, at most LARGE_MAX in a look.
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,7 @@ NODE_BYTES = 2 * 1024 * 1024
 NOTHING_UNREAD = -1  # only markers of transactions follow
 REFUSED_LOOKS = 150  # five minutes: each refusal is a line in the cluster's audit trail
 _ANSWER_SECONDS = 5.0
+_PASSED_KEPT = 8  # of a partition, so of about as many groups
 _BY_NAME = 12  # Fetch; later versions name topics by their ids
 _AN_ORDINARY_CONSUMER = -1
 
@@ -80,6 +81,7 @@ class WriteTimes:
         self._from: dict[Place, int] = {}  # to be looked for from here on: what was at the offset is gone, or markers
         self._large: set[Place] = set()
         self._asked: dict[TopicPartition, int] = {}  # in which look
+        self._passed: dict[TopicPartition, deque[tuple[int, int]]] = {}  # offsets and times that were known
         self._refused: dict[str, int] = {}  # topic -> the look from which on it may be asked for again
         self._look = 0
 
@@ -104,7 +106,20 @@ class WriteTimes:
         for problem in await asyncio.gather(*questions, return_exceptions=True):
             if isinstance(problem, BaseException) and not isinstance(problem, LinkDown | UnknownApi):
                 raise problem
-        return dict(self.known)
+        return self.told(places)
+
+    def told(self, places: Iterable[Place]) -> dict[Place, int]:
+        """Known times; of a place that is not known yet, that of where a group last stood before it in the partition: a
+        group that moves is then a little less behind than it looks, and not now and then not behind at all."""
+        found = {}
+        for place in places:
+            time = self.known.get(place)
+            if time is None:
+                before = [each for each in self._passed.get(place[:2], ()) if each[0] <= place[2]]
+                time = max(before)[1] if before else None
+            if time is not None:
+                found[place] = time
+        return found
 
     def choose(self, places: Iterable[Place]) -> list[Place]:
         """Those to ask for in this look: partitions that waited longest first, the furthest behind of each first."""
@@ -119,6 +134,7 @@ class WriteTimes:
         self._from = {place: offset for place, offset in self._from.items() if place in places}
         self._large &= places
         partitions = {place[:2] for place in places}
+        self._passed = {each: passed for each, passed in self._passed.items() if each in partitions}
         self._asked = {each: look for each, look in self._asked.items() if each in partitions}
         self._refused = {topic: look for topic, look in self._refused.items() if look > self._look}
 
@@ -149,6 +165,7 @@ class WriteTimes:
         time, following = time_at(records, asked_at)
         if time is not None and time >= 0:
             self.known[place] = time
+            self._passed.setdefault(place[:2], deque(maxlen=_PASSED_KEPT)).append((place[2], time))
         elif following >= end:
             self.known[place] = NOTHING_UNREAD
         elif following > asked_at:
