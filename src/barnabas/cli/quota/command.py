@@ -225,7 +225,7 @@ def _row(row: Mapping[str, object]) -> list[str]:
         client,
         who(rule),
         f"{SHOWN.get(key, key)} {shown(key, limit)}",
-        shown(key, used),
+        shown(key, used, of=limit),
         human.duration(time_ms / 1000),
         human.duration(ago_ms / 1000),
     ]

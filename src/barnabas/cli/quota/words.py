@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from barnabas.cli.common import human
 from barnabas.cli.common.failure import usage
 from barnabas.operate.access import quotas
-from barnabas.operate.access.quotas import BYTE_RATES, SHOWN
+from barnabas.operate.access.quotas import BYTE_RATES, SHOWN, byte_rate, unit_of
 from barnabas.operate.unusable import Unusable
 
 __all__ = ["SHOWN", "amount", "entity", "shown", "who"]
@@ -23,9 +22,10 @@ def amount(key: str, text: str) -> float:
         raise usage(f"--{SHOWN[key]} {problem.message}", way_out) from None
 
 
-def shown(key: str, value: float) -> str:
+def shown(key: str, value: float, of: float | None = None) -> str:
+    """As it was set; `of`: the quota that what was measured belongs to."""
     if key in BYTE_RATES:
-        return f"{human.size(value)}/s"
+        return byte_rate(value, None if of is None else unit_of(of))
     return f"{value:g}%" if key == "request_percentage" else f"{value:g}/s"
 
 
