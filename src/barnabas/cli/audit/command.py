@@ -55,6 +55,7 @@ def audit(
     from barnabas.operate.access.audit_events import Wanted
 
     position = _position(since)
+    _check(operation)
     wanted = Wanted(user, operation, resource, denied, None if position is None else _iso(position.value))
     handle = _opened(bootstrap)
     try:
@@ -69,6 +70,17 @@ def audit(
                 _show([event], as_json)
     finally:
         handle.close()
+
+
+def _check(operation: str | None) -> None:
+    from barnabas.operate.access.audit_events import check_operation
+    from barnabas.operate.unusable import Unusable
+
+    try:
+        if operation is not None:
+            check_operation(operation)
+    except Unusable as problem:
+        raise usage(f"--operation: {problem.message}", problem.way_out) from None
 
 
 def _opened(bootstrap: str) -> ConsumerHandle:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypedDict
 
 import msgspec
+
+from barnabas.model.access import AclOperation
+from barnabas.operate.unusable import Unusable
+from barnabas.wire.apis import SERVED
 
 TOPIC = "__audit"
 
@@ -34,6 +39,9 @@ class Event(TypedDict, total=False):
     count: int
 
 
+KINDS = ("access", "login", "connection", "administration", "data", "audit")
+_OF_FILTERS = (AclOperation.UNKNOWN, AclOperation.ANY, AclOperation.ALL)
+OPERATIONS = tuple(each.name.lower().replace("_", "-") for each in AclOperation if each not in _OF_FILTERS)
 _decode = msgspec.json.Decoder(Event).decode
 
 
@@ -52,7 +60,7 @@ class Wanted:
     def has(self, event: Event) -> bool:
         return (
             (self.user is None or _is_user(event.get("principal", ""), self.user))
-            and (self.operation is None or self.operation.lower() in _operations(event))
+            and (self.operation is None or _plain(self.operation) in _operations(event))
             and (self.resource is None or _is_resource(event.get("resource", ""), self.resource))
             and (not self.denied or not event.get("allowed", False))
             and (self.since is None or event.get("time", "") >= self.since)
@@ -65,7 +73,24 @@ def _is_user(principal: str, wanted: str) -> bool:
 
 def _operations(event: Event) -> tuple[str, ...]:
     """--operation names Kafka's operation, the API or the kind of event."""
-    return tuple(event.get(name, "").lower() for name in ("operation", "api", "event"))  # type: ignore[attr-defined]
+    return tuple(_plain(event.get(name, "")) for name in ("operation", "api", "event"))  # type: ignore[arg-type]
+
+
+def _plain(word: str) -> str:
+    """ALTER_CONFIGS in an event is alter-configs in a rule; CreateTopics is create_topics to some."""
+    return word.lower().replace("-", "").replace("_", "")
+
+
+def check_operation(word: str) -> None:
+    """Unusable where no event has this word: a filter with a typing error would show an empty trail."""
+    apis = {_plain(api.name): "".join(part.capitalize() for part in api.name.split("_")) for api in SERVED.values()}
+    known = {**apis, **{_plain(each): each for each in (*KINDS, *OPERATIONS)}}
+    if _plain(word) in known:
+        return
+    near = difflib.get_close_matches(_plain(word), known, n=1)
+    meant = f"Did you mean {known[near[0]]}? " if near else ""
+    there = f"There are {', '.join(OPERATIONS)}; the events {', '.join(KINDS)}; and APIs, such as CreateTopics."
+    raise Unusable(f"no event has the operation {word!r}", f"{meant}{there}")
 
 
 def _is_resource(resource: str, wanted: str) -> bool:
