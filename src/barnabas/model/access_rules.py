@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Acl:
     """`operation` allowed to (or denied) `principal`, from `host`, on a resource."""
 
-    resource_type: str  # topic, group, cluster, transactional-id
+    resource_type: str  # topic, group, cluster, transactional-id, user, delegation-token
     resource_name: str
     pattern: str  # literal, prefixed
     principal: str  # User:alice, User:* for everybody

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from barnabas.cli.acl.command import _rules, check
-from barnabas.cli.acl.resources import operations_of, principal_of, resource_of, shown
+from barnabas.cli.acl.resources import check_rules, operations_of, principal_of, resource_of, shown
 from barnabas.cli.common.failure import USAGE, Failure
 
 
@@ -32,6 +32,11 @@ def test_users(said: str, meant: str) -> None:
         ("group:a:b", ("group", "a:b", "literal")),
         ("transactional-id:shop", ("transactional-id", "shop", "literal")),
         ("cluster", ("cluster", "kafka-cluster", "literal")),
+        ("user:alice", ("user", "User:alice", "literal")),
+        ("user:User:alice", ("user", "User:alice", "literal")),
+        ("user:team-*", ("user", "User:team-", "prefixed")),
+        ("user:*", ("user", "*", "literal")),
+        ("delegation-token:3f2a", ("delegation-token", "3f2a", "literal")),
     ],
 )
 def test_resources(said: str, meant: tuple[str, str, str]) -> None:
@@ -79,9 +84,26 @@ def test_operations() -> None:
 
 @pytest.mark.parametrize(
     ("operation", "resource", "told"),
-    [("raed", "topic:orders", "there is no 'raed'"), ("idempotent-write", "topic:orders", "nothing can be done")],
+    [
+        ("raed", "topic:orders", "there is no 'raed'"),
+        ("idempotent-write", "topic:orders", "a topic has no operation 'idempotent-write'"),
+    ],
 )
 def test_check_looks_at_its_words_before_it_asks_a_node(operation: str, resource: str, told: str) -> None:
     with pytest.raises(Failure, match=told) as refused:
         check("alice", operation, resource, bootstrap="127.0.0.1:1")  # nobody listens there
     assert refused.value.code == USAGE
+
+
+@pytest.mark.parametrize(
+    ("operation", "resource"),
+    [
+        ("two-phase-commit", "transactional-id:shop"),
+        ("create-tokens", "user:alice"),
+        ("describe", "delegation-token:x"),
+    ],
+)
+def test_words_that_librdkafka_does_not_know(operation: str, resource: str) -> None:
+    (rule,) = _rules("bob", operation, resource, None, None, None, None, "allow", "*")
+    check_rules([rule, *_rules("bob", "all", resource, None, None, None, None, "allow", "*")])
+    assert shown(rule) == resource

@@ -6,8 +6,6 @@ that denies wins over all that allow. See docs/security.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,26 +13,26 @@ import typer
 from barnabas.cli.acl.resources import operations_of, principal_of, resource_of, rules_for, shown
 from barnabas.cli.common import human
 from barnabas.cli.common.failure import Failure, usage
-from barnabas.cli.common.link import admin
 from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, Yes, confirm
 from barnabas.cli.common.screen import Column, emit_json, outcome, say, table
 from barnabas.operate.access.resources import of_consumer, of_group, of_producer, of_transactions
 
 if TYPE_CHECKING:
-    from barnabas.client.admin.admin import Admin
+    from contextlib import AbstractContextManager
+
+    from barnabas.cli.acl.cluster import Rules
     from barnabas.model.access_rules import Acl
 
 app = typer.Typer(help="Say who may do what: add, list, remove and check access rules (ACLs).", no_args_is_help=True)
 
+_RESOURCE_HELP = "topic:, group:, transactional-id:, user: or delegation-token:NAME (NAME* is a prefix), cluster."
 User = Annotated[str, typer.Argument(metavar="USER", help="alice, User:alice, or '*' for everybody.")]
 Operations = Annotated[
     str, typer.Argument(metavar="OPERATION", help="read, write, create, describe ...; several with commas; all.")
 ]
 Resource = Annotated[
     str,
-    typer.Argument(
-        metavar="RESOURCE", help="topic:NAME, group:NAME, transactional-id:NAME (NAME* is a prefix), cluster."
-    ),
+    typer.Argument(metavar="RESOURCE", help=_RESOURCE_HELP),
 ]
 MaybeOperations = Annotated[
     str | None,
@@ -42,9 +40,7 @@ MaybeOperations = Annotated[
 ]
 MaybeResource = Annotated[
     str | None,
-    typer.Argument(
-        metavar="[RESOURCE]", help="topic:NAME, group:NAME, transactional-id:NAME (NAME* is a prefix), cluster."
-    ),
+    typer.Argument(metavar="[RESOURCE]", help=_RESOURCE_HELP),
 ]
 ProducerOf = Annotated[
     list[str] | None, typer.Option("--producer", metavar="TOPIC", help="All that a producer to this topic needs.")
@@ -61,21 +57,11 @@ Transactional = Annotated[
 Deny = Annotated[bool, typer.Option("--deny", help="Rules that deny, which win over those that allow.")]
 Host = Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Only from this address.")]
 
-_NOT_ON = "Start the nodes with authorizer.class.name and super.users: docs/security.md says how."
 
+def _cluster(bootstrap: str) -> AbstractContextManager[Rules]:
+    from barnabas.cli.acl.cluster import rules_of
 
-@contextmanager
-def _cluster(bootstrap: str) -> Iterator[Admin]:
-    from barnabas.client.errors import BarnabasError
-    from barnabas.model.errors import ErrorCode
-
-    with admin(bootstrap) as cluster:
-        try:
-            yield cluster
-        except BarnabasError as error:
-            if error.code is ErrorCode.SECURITY_DISABLED:
-                raise Failure("access control is off in this cluster", _NOT_ON) from None
-            raise
+    return rules_of(bootstrap)
 
 
 def _rules(
@@ -132,11 +118,12 @@ def add(
       barnabas acl add bob --consumer orders --group billing
       barnabas acl add bob all 'topic:team-b.*' --host 127.0.0.1
       barnabas acl add '*' write topic:orders --deny
+      barnabas acl add carol create-tokens user:alice
     """
     permission = "deny" if deny else "allow"
     rules = _rules(user, operation, resource, producer, consumer, group, transactional, permission, host)
     with _cluster(bootstrap) as cluster:
-        cluster.create_acls(rules)
+        cluster.add(rules)
     outcome(as_json, rules, f"added {human.plural(len(rules), 'rule')} for {principal_of(user)}")
 
 
@@ -160,7 +147,7 @@ def list_rules(
       barnabas acl list --user alice
       barnabas acl list --resource topic:orders --json
     """
-    from barnabas.client.admin.acls import AclFilter
+    from barnabas.model.access_rules import AclFilter
 
     principal = None if user is None else principal_of(user)
     wanted = AclFilter(principal=principal)
@@ -168,7 +155,7 @@ def list_rules(
         kind, name, pattern = resource_of(resource)
         wanted = AclFilter(kind, name, "match" if pattern == "literal" else pattern, principal)
     with _cluster(bootstrap) as cluster:
-        rules = cluster.acls(wanted)
+        rules = cluster.find(wanted)
     if as_json:
         emit_json(rules)
     elif not rules:
@@ -208,7 +195,7 @@ def remove(
       barnabas acl remove alice write topic:orders --yes
       barnabas acl remove bob --all --yes
     """
-    from barnabas.client.admin.acls import AclFilter, filter_of
+    from barnabas.model.access_rules import AclFilter, filter_of
 
     principal = principal_of(user)
     if everything:
@@ -218,11 +205,11 @@ def remove(
         rules = _rules(user, operation, resource, producer, consumer, group, transactional, permission, host)
         filters = [filter_of(rule) for rule in rules]
     with _cluster(bootstrap) as cluster:
-        found = [rule for each in filters for rule in cluster.acls(each)]
+        found = [rule for each in filters for rule in cluster.find(each)]
         if not found:
             raise Failure(f"{principal} has no such rule", f"See what there is: barnabas acl list --user {user}")
         confirm(f"Remove {human.plural(len(found), 'rule')} of {principal}?", yes)
-        removed = cluster.delete_acls(filters)
+        removed = cluster.delete(filters)
     outcome(as_json, removed, f"removed {human.plural(len(removed), 'rule')} of {principal}")
 
 

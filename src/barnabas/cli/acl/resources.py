@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from barnabas.cli.common.failure import usage
-from barnabas.operate.access import resources
+from barnabas.operate.access import decision, resources
 from barnabas.operate.access.resources import operations_of, shown
 from barnabas.operate.unusable import Unusable
 
-__all__ = ["operations_of", "principal_of", "resource_of", "rules_for", "shown", "written_rightly"]
+__all__ = ["check_rules", "operations_of", "principal_of", "resource_of", "rules_for", "shown", "written_rightly"]
 
 
 @contextmanager
@@ -24,3 +24,4 @@ def written_rightly() -> Iterator[None]:
 principal_of = written_rightly()(resources.principal_of)
 resource_of = written_rightly()(resources.resource_of)
 rules_for = written_rightly()(resources.rules_for)
+check_rules = written_rightly()(decision.check_rules)

@@ -19,6 +19,7 @@ from barnabas.operate.access.resources import shown
 from barnabas.operate.unusable import Unusable
 
 SETTINGS = ("authorizer.class.name", "super.users", "allow.everyone.if.no.acl.found")
+_ALL = "all"
 _ANY = 1  # and below: of filters only
 
 Enumeration = type[AclResourceType] | type[PatternType] | type[AclOperation] | type[AclPermission]
@@ -76,9 +77,16 @@ def checked(asked: Asked) -> tuple[int, int]:
     kind = number_of(AclResourceType, asked.resource_type)
     operation = number_of(AclOperation, asked.operation)
     if operation not in OPERATIONS[AclResourceType(kind)]:
-        possible = ", ".join(each.name.lower().replace("_", "-") for each in OPERATIONS[AclResourceType(kind)])
-        raise Unusable(f"nothing can be done to a {asked.resource_type} by {asked.operation!r}", f"Ask for {possible}.")
+        possible = ", ".join(word_of(AclOperation, each) for each in OPERATIONS[AclResourceType(kind)])
+        raise Unusable(f"a {asked.resource_type} has no operation {asked.operation!r}", f"It has {possible}.")
     return kind, operation
+
+
+def check_rules(rules: Iterable[Acl]) -> None:
+    """Unusable for a rule that would never decide anything; Kafka's kafka-acls refuses it, its nodes do not."""
+    for rule in rules:
+        if rule.operation != _ALL:
+            checked(Asked(rule.principal, rule.host, rule.operation, rule.resource_type, rule.resource_name))
 
 
 def binding_of(rule: Acl) -> AclBinding:

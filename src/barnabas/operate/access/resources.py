@@ -5,6 +5,8 @@ read,write              one or more operations; all
 topic:orders            a topic; topic:orders-* all whose names begin so; topic:* every topic
 group:billing           the same for groups
 transactional-id:shop   the same for transactional ids
+user:alice              a user whose tokens are made or listed by another one
+delegation-token:ID     a token of another one
 cluster                 the cluster
 """
 
@@ -15,9 +17,13 @@ from collections.abc import Iterable
 from barnabas.model.access_rules import Acl
 from barnabas.operate.unusable import Unusable
 
-KINDS = ("topic", "group", "transactional-id")
+USER = "user"
+KINDS = ("topic", "group", "transactional-id", USER, "delegation-token")
 CLUSTER, CLUSTER_NAME = "cluster", "kafka-cluster"
-_EXAMPLE = "Write it as topic:orders, topic:orders-* (a prefix), group:billing, transactional-id:shop or cluster."
+_EXAMPLE = (
+    "Write it as topic:orders, topic:orders-* (a prefix), group:billing, transactional-id:shop, user:alice, "
+    "delegation-token:ID or cluster."
+)
 
 
 def principal_of(user: str) -> str:
@@ -36,6 +42,8 @@ def resource_of(text: str) -> tuple[str, str, str]:
     kind, colon, name = text.partition(":")
     if not colon or kind not in KINDS or not name:
         raise Unusable(f"{text!r} is no resource", _EXAMPLE)
+    if kind == USER and name != "*":
+        name = principal_of(name)  # the name of such a resource is the principal
     if len(name) > 1 and name.endswith("*"):
         return kind, name[:-1], "prefixed"
     return kind, name, "literal"
@@ -45,7 +53,8 @@ def shown(rule: Acl) -> str:
     """The resource of a rule, as it is written here."""
     if rule.resource_type == CLUSTER:
         return CLUSTER
-    return f"{rule.resource_type}:{rule.resource_name}{'*' if rule.pattern == 'prefixed' else ''}"
+    name = rule.resource_name.removeprefix("User:") if rule.resource_type == USER else rule.resource_name
+    return f"{rule.resource_type}:{name}{'*' if rule.pattern == 'prefixed' else ''}"
 
 
 def operations_of(text: str) -> list[str]:

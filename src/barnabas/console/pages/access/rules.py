@@ -14,12 +14,13 @@ from barnabas.console.pages.access.users import read_users
 from barnabas.console.problems import Problem
 from barnabas.console.web.calls import Call, Route
 from barnabas.link.errors import LinkDown, UnknownApi
-from barnabas.model.access import OPERATIONS, AclOperation, AclPermission, AclResourceType, PatternType
-from barnabas.model.access_rules import Acl
+from barnabas.model.access import OPERATIONS, AclOperation, AclResourceType
+from barnabas.model.access_rules import EVERY_ACL, Acl, AclFilter, filter_of
 from barnabas.model.errors import ErrorCode
 from barnabas.operate.access import resources
-from barnabas.operate.access.decision import SETTINGS, Asked, Decider, checked, number_of, word_of
+from barnabas.operate.access.decision import SETTINGS, Asked, Decider, check_rules, checked, number_of, word_of
 from barnabas.operate.access.resources import principal_of, resource_of, rules_for, shown
+from barnabas.operate.access.rule_messages import creation, described, filter_body, known
 from barnabas.wire.apis import CREATE_ACLS, DELETE_ACLS, DESCRIBE_ACLS, DESCRIBE_CONFIGS
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
         DescribeConfigsResponse,
     )
 
-_ANY = 1
 _RULES_MAX = 500  # of one change
 _KINDS = (*resources.KINDS, resources.CLUSTER)
 _ANYBODY_ELSE = "User:anybody else"  # no user can have a rule of this name by accident: it is told as words
@@ -85,7 +85,7 @@ def _words(kind: AclResourceType) -> list[str]:
 
 
 async def code_of_rules(nodes: AsyncNodes) -> int:
-    body = {**_filter(None), "resource_type_filter": number_of(AclResourceType, "cluster")}
+    body = filter_body(AclFilter(resource_type=resources.CLUSTER))
     try:
         answer: DescribeAclsResponse = await nodes.ask_any(DESCRIBE_ACLS, body)
     except UnknownApi:  # a Kafka without an authorizer may not offer it
@@ -93,45 +93,10 @@ async def code_of_rules(nodes: AsyncNodes) -> int:
     return answer.error_code
 
 
-def _filter(rule: Acl | None) -> dict[str, object]:
-    """For this rule and no other; None: for all."""
-    if rule is None:
-        return {
-            "resource_type_filter": _ANY,
-            "resource_name_filter": None,
-            "pattern_type_filter": _ANY,
-            "principal_filter": None,
-            "host_filter": None,
-            "operation": _ANY,
-            "permission_type": _ANY,
-        }
-    return {
-        "resource_type_filter": number_of(AclResourceType, rule.resource_type),
-        "resource_name_filter": rule.resource_name,
-        "pattern_type_filter": number_of(PatternType, rule.pattern),
-        "principal_filter": rule.principal,
-        "host_filter": rule.host,
-        "operation": number_of(AclOperation, rule.operation),
-        "permission_type": number_of(AclPermission, rule.permission),
-    }
-
-
 async def read_rules(nodes: AsyncNodes) -> list[Acl]:
-    answer: DescribeAclsResponse = await nodes.ask_any(DESCRIBE_ACLS, _filter(None))
+    answer: DescribeAclsResponse = await nodes.ask_any(DESCRIBE_ACLS, filter_body(EVERY_ACL))
     check(answer.error_code, "the rules are not listed", answer.error_message)
-    return sorted(
-        Acl(
-            word_of(AclResourceType, resource.resource_type),
-            resource.resource_name,
-            word_of(PatternType, resource.pattern_type),
-            each.principal,
-            each.host,
-            word_of(AclOperation, each.operation),
-            word_of(AclPermission, each.permission_type),
-        )
-        for resource in answer.resources
-        for each in resource.acls
-    )
+    return described(answer)
 
 
 async def list_rules(call: Call) -> object:
@@ -142,7 +107,7 @@ async def add(call: Call) -> object:
     asked = await call.body(_New)
     with written_rightly():
         rules = _wanted(asked)
-        bodies = [_creation(rule) for rule in rules]
+        bodies = [creation(rule) for rule in rules]
     call.names += [asked.user[:100], *(f"{rule.permission} {rule.operation} {shown(rule)}" for rule in rules)]
     answer: CreateAclsResponse = await call.nodes.ask_any(CREATE_ACLS, {"creations": bodies})
     for each in answer.results:
@@ -167,22 +132,8 @@ def _wanted(asked: _New) -> list[Acl]:
     if not pairs or len(pairs) > _RULES_MAX:
         raise Problem("nothing to allow or deny", "Name an operation and a resource, or a topic.")
     rules = rules_for(asked.user, pairs, asked.permission, asked.host)
-    for rule in rules:
-        if rule.operation != "all":
-            checked(Asked(rule.principal, rule.host, rule.operation, rule.resource_type, rule.resource_name))
+    check_rules(rules)
     return rules
-
-
-def _creation(rule: Acl) -> dict[str, object]:
-    return {
-        "resource_type": number_of(AclResourceType, rule.resource_type),
-        "resource_name": rule.resource_name,
-        "resource_pattern_type": number_of(PatternType, rule.pattern),
-        "principal": rule.principal,
-        "host": rule.host,
-        "operation": number_of(AclOperation, rule.operation),
-        "permission_type": number_of(AclPermission, rule.permission),
-    }
 
 
 async def remove(call: Call) -> object:
@@ -191,7 +142,7 @@ async def remove(call: Call) -> object:
         raise Problem(f"1 to {_RULES_MAX} rules at once")
     rules = [Acl(**msgspec.structs.asdict(each)) for each in asked.rules]
     with written_rightly():
-        filters = [_filter(rule) for rule in rules]
+        filters = [filter_body(filter_of(rule)) for rule in rules]
     call.names += [f"{rule.principal} {rule.permission} {rule.operation} {shown(rule)}" for rule in rules]
     answer: DeleteAclsResponse = await call.nodes.ask_any(DELETE_ACLS, {"filters": filters})
     for each in answer.filter_results:
@@ -210,17 +161,12 @@ async def who_may(call: Call) -> object:
             raise Problem(f"{call.text('resource')!r} is many resources", "Ask for one by its whole name.")
         checked(Asked("", host, operation, kind, name))
         rules = await read_rules(call.nodes)
-        decider = Decider(_about(rules), await _settings(call))
+        decider = Decider(known(rules), await _settings(call))
         rows = [
             _decision(decider, principal, Asked(principal, host, operation, kind, name))
             for principal in await _principals(call, rules, decider)
         ]
     return {"on": decider.is_on, "who": rows}
-
-
-def _about(rules: Iterable[Acl]) -> list[Acl]:
-    """Without those whose words this release does not know."""
-    return [rule for rule in rules if not any(word.isdigit() for word in (rule.resource_type, rule.operation))]
 
 
 async def _principals(call: Call, rules: Iterable[Acl], decider: Decider) -> list[str]:

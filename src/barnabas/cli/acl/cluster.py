@@ -1,0 +1,75 @@
+"""The rules of a cluster as `barnabas acl` asks for them, by Kafka's own requests (operate/access/rule_messages.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from barnabas.cli.common.cluster import Cluster, refused
+from barnabas.cli.common.failure import Failure
+from barnabas.model.access_rules import Acl, AclFilter
+from barnabas.model.errors import ErrorCode
+from barnabas.operate.access.decision import SETTINGS
+from barnabas.operate.access.rule_messages import creation, deleted, described, filter_body
+from barnabas.wire.apis import CREATE_ACLS, DELETE_ACLS, DESCRIBE_ACLS, DESCRIBE_CONFIGS
+
+if TYPE_CHECKING:
+    from barnabas.wire.messages import (
+        CreateAclsResponse,
+        DeleteAclsResponse,
+        DescribeAclsResponse,
+        DescribeConfigsResponse,
+    )
+
+_NOT_ON = "Start the nodes with authorizer.class.name and super.users: docs/security.md says how."
+_BROKER = 4  # Kafka's number of the resource in requests about settings
+
+
+class Rules:
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def find(self, wanted: AclFilter) -> list[Acl]:
+        answer: DescribeAclsResponse = self._cluster.ask_any(DESCRIBE_ACLS, filter_body(wanted))
+        _check(answer.error_code, "list the rules", answer.error_message)
+        return described(answer)
+
+    def add(self, rules: Iterable[Acl]) -> None:
+        body = {"creations": [creation(rule) for rule in rules]}
+        answer: CreateAclsResponse = self._cluster.ask_any(CREATE_ACLS, body)
+        for each in answer.results:
+            _check(each.error_code, "add rules", each.error_message)
+
+    def delete(self, filters: Iterable[AclFilter]) -> list[Acl]:
+        """Those that were deleted."""
+        body = {"filters": [filter_body(each) for each in filters]}
+        answer: DeleteAclsResponse = self._cluster.ask_any(DELETE_ACLS, body)
+        for each in answer.filter_results:
+            _check(each.error_code, "remove rules", each.error_message)
+        return deleted(answer)
+
+    def settings(self) -> dict[str, str | None]:
+        """Those of access control, of a node; none where we may not see them: then the rules alone decide."""
+        nodes = sorted(self._cluster.brokers)
+        if not nodes:
+            raise Failure("the cluster has no node to ask")
+        wanted = {"resource_type": _BROKER, "resource_name": str(nodes[0]), "configuration_keys": list(SETTINGS)}
+        answer: DescribeConfigsResponse = self._cluster.ask(nodes[0], DESCRIBE_CONFIGS, {"resources": [wanted]})
+        if answer.results[0].error_code:
+            return {}
+        return {each.name: each.value for each in answer.results[0].configs}
+
+
+@contextmanager
+def rules_of(bootstrap: str) -> Iterator[Rules]:
+    with Cluster(bootstrap) as cluster:
+        yield Rules(cluster)
+
+
+def _check(code: int, doing: str, told: str | None) -> None:
+    if code == ErrorCode.SECURITY_DISABLED:
+        raise Failure("access control is off in this cluster", _NOT_ON)
+    if code:
+        failed = refused(code, doing)
+        raise Failure(f"{failed}: {told}") if told else failed
