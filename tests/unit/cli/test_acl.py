@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.cli.acl.command import _rules, check
+from barnabas.cli.acl.command import _rules, add, check
 from barnabas.cli.acl.resources import check_rules, operations_of, principal_of, resource_of, shown
 from barnabas.cli.common.failure import USAGE, Failure
 
@@ -93,6 +93,22 @@ def test_check_looks_at_its_words_before_it_asks_a_node(operation: str, resource
     with pytest.raises(Failure, match=told) as refused:
         check("alice", operation, resource, bootstrap="127.0.0.1:1")  # nobody listens there
     assert refused.value.code == USAGE
+
+
+@pytest.mark.parametrize(
+    ("operation", "resource", "told"),
+    [
+        ("read,idempotent-write", "topic:orders", "a topic has no operation 'idempotent-write'. It has read, write, "),
+        ("write", "group:billing", "a group has no operation 'write'. It has read, describe, delete, "),
+        ("read", "cluster", "a cluster has no operation 'read'. It has create, "),
+        ("raed", "topic:orders", "there is no 'raed'"),
+        ("any", "topic:orders", "there is no 'any'"),
+    ],
+)
+def test_rules_that_mean_nothing_are_not_added(operation: str, resource: str, told: str) -> None:
+    with pytest.raises(Failure) as refused:
+        add("alice", operation, resource, bootstrap="127.0.0.1:1")  # nobody listens there
+    assert told in refused.value.line() and refused.value.code == USAGE
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from barnabas.cli.acl.resources import operations_of, principal_of, resource_of, rules_for, shown
+from barnabas.cli.acl.resources import check_rules, operations_of, principal_of, resource_of, rules_for, shown
 from barnabas.cli.common import human
 from barnabas.cli.common.failure import Failure, usage
 from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, Yes, confirm
@@ -122,6 +122,7 @@ def add(
     """
     permission = "deny" if deny else "allow"
     rules = _rules(user, operation, resource, producer, consumer, group, transactional, permission, host)
+    check_rules(rules)
     with _cluster(bootstrap) as cluster:
         cluster.add(rules)
     outcome(as_json, rules, f"added {human.plural(len(rules), 'rule')} for {principal_of(user)}")
