@@ -105,31 +105,61 @@ def rotate(folder: Folder, as_json: AsJson = False) -> None:
 
 
 @app.command("status")
-def status(folder: Folder, as_json: AsJson = False) -> None:
+def status(
+    folder: Annotated[
+        str | None,
+        typer.Argument(metavar="[DIR]", help="The folder with the certificates; else that of `up --secure`."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Show what expires when. Exits with 1 when something does within 30 days.
+
+    Without a folder: what `up --secure` and `up --nodes 3 --secure` have made where they keep data by default.
 
     \b
     Example:
-      barnabas secure status ~/.local/share/barnabas/secure
+      barnabas secure status
+      barnabas secure status ./authority
     """
     import datetime
 
     from barnabas.cli.secure import authority
-    from barnabas.cli.secure.files import CA_CERTIFICATE
 
-    path = Path(folder).expanduser()
-    files = [file for file in (path / CA_CERTIFICATE, *_certificates(path)) if file.exists()]
-    if not files:
-        raise Failure(f"{path} has no certificates", "Make some: barnabas up --secure, or barnabas secure init DIR")
+    folders = _made_by_up() if folder is None else [Path(folder).expanduser()]
+    files = {path: _all_certificates(path) for path in folders}
+    if not any(files.values()):
+        where = " and ".join(map(str, folders))
+        none = f"{where} {'have' if len(folders) > 1 else 'has'} no certificates"
+        raise Failure(none, "Make some (barnabas up --secure), or name their folder: barnabas secure status DIR")
+    several = sum(map(bool, files.values())) > 1
     now = datetime.datetime.now(datetime.UTC)
-    rows = [(file.name, authority.expires(file), (authority.expires(file) - now).days) for file in files]
+    rows = [
+        (path, str(file) if several else file.name, end, (end - now).days)
+        for path, found in files.items()
+        for file in found
+        for end in (authority.expires(file),)
+    ]
     if as_json:
-        emit_json([{"file": name, "expires": f"{end:%Y-%m-%dT%H:%M:%SZ}", "days": days} for name, end, days in rows])
+        emit_json([{"file": name, "expires": f"{end:%Y-%m-%dT%H:%M:%SZ}", "days": days} for _, name, end, days in rows])
     else:
         columns = (Column("certificate", flexible=True, style="bold"), Column("expires"), Column("days left", True))
-        table(columns, ([name, f"{end:%Y-%m-%d}", str(days)] for name, end, days in rows))
-    if any(days < SOON_DAYS for _, _, days in rows):
-        raise Failure("a certificate expires within 30 days", f"Renew them: barnabas secure rotate {folder}")
+        table(columns, ([name, f"{end:%Y-%m-%d}", str(days)] for _, name, end, days in rows))
+    if (soon := next((path for path, _, _, days in rows if days < SOON_DAYS), None)) is not None:
+        raise Failure("a certificate expires within 30 days", f"Renew them: barnabas secure rotate {soon}")
+
+
+def _made_by_up() -> list[Path]:
+    """Where `up --secure` keeps certificates, of one node and of a cluster, unless it is told otherwise."""
+    from barnabas.cli.secure.bundle import FOLDER
+    from barnabas.cli.up.settings import default_cluster_data, default_data
+
+    return [default_data() / FOLDER, default_cluster_data() / FOLDER]
+
+
+def _all_certificates(folder: Path) -> list[Path]:
+    from barnabas.cli.secure.files import CA_CERTIFICATE
+
+    return [file for file in (folder / CA_CERTIFICATE, *_certificates(folder)) if file.exists()]
 
 
 def _certificates(folder: Path) -> list[Path]:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from barnabas.cli.common.failure import Failure, usage
 from barnabas.cli.common.screen import note, paint, say
 from barnabas.cli.up.options import UpOptions
-from barnabas.cli.up.settings import HOST, PORT, default_data, flags, refuse_to_open
+from barnabas.cli.up.settings import HOST, PORT, default_cluster_data, flags, refuse_to_open
 from barnabas.model.processes import python_environment, python_module
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def run(options: UpOptions) -> int:
             raise usage(f"--nodes chooses {name} by itself", "Leave it out, or start each node with its own --config.")
     host = options.host or HOST
     ports = _ports(host, PORT if options.port is None else options.port, count)
-    data = Path(options.data).expanduser() if options.data else default_data() / "cluster"
+    data = Path(options.data).expanduser() if options.data else default_cluster_data()
     _check_writable(data)
     return Cluster(host, ports, data, options).run()
 

@@ -102,3 +102,8 @@ def _bracketed(host: str) -> str:
 def default_data() -> Path:
     base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
     return Path(base).expanduser() / "barnabas"
+
+
+def default_cluster_data() -> Path:
+    """Of `up --nodes`."""
+    return default_data() / "cluster"
