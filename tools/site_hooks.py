@@ -44,4 +44,4 @@ def for_site(text: str) -> str:
         inside = PAGES.get(target.removeprefix("../")) or target.removeprefix("docs/")
         return f"[{words}]({inside}{anchor})" if inside.endswith((".md", ".svg")) else words
 
-    return LINK.sub(lead, text)
+    return LINK.sub(lead, text.replace("](docs/images/", "](images/"))
