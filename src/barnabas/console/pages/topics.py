@@ -42,6 +42,7 @@ async def list_topics(call: Call) -> object:
                 "records": records.get(topic.name, 0),
                 "bytes": facts.sizes.get(topic.name, 0),
                 "records_per_s": observer.records_rate(topic.name),
+                "bytes_per_s": observer.history.last(f"topic:{topic.name}:in.bytes"),
                 "groups": len(groups.get(topic.name, ())),
                 "lag": lags.get(topic.name, 0),
                 "lag_seconds": seconds.get(topic.name),

@@ -47,6 +47,7 @@ function topicColumns(here, turn) {
     { key: "records", title: "Records", number: true, show: (row) => count(row.records) },
     { key: "bytes", title: "Size", number: true, show: (row) => bytes(row.bytes) },
     { key: "records_per_s", title: "Records/s", number: true, show: (row) => rate(row.records_per_s) },
+    { key: "bytes_per_s", title: "Bytes/s", number: true, show: (row) => (row.bytes_per_s === null ? "–" : `${bytes(row.bytes_per_s)}/s`) },
     { key: "groups", title: "Groups", number: true },
     { key: "lag", title: "Lag", number: true, show: (row) => (row.groups ? count(row.lag) : "–") },
     { key: "lag_seconds", title: "Behind", number: true, show: (row) => seconds(row.lag_seconds) },
