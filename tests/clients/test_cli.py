@@ -256,6 +256,13 @@ def test_settings_of_all_nodes(run: Run) -> None:
         run("config", "delete", "node", "all", "log.cleaner.threads")
 
 
+def test_a_user_of_a_cluster_without_logins(run: Run) -> None:
+    created = run("user", "create", "early-bird")
+    assert "can log in" not in created.stdout + created.stderr
+    assert "password " in created.stdout and "Nobody logs in at this cluster yet" in created.stderr
+    run("user", "delete", "early-bird", "--yes")
+
+
 def test_the_doctor(run: Run) -> None:
     found = listed(run, "doctor", "--write")
     told = {check["what"]: check["status"] for check in found["node"]}

@@ -115,7 +115,7 @@ def test_kafkas_own_tools_use_the_printed_file(one: Secured, java: JavaTools) ->
 
 def test_users_come_and_go(one: Secured, tmp_path: Path) -> None:
     properties = tmp_path / "alice.properties"
-    one.ok("user", "create", "alice", "--save", str(properties))
+    assert "alice can log in" in one.ok("user", "create", "alice", "--save", str(properties))
     assert properties.stat().st_mode & 0o777 == 0o600
     assert "SCRAM-SHA-256, SCRAM-SHA-512" in one.ok("user", "list")
     assert one.run("user", "create", "alice").returncode != 0

@@ -12,18 +12,16 @@ from barnabas.model.access_rules import Acl, AclFilter
 from barnabas.model.errors import ErrorCode
 from barnabas.operate.access.decision import SETTINGS
 from barnabas.operate.access.rule_messages import creation, deleted, described, filter_body
-from barnabas.wire.apis import CREATE_ACLS, DELETE_ACLS, DESCRIBE_ACLS, DESCRIBE_CONFIGS
+from barnabas.wire.apis import CREATE_ACLS, DELETE_ACLS, DESCRIBE_ACLS
 
 if TYPE_CHECKING:
     from barnabas.wire.messages import (
         CreateAclsResponse,
         DeleteAclsResponse,
         DescribeAclsResponse,
-        DescribeConfigsResponse,
     )
 
 _NOT_ON = "Start the nodes with authorizer.class.name and super.users: docs/security.md says how."
-_BROKER = 4  # Kafka's number of the resource in requests about settings
 
 
 class Rules:
@@ -51,14 +49,7 @@ class Rules:
 
     def settings(self) -> dict[str, str | None]:
         """Those of access control, of a node; none where we may not see them: then the rules alone decide."""
-        nodes = sorted(self._cluster.brokers)
-        if not nodes:
-            raise Failure("the cluster has no node to ask")
-        wanted = {"resource_type": _BROKER, "resource_name": str(nodes[0]), "configuration_keys": list(SETTINGS)}
-        answer: DescribeConfigsResponse = self._cluster.ask(nodes[0], DESCRIBE_CONFIGS, {"resources": [wanted]})
-        if answer.results[0].error_code:
-            return {}
-        return {each.name: each.value for each in answer.results[0].configs}
+        return self._cluster.node_settings(SETTINGS)
 
 
 @contextmanager

@@ -20,15 +20,16 @@ from barnabas.link.nodes import Nodes
 from barnabas.link.view import TRANSACTION_KEY, Address
 from barnabas.model.errors import ErrorCode
 from barnabas.model.limits import CLI_ANSWER_MAX_BYTES
-from barnabas.wire.apis import METADATA
+from barnabas.wire.apis import DESCRIBE_CONFIGS, METADATA
 from barnabas.wire.codec import Decoded
 
 if TYPE_CHECKING:
-    from barnabas.wire.messages import MetadataResponse
+    from barnabas.wire.messages import DescribeConfigsResponse, MetadataResponse
 
 ANSWER_S = 30.0  # for requests that wait for something at the other side
 SERVING_S = 8.0  # a node that serves clients answers sooner; one that waits for its quorum does not
 CLIENT_ID = "barnabas-cli"
+_BROKER = 4  # Kafka's number of a node in requests about settings
 
 
 def in_words(problem: LinkDown) -> str:
@@ -139,6 +140,17 @@ class Cluster:
         wanted = None if topics is None else [{"name": name} for name in topics]
         answer: MetadataResponse = self._ask_first(METADATA, {"topics": wanted, "allow_auto_topic_creation": False})
         return answer
+
+    def node_settings(self, names: Iterable[str]) -> dict[str, str | None]:
+        """These settings of one of the nodes; none where we may not see them."""
+        for node_id in sorted(self.brokers):
+            wanted = {"resource_type": _BROKER, "resource_name": str(node_id), "configuration_keys": list(names)}
+            try:
+                answer: DescribeConfigsResponse = self.ask(node_id, DESCRIBE_CONFIGS, {"resources": [wanted]})
+            except Failure:  # it is down: another one tells the same
+                continue
+            return {each.name: each.value for result in answer.results for each in result.configs or ()}
+        return {}
 
     def coordinator(self, transactional_id: str) -> int:
         """The node that decides about this id."""

@@ -34,6 +34,11 @@ Save = Annotated[
     typer.Option("--save", metavar="FILE", help="Write a client.properties for the user there, for its owner only."),
 ]
 
+_NO_LOGINS = (
+    "Nobody logs in at this cluster yet: its listeners have no SASL, and let everybody in. "
+    "Start the nodes with --secure, or add a SASL_SSL listener (docs/security.md)."
+)
+
 
 @app.command("create")
 def create(
@@ -57,8 +62,9 @@ def create(
     with _cluster(bootstrap) as cluster:
         if user in _users(cluster):
             raise Failure(f"user {user} exists", f"Change the password with: barnabas user password {user}")
+        can = _can_log_in(cluster)
         secret = _set_password(cluster, user, password_file)
-    _tell(user, secret, made=password_file is None, save=save, as_json=as_json, bootstrap=bootstrap)
+    _tell(user, secret, can=can, made=password_file is None, save=save, as_json=as_json, bootstrap=bootstrap)
 
 
 @app.command("password")
@@ -78,8 +84,9 @@ def password(
     with _cluster(bootstrap) as cluster:
         if user not in _users(cluster):
             raise Failure(f"there is no user {user}", f"Create it with: barnabas user create {user}")
+        can = _can_log_in(cluster)
         secret = _set_password(cluster, user, password_file)
-    _tell(user, secret, made=password_file is None, save=save, as_json=as_json, bootstrap=bootstrap)
+    _tell(user, secret, can=can, made=password_file is None, save=save, as_json=as_json, bootstrap=bootstrap)
 
 
 @app.command("list")
@@ -168,7 +175,14 @@ def _set_password(cluster: Cluster, user: str, file: str | None) -> str:
     return secret
 
 
-def _tell(user: str, secret: str, *, made: bool, save: str | None, as_json: bool, bootstrap: str) -> None:
+def _can_log_in(cluster: Cluster) -> bool:
+    """True as well where we may not see the settings that say so."""
+    from barnabas.operate.access.logins import SETTINGS, has_logins
+
+    return has_logins(cluster.node_settings(SETTINGS))
+
+
+def _tell(user: str, secret: str, *, can: bool, made: bool, save: str | None, as_json: bool, bootstrap: str) -> None:
     """A password that was made is shown once, unless it went into a file."""
     result: dict[str, str] = {"user": user}
     if save is not None:
@@ -177,9 +191,11 @@ def _tell(user: str, secret: str, *, made: bool, save: str | None, as_json: bool
         result["file"] = str(path)
     elif made:
         result["password"] = secret
-    outcome(as_json, result, f"user {user} can log in")
+    outcome(as_json, result, f"user {user} can log in" if can else f"user {user} is known to the cluster")
     if as_json:
         return
+    if not can:
+        note(_NO_LOGINS)
     if save is not None:
         say(f"{save} has how: BARNABAS_PROFILE={save}, or the properties of any Kafka client")
     elif made:
