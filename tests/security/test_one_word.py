@@ -83,7 +83,9 @@ def one(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
 
 def test_files_are_for_their_owner_only(one: Secured) -> None:
     files = {path.name: path.stat().st_mode & 0o777 for path in one.folder.iterdir()}
-    assert {"ca.pem", "ca.key", "node-1.pem", "admin.properties", "admin.scram"} <= set(files)
+    assert {"ca.pem", "ca.key", "node-1.pem", "admin.properties", "admin.librdkafka.properties", "admin.scram"} <= set(
+        files
+    )
     assert {mode for name, mode in files.items() if not name.startswith(".")} == {0o600}
 
 
@@ -98,6 +100,20 @@ def test_it_says_how_every_kind_of_client_connects(one: Secured) -> None:
     said = {line.split()[0] for line in one.said.splitlines() if line.startswith("  ")}
     assert {"CLI", "Python", "Spark", "Java", "kcat"} <= said
     assert one.said.count(one.bootstrap) >= 6
+
+
+@pytest.mark.parametrize("client", ["CLI", "Python", "kcat", "audit"])
+def test_what_is_printed_works_when_it_is_pasted(one: Secured, client: str) -> None:
+    (line,) = (line.strip() for line in one.said.splitlines() if line.split()[:1] == [client])
+    pasted = line.removeprefix(client).strip()
+    secret = re.search(r'password="([^"]*)"', (one.folder / "admin.properties").read_text())
+    assert secret is not None and secret[1] not in one.said
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    command = [sys.executable, "-c", pasted] if client == "Python" else ["bash", "-c", pasted]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=one.environ | {"PATH": path})
+    assert done.returncode == 0, (pasted, done.stderr)
+    if client == "kcat":
+        assert one.bootstrap in done.stdout
 
 
 def test_a_stranger_gets_nothing(one: Secured, tmp_path: Path) -> None:

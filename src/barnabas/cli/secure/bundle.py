@@ -3,6 +3,7 @@
     ca.pem, ca.key        the cluster's certificate authority (the key stays with whoever makes certificates)
     NAME.pem              a node's key and certificate
     admin.properties      how the admin logs in: a Kafka client.properties, for every client and tool
+    admin.librdkafka.properties   the same in librdkafka's names, for kcat -F: no password on a command line
     admin.scram           the admin's password, salted, for the first start of a cluster: as secret as the password
 
 `settings` are those of Kafka: one SASL_SSL listener on which people log in by SCRAM and nodes by their certificates,
@@ -24,6 +25,7 @@ from barnabas.core.access.sasl.scram import SALT_BYTES, SHA_512, upsertion
 FOLDER = "secure"
 ADMIN = "admin"
 ADMIN_PROPERTIES, ADMIN_SCRAM = "admin.properties", "admin.scram"
+ADMIN_LIBRDKAFKA = "admin.librdkafka.properties"
 LISTENER = "SASL_SSL"
 NODES = "barnabas-nodes"  # the user that all nodes are
 _BYTES = ("salt", "salted_password")
@@ -54,6 +56,8 @@ def ensure(folder: Path, name: str, hosts: Iterable[str]) -> None:
         known.write_text("\n".join(sorted(wanted)))
     if not (folder / ADMIN_PROPERTIES).exists() and (folder / CA_KEY).exists():
         create_admin(folder)
+    elif (folder / ADMIN_PROPERTIES).exists() and not (folder / ADMIN_LIBRDKAFKA).exists():
+        _write_for_librdkafka(folder)
 
 
 def create_admin(folder: Path) -> None:
@@ -62,6 +66,21 @@ def create_admin(folder: Path) -> None:
     kept = upsertion(ADMIN, password, SHA_512, secrets.token_bytes(SALT_BYTES))
     write_secret(folder / ADMIN_SCRAM, json.dumps(kept, default=bytes.hex).encode())
     write_secret(folder / ADMIN_PROPERTIES, client_properties(ADMIN, password, folder / CA_CERTIFICATE).encode())
+    _write_for_librdkafka(folder)
+
+
+def _write_for_librdkafka(folder: Path) -> None:
+    """From the admin's client.properties, which somebody may have changed: what cannot be translated is left out."""
+    from barnabas.client.common.kafka_names import UnusableSetting, librdkafka_names
+    from barnabas.model.properties import parse_properties
+
+    given = {name: value for name, value, _ in parse_properties((folder / ADMIN_PROPERTIES).read_text())}
+    try:
+        found = librdkafka_names(given)
+    except UnusableSetting:
+        return
+    lines = "".join(f"{name}={value}\n" for name, value in found.items())
+    write_secret(folder / ADMIN_LIBRDKAFKA, lines.encode())
 
 
 def client_properties(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from barnabas.cli.common.failure import Failure, usage
 from barnabas.cli.common.screen import paint, say
 from barnabas.cli.secure import bundle
-from barnabas.cli.secure.files import CA_CERTIFICATE
 from barnabas.cli.up.options import UpOptions
 from barnabas.wire.apis import ALTER_USER_SCRAM_CREDENTIALS
 
@@ -53,29 +53,32 @@ async def make_admin(node: Node, options: UpOptions) -> None:
 
 
 def tell(bootstrap: str, options: UpOptions, data: Path) -> None:
-    """How each kind of client connects, to be pasted."""
+    """How each kind of client connects, to be pasted: what explains a line is a comment in it."""
     folder = _folder(options, data)
     properties = folder / bundle.ADMIN_PROPERTIES
-    ca = folder / CA_CERTIFICATE
     say(f"{paint('secured', 'green')}: TLS, logins by SCRAM, access denied unless a rule allows it")
+    if not properties.exists():  # a bundle of `secure node`, which has certificates only
+        made = f"{bundle.ADMIN_PROPERTIES} of barnabas secure init, named in BARNABAS_PROFILE"
+        say(f"{paint('admin', 'dim')}     logs in by {made}")
+        say()
+        return
     say(f"{paint('admin', 'dim')}     {properties}  {paint('(user and password; for its owner only)', 'dim')}")
     say()
-    for name, line in (
-        ("CLI", f"barnabas topic list -b {bootstrap}   {paint('finds the admin by itself', 'dim')}"),
-        ("Python", f'Producer(bootstrap="{bootstrap}")   {paint("so does the library", "dim")}'),
-        (
-            "Spark",
-            f'spark.read.format("barnabas").option("kafka.bootstrap.servers", "{bootstrap}")'
-            f'.option("subscribe", "TOPIC").load()   {paint("and so does Spark", "dim")}',
-        ),
-        ("Java", f"kafka-topics.sh --bootstrap-server {bootstrap} --command-config {properties} --list"),
-        (
-            "kcat",
-            f"kcat -b {bootstrap} -X security.protocol=SASL_SSL -X sasl.mechanism=SCRAM-SHA-512 -X ssl.ca.location={ca}"
-            " -X sasl.username=admin -X sasl.password=... -L",
-        ),
-        ("audit", f"barnabas audit -b {bootstrap} --denied   {paint('who was refused what', 'dim')}"),
-        ("a user", f"barnabas user create alice -b {bootstrap}"),
-    ):
-        say(f"  {paint(f'{name:8}', 'dim')}{line}")
+    for name, line, remark in _lines(bootstrap, shlex.quote(str(properties)), folder / bundle.ADMIN_LIBRDKAFKA):
+        comment = f"   {paint(f'# {remark}', 'dim')}" if remark else ""
+        say(f"  {paint(f'{name:8}', 'dim')}{line}{comment}")
     say()
+
+
+def _lines(bootstrap: str, properties: str, librdkafka: Path) -> list[tuple[str, str, str]]:
+    """(client, line, remark)."""
+    source = f'spark.read.format("barnabas").option("kafka.bootstrap.servers", "{bootstrap}")'
+    return [
+        ("CLI", f"barnabas topic list -b {bootstrap}", "finds the admin by itself"),
+        ("Python", f'from barnabas import Producer; Producer(bootstrap="{bootstrap}")', "so does the library"),
+        ("Spark", f'{source}.option("subscribe", "TOPIC").load()', "and so does Spark"),
+        ("Java", f"kafka-topics.sh --bootstrap-server {bootstrap} --command-config {properties} --list", ""),
+        ("kcat", f"kcat -b {bootstrap} -F {shlex.quote(str(librdkafka))} -L", ""),
+        ("audit", f"barnabas audit -b {bootstrap} --denied", "who was refused what"),
+        ("a user", f"barnabas user create alice -b {bootstrap}", ""),
+    ]
