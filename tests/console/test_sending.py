@@ -51,7 +51,11 @@ def test_a_search_is_complete_and_says_so(watched: Watched) -> None:
 def test_a_pattern_that_is_none_is_said(watched: Watched) -> None:
     watched.expected("400")
     page = watched.open("/c/local/search?topic=orders&kind=regex&pattern=%5B")
-    expect(page.get_by_role("alert")).to_be_visible()
+    expect(page.get_by_role("alert")).to_contain_text("missing ]")
+    page = watched.open("/c/local/search?topic=orders&kind=where&pattern=.price+%3E")
+    expect(page.get_by_role("alert")).to_contain_text("(at character 9)")
+    page = watched.open("/c/local/topics/orders/messages?live=1&kind=where&filter=.price+%3E")
+    expect(page.get_by_text("(at character 9)")).to_be_visible()
 
 
 def test_a_record_is_produced_by_hand(watched: Watched, cluster: BarnabasCluster) -> None:

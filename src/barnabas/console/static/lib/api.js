@@ -35,6 +35,19 @@ async function ask(method, path, body, signal) {
   throw problem;
 }
 
+// Why a stream was refused, which EventSource does not tell; null where it would be served now.
+export async function refusal(path) {
+  const abort = new AbortController();
+  try {
+    await ask("GET", path, undefined, abort.signal);
+    return null;
+  } catch (problem) {
+    return problem;
+  } finally {
+    abort.abort();
+  }
+}
+
 export const get = (path, signal) => ask("GET", path, undefined, signal);
 export const send = (method, path, body = {}) => ask(method, path, body);
 

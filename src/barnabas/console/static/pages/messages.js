@@ -1,6 +1,6 @@
 // Messages of a topic: from any place, filtered, live; a table of chosen fields; one record whole.
 import { html, useEffect, useMemo, useRef, useState } from "../lib/dom.js";
-import { get } from "../lib/api.js";
+import { get, refusal } from "../lib/api.js";
 import { ago, bytes, moment, whole } from "../lib/format.js";
 import { useHere } from "../lib/here.js";
 import { compact, field, parse, paths, written } from "../lib/json.js";
@@ -11,6 +11,7 @@ import { Value } from "../lib/value.js";
 import { Produce, Redrive } from "./sending.js";
 
 const LIVE_KEPT = 500;
+const SILENT = "the console does not answer; trying again";
 const PLACES = [["newest", "Newest first"], ["beginning", "From the beginning"], ["time", "From a time"], ["offset", "From an offset"]];
 export const FILTERS = [["text", "Text"], ["regex", "Regular expression"], ["where", "Expression"]];
 export const EXPRESSION_HINT = '.price > 10 and .member.name == "ada"   ·   key ~ "^order-"   ·   headers["source"] == "shop"   ·   .tags[] in ["a", "b"]';
@@ -91,15 +92,29 @@ function Live({ topic, query, ask }) {
   const stopped = useRef(false);
   stopped.current = paused;
   useEffect(() => {
-    const source = new EventSource(here.api(`/topics/${encodeURIComponent(topic)}/tail`, { partitions: query.partitions, filter: query.filter, kind: query.kind }));
-    source.addEventListener("records", (event) => {
+    let [source, lastId, again, left] = [null, undefined, 0, false];
+    const open = () => {
+      const path = here.api(`/topics/${encodeURIComponent(topic)}/tail`, { partitions: query.partitions, filter: query.filter, kind: query.kind, from: lastId });
+      source = new EventSource(path);
+      source.addEventListener("records", came);
+      source.addEventListener("ended", (event) => { tell(JSON.parse(event.data).error); source.close(); });
+      source.onerror = async () => {
+        if (source.readyState !== EventSource.CLOSED) return tell(SILENT); // the browser connects again by itself
+        const problem = await refusal(path);
+        const wrong = problem?.status >= 400 && problem.status < 500 && problem.status !== 401; // 401: a console that began anew
+        tell(wrong ? problem.message : SILENT);
+        if (!wrong && !left) again = setTimeout(open, 2000);
+      };
+    };
+    const tell = (trouble) => setState((last) => ({ ...last, trouble }));
+    const came = (event) => {
       const told = JSON.parse(event.data);
+      lastId = event.lastEventId;
       setState((last) => ({ open: true, trouble: told.trouble, dropped: last.dropped + told.dropped,
         records: stopped.current ? last.records : [...told.records.reverse(), ...last.records].slice(0, LIVE_KEPT) }));
-    });
-    source.addEventListener("ended", (event) => { setState((last) => ({ ...last, trouble: JSON.parse(event.data).error })); source.close(); });
-    source.onerror = () => setState((last) => ({ ...last, trouble: "the console does not answer; trying again" }));
-    return () => source.close();
+    };
+    open();
+    return () => { left = true; clearTimeout(again); source.close(); };
   }, []);
   return html`<p class="tools" role="status">${state.trouble ? html`<${Badge} kind="warning">${state.trouble}<//>` : html`<${Badge} kind="good">${state.open ? "waiting for records" : "connecting"}<//>`}
       <button onClick=${() => setPaused(!paused)}>${paused ? "Go on" : "Pause"}</button>

@@ -1,5 +1,6 @@
 // Search of a whole topic: every record, with progress, until it is done or somebody ends it.
 import { html, useEffect, useRef, useState } from "../lib/dom.js";
+import { refusal } from "../lib/api.js";
 import { bytes, rate, whole } from "../lib/format.js";
 import { useHere } from "../lib/here.js";
 import { useLive } from "../lib/live.js";
@@ -50,7 +51,9 @@ function Running({ query, ask }) {
   const end = () => { source.current?.close(); setState((last) => ({ ...last, ended: true })); };
   useEffect(() => {
     const { topic, kind, pattern, ignore_case: ignoreCase, since, until } = query;
-    const stream = (source.current = new EventSource(here.api(`/topics/${encodeURIComponent(topic)}/search`, { kind, pattern, ignore_case: ignoreCase, since, until })));
+    const path = here.api(`/topics/${encodeURIComponent(topic)}/search`, { kind, pattern, ignore_case: ignoreCase, since, until });
+    const stream = (source.current = new EventSource(path));
+    const failed = (problem) => setState((last) => ({ ...last, ended: true, problem: last.problem || problem }));
     stream.addEventListener("found", (event) => {
       const told = JSON.parse(event.data);
       took.current = (Date.now() - began.current) / 1000;
@@ -58,7 +61,11 @@ function Running({ query, ask }) {
       if (told.done) stream.close();
     });
     stream.addEventListener("ended", (event) => { stream.close(); setState((last) => ({ ...last, ended: true, problem: JSON.parse(event.data).error })); });
-    stream.onerror = () => { stream.close(); setState((last) => ({ ...last, ended: true, problem: last.problem || "the search was refused, or the console does not answer" })); }; // never begun anew by itself
+    stream.onerror = async () => { // never begun anew by itself
+      const refused = stream.readyState === EventSource.CLOSED;
+      stream.close();
+      failed((refused && (await refusal(path))?.message) || "the console does not answer");
+    };
     return () => stream.close();
   }, []);
   const { told, records, problem, ended } = state;
