@@ -1,7 +1,8 @@
 """What nodes tell of themselves in /metrics: bytes in and out, requests, processor, memory, clients' own view.
 
 A node says in its settings where it serves them (`metrics.listeners`); who serves none, or refuses this person, is left
-out, and so is Apache Kafka. Scraping is done in threads, and never waited for longer than a moment.
+out, and so is Apache Kafka. Scraping is done in threads, and never waited for longer than a moment. A node that refuses
+is asked again after a minute: each wrong login is in its audit trail, and is an alert when there are many.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from barnabas.console.clusters.throttling import Throttled, throttled_between
 from barnabas.console.options import LOOPBACK
 from barnabas.link.async_nodes import AsyncNodes
 from barnabas.link.errors import LinkDown, UnknownApi
-from barnabas.link.sasl import Credentials
+from barnabas.link.sasl import OAUTHBEARER, Credentials
 from barnabas.observe.find import SETTING, metrics_url
 from barnabas.observe.overview import Overview, Scrape, overview
 from barnabas.observe.samples import Metrics
@@ -31,16 +32,21 @@ if TYPE_CHECKING:
 
 _FIND_SECONDS = 30.0
 _SCRAPE_SECONDS = 2.0
+_REFUSED_SECONDS = 60.0
+_REFUSALS = (401, 403)
+
+_Login = tuple[str, str]  # user and password
 
 
 class NodeMetrics:
     def __init__(self, nodes: AsyncNodes, tls: ssl.SSLContext | None, credentials: Credentials | None) -> None:
         self._nodes = nodes
         self._tls = tls
-        self._login = (credentials.user, credentials.password) if credentials is not None else None
+        self._login = _login(credentials)
         self._urls: dict[int, str] = {}
         self._found_at = 0.0
-        self._scrapers: dict[str, NodeScraper] = {}
+        self._scrapers: dict[tuple[str, _Login | None], NodeScraper] = {}
+        self._refused: dict[NodeScraper, tuple[float, ScrapeFailed]] = {}  # until when it is not asked, and why
         self._before: Scrape | None = None
         self._throttled: list[Throttled] | None = None
 
@@ -56,7 +62,7 @@ class NodeMetrics:
 
         async def one(node: int, url: str) -> None:
             try:
-                found[node] = await asyncio.to_thread(self._scraper(url).metrics)
+                found[node] = await self._scrape(self._scraper(url))
             except ScrapeFailed as error:
                 failed[node] = str(error)
 
@@ -76,12 +82,31 @@ class NodeMetrics:
     def last(self) -> dict[int, Metrics]:
         return {} if self._before is None else dict(self._before.metrics)
 
+    def log_in_as(self, credentials: Credentials | None) -> None:
+        self._login = _login(credentials)
+
+    async def _scrape(self, scraper: NodeScraper) -> Metrics:
+        until, why = self._refused.get(scraper, (0.0, None))
+        if why is not None and time.monotonic() < until:
+            raise why
+        try:
+            return await asyncio.to_thread(scraper.metrics)
+        except ScrapeFailed as error:
+            if error.status in _REFUSALS:
+                self._refused[scraper] = time.monotonic() + _REFUSED_SECONDS, error
+            raise
+
+    def _login_at(self, url: str) -> _Login | None:
+        """The login, where nobody else could read it."""
+        private = url.startswith("https://") or urlsplit(url).hostname in LOOPBACK
+        return self._login if private else None
+
     def _scraper(self, url: str) -> NodeScraper:
-        made = self._scrapers.get(url)
+        login = self._login_at(url)
+        made = self._scrapers.get((url, login))
         if made is None:
-            private = url.startswith("https://") or urlsplit(url).hostname in LOOPBACK  # else others could read it
-            login = self._login if private else None
-            made = self._scrapers[url] = NodeScraper(url, login=login, tls=self._tls, timeout_s=_SCRAPE_SECONDS)
+            made = NodeScraper(url, login=login, tls=self._tls, timeout_s=_SCRAPE_SECONDS)
+            self._scrapers[url, login] = made
         return made
 
     async def _find(self, up: Iterable[Node]) -> None:
@@ -102,10 +127,19 @@ class NodeMetrics:
 
         await asyncio.gather(*(one(node) for node in up))
         self._urls = urls
-        for url in set(self._scrapers) - set(urls.values()):
-            self._scrapers.pop(url).close()
+        for unused in set(self._scrapers) - {(url, self._login_at(url)) for url in urls.values()}:
+            scraper = self._scrapers.pop(unused)
+            self._refused.pop(scraper, None)
+            scraper.close()
 
     def close(self) -> None:
         for scraper in self._scrapers.values():
             scraper.close()
         self._scrapers.clear()
+
+
+def _login(credentials: Credentials | None) -> _Login | None:
+    """Nodes ask readers of metrics for a password: a token is none, and would be a wrong one."""
+    if credentials is None or credentials.mechanism == OAUTHBEARER:
+        return None
+    return credentials.user, credentials.password
