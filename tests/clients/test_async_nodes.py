@@ -83,3 +83,24 @@ def test_a_login_is_made_or_refused() -> None:
         assert asyncio.run(ids("right"))
         with pytest.raises(LoginFailed, match="the login failed"):
             asyncio.run(ids("wrong"))
+
+
+def test_a_new_login_counts_from_the_next_request_on_and_ends_nothing() -> None:
+    with running_node(secure=True, users={"ada": "right"}) as node:
+        authority = ssl.create_default_context(cafile=node.login("ada")["ssl.ca.location"])
+        right, wrong = (Credentials("SCRAM-SHA-512", "ada", each) for each in ("right", "wrong"))
+
+        async def story() -> None:
+            nodes = AsyncNodes([address(node.bootstrap)], AsyncOptions("test", tls=authority, credentials=right))
+            await nodes.node_ids()
+            under_way = asyncio.ensure_future(nodes.node_ids())
+            await asyncio.sleep(0)  # it is sent
+            nodes.log_in_as(wrong)
+            assert await under_way
+            with pytest.raises(LoginFailed):
+                await nodes.node_ids()
+            nodes.log_in_as(right)
+            assert await nodes.node_ids()
+            nodes.close()
+
+        asyncio.run(story())

@@ -11,7 +11,7 @@ import os
 import socket
 import ssl
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from barnabas.link.asyncio_driver import ANSWER_TIMEOUT_MS, AsyncLink
@@ -57,12 +57,28 @@ class AsyncNodes:
         self._options = options
         self._opened: dict[int, _Opened] = {}
         self._opening: dict[int, asyncio.Lock] = {}
+        self._outdated: set[AsyncLink] = set()
         self.view = ClientMetadata()
 
     def close(self) -> None:
-        for opened in self._opened.values():
-            opened.link.close()
+        for link in [*(opened.link for opened in self._opened.values()), *self._outdated]:
+            link.close()
         self._opened.clear()
+        self._outdated.clear()
+
+    def log_in_as(self, credentials: Credentials | None) -> None:
+        """From the next request on, by a new connection; what is under way is answered on the old one."""
+        self._options = replace(self._options, credentials=credentials)
+        before = {opened.link for opened in self._opened.values()}
+        self._opened.clear()
+        self._outdated |= before
+        if before:
+            asyncio.get_running_loop().call_later(self._options.answer_timeout_s, self._close_outdated, before)
+
+    def _close_outdated(self, links: set[AsyncLink]) -> None:
+        for link in links & self._outdated:
+            link.close()
+        self._outdated -= links
 
     # --- asking -----------------------------------------------------------------------------------------------------
 

@@ -1,17 +1,21 @@
 """A cluster as one person sees it: connections logged in as them, and an observer. Made when first asked for.
 
-Open clusters have one that everybody shares and that looks from the start of the console on; those of people who have
-signed in end with their last session.
+Open clusters have one that everybody shares and that looks from the start of the console on. Of people who have signed
+in there is one for each login: sessions with the same password share it, sessions with tokens of their own do not, so
+nobody acts with more than what they have signed in with. One whose login no session has any more goes over to the next
+login of the same user (a token was renewed, a password changed), with its history, moves and searches; else it ends.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import ssl
 import time
 from collections.abc import Iterable
+from weakref import WeakSet
 
-from barnabas.browse import Browser
+from barnabas.browse import Browser, Opener
 from barnabas.console.clusters.jobs import Jobs
 from barnabas.console.clusters.moving import Mover
 from barnabas.console.clusters.node_metrics import NodeMetrics
@@ -23,39 +27,53 @@ from barnabas.link.async_nodes import AsyncNodes, AsyncOptions
 from barnabas.link.errors import LinkDown, LoginFailed
 from barnabas.link.login_settings import UnusableLogin, tls_of
 from barnabas.link.sasl import Credentials
+from barnabas.model.limits import SEARCHES_AT_ONCE_MAX
 
 log = logging.getLogger("barnabas.console")
 
 _CONNECT_SECONDS = 3.0  # a person waits
 _ANSWER_SECONDS = 15.0
 _UNUSED_SECONDS = 600.0  # a tab that somebody looks at asks every two seconds
+_OF_ONE_USER_MAX = 8  # each looks at the cluster every two seconds
 _DEFAULT_MECHANISM = "SCRAM-SHA-512"
 _PASSWORDS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 
+class Shared:
+    """What bounds the work of all connections together."""
+
+    def __init__(self) -> None:
+        self.opener = Opener()
+        self.searches = asyncio.Semaphore(SEARCHES_AT_ONCE_MAX)
+
+
 class Connection:
-    def __init__(self, options: ClusterOptions, login: Login) -> None:
+    def __init__(self, options: ClusterOptions, login: Login, shared: Shared) -> None:
         self.options = options
         self.login = login
         self.used = time.monotonic()
-        self.closed = False  # or replaced by one with another password
+        self.closed = False
+        self._made: WeakSet[AsyncNodes] = WeakSet()
         self.nodes = self.new_nodes()
         self.metrics = NodeMetrics(self.nodes, _tls(options), login.credentials)
         self.observer = Observer(self.nodes, self.metrics)
         self.observer.start()
-        self.browser = Browser(self.new_nodes)
+        self.browser = Browser(self.new_nodes, shared.opener, shared.searches)
         self.jobs = Jobs()
         self.mover = Mover(self.new_nodes)
 
     def new_nodes(self) -> AsyncNodes:
         """Connections of their own, for long polls and for large answers; whoever asks closes them."""
-        return new_nodes(self.options, self.login.credentials)
+        made = new_nodes(self.options, self.login.credentials)
+        self._made.add(made)
+        return made
 
-    def take_over(self, before: Connection) -> None:
-        """From one with an earlier password or token: what it has seen, moves and searches."""
-        self.observer.history = before.observer.history
-        self.mover, before.mover = before.mover, self.mover
-        self.jobs, before.jobs = before.jobs, self.jobs
+    def log_in_as(self, login: Login) -> None:
+        """The same user with a new token or password; whatever is under way goes on."""
+        self.login = login
+        for nodes in self._made:
+            nodes.log_in_as(login.credentials)
+        self.metrics.log_in_as(login.credentials)
 
     async def close(self) -> None:
         self.closed = True
@@ -71,8 +89,9 @@ class Connections:
     def __init__(self, clusters: Iterable[ClusterOptions], sessions: Sessions) -> None:
         self.clusters = {each.name: each for each in clusters}
         self._sessions = sessions
-        self._connections: dict[tuple[str, str], Connection] = {}
-        self._replaced: list[Connection] = []
+        self._shared = Shared()
+        self._connections: dict[tuple[str, Login], Connection] = {}
+        self._closing: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
         """Clusters without logins are looked at from now on, so that the first page has something to show."""
@@ -91,18 +110,47 @@ class Connections:
         if login is None and options.needs_login:
             raise SignInFirst(f"{cluster} asks for a login")
         who = login if login is not None and options.needs_login else Login("")
-        key = (cluster, who.user)
-        before = found = self._connections.get(key)
-        if found is not None and found.login != who:  # the password was changed, or the token is a new one
-            found.closed = True
-            self._replaced.append(found)
-            found = None
+        found = self._connections.get((cluster, who))
         if found is None:
-            found = self._connections[key] = Connection(options, who)
-            if before is not None:
-                found.take_over(before)
+            found = self._handed_over(cluster, who)
+            if found is None:
+                self._make_room(cluster, who)
+                found = Connection(options, who, self._shared)
+            self._connections[cluster, who] = found
         found.used = time.monotonic()
         return found
+
+    def _handed_over(self, cluster: str, login: Login) -> Connection | None:
+        """One of this user whose own login no session has any more."""
+        for place, before in self._of_user(cluster, login):
+            if not self._sessions.has_login(cluster, before.login):
+                del self._connections[place]
+                before.log_in_as(login)
+                return before
+        return None
+
+    def _make_room(self, cluster: str, login: Login) -> None:
+        known = self._of_user(cluster, login)
+        if len(known) < _OF_ONE_USER_MAX:
+            return
+        idle = [each for each in known if not each[1].mover.busy and not each[1].jobs.busy]
+        if not idle:
+            raise Problem(f"{login.user} has signed in too often", "Sign out where you do not need it.", 429)
+        self._end(min(idle, key=lambda each: each[1].used)[0])
+
+    def _of_user(self, cluster: str, login: Login) -> list[tuple[tuple[str, Login], Connection]]:
+        return [
+            (place, each)
+            for place, each in self._connections.items()
+            if place[0] == cluster and place[1].user == login.user
+        ]
+
+    def _end(self, place: tuple[str, Login]) -> None:
+        connection = self._connections.pop(place)
+        connection.closed = True
+        task = asyncio.get_running_loop().create_task(connection.close())
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
 
     async def check(self, cluster: str, user: str, password: str) -> Login:
         """Signs in: the cluster itself decides. Raises a Problem."""
@@ -123,22 +171,19 @@ class Connections:
         finally:
             nodes.close()
 
-    async def forget_unused(self) -> None:
+    def forget_unused(self) -> None:
         """Those of people without a session any more, without an open tab, or whose token has ended: looking at the
         cluster for nobody costs it something. Moves that they have begun are finished first."""
-        while self._replaced:
-            await self._replaced.pop().close()
-        for (cluster, user), connection in list(self._connections.items()):
+        for (cluster, login), connection in list(self._connections.items()):
             idle = connection.used + _UNUSED_SECONDS < time.monotonic() and not connection.jobs.busy
-            gone = not self._sessions.is_signed_in(cluster, user) or connection.login.expires < time.time()
-            if user and (idle or gone) and not connection.mover.busy:
-                del self._connections[cluster, user]
-                await connection.close()
+            gone = not self._sessions.has_login(cluster, login) or login.expires < time.time()
+            if login.user and (idle or gone) and not connection.mover.busy:
+                self._end((cluster, login))
 
     async def close(self) -> None:
-        for connection in [*self._connections.values(), *self._replaced]:
-            await connection.close()
-        self._connections.clear()
+        for place in list(self._connections):
+            self._end(place)
+        await asyncio.gather(*self._closing, return_exceptions=True)
 
 
 def _tls(options: ClusterOptions) -> ssl.SSLContext | None:

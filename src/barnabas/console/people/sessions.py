@@ -51,7 +51,7 @@ class Sessions:
         """Signing in begins a new one, so that a name somebody planted before is of no use."""
         self._forget_idle()
         while len(self._sessions) >= SESSIONS_MAX:
-            del self._sessions[min(self._sessions, key=lambda name: _worth(self._sessions[name]))]
+            self.end(min(self._sessions.values(), key=_worth))
         session = Session(secrets.token_urlsafe(32), secrets.token_urlsafe(32), self._clock())
         self._sessions[session.name] = session
         return session
@@ -64,24 +64,24 @@ class Sessions:
         return found
 
     def end(self, session: Session) -> None:
+        """Its logins go with it: somebody may still be at the provider for it, or have a request under way."""
         self._sessions.pop(session.name, None)
+        session.logins.clear()
 
     def is_alive(self, session: Session) -> bool:
         return self._sessions.get(session.name) is session and session.used + IDLE_SECONDS >= self._clock()
 
-    def is_signed_in(self, cluster: str, user: str) -> bool:
-        """Whether somebody still has a session as this user: else connections made for them are closed."""
+    def has_login(self, cluster: str, login: Login) -> bool:
+        """Whether a session still has this login: else the connection that was made with it is of no use."""
         now = self._clock()
         return any(
-            login.user == user
-            for each in self._sessions.values()
-            if each.used + IDLE_SECONDS >= now and (login := each.logins.get(cluster)) is not None
+            each.logins.get(cluster) == login for each in self._sessions.values() if each.used + IDLE_SECONDS >= now
         )
 
     def _forget_idle(self) -> None:
         oldest = self._clock() - IDLE_SECONDS
-        for name in [name for name, each in self._sessions.items() if each.used < oldest]:
-            del self._sessions[name]
+        for each in [each for each in self._sessions.values() if each.used < oldest]:
+            self.end(each)
 
 
 def _worth(session: Session) -> tuple[bool, float]:

@@ -93,7 +93,7 @@ class Console:
     async def _tidy(self) -> None:
         while True:
             await asyncio.sleep(_TIDY_SECONDS)
-            await self.connections.forget_unused()
+            self.connections.forget_unused()
 
     # --- what is asked ----------------------------------------------------------------------------------------------
 

@@ -83,6 +83,6 @@ class SignIn:
 
     async def sign_out(self, request: Request, session: Session) -> object:
         self._sessions.end(session)
-        await self._connections.forget_unused()
+        self._connections.forget_unused()
         fresh = self._sessions.begin()
         return self.show(request, fresh), fresh
