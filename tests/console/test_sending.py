@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import time
 import uuid
 
-from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from playwright.sync_api import expect
 
@@ -102,6 +103,22 @@ def test_all_that_a_search_found_is_sent_again(watched: Watched, cluster: Barnab
     dialog.get_by_role("button", name="Send 1,000 records").click()
     expect(dialog.get_by_text("1,000 sent: all of them")).to_be_visible()
     assert len({each.key() for each in records_of(cluster, topic, 1_000)}) == 1_000
+
+
+def test_a_search_between_times_sends_only_what_lies_between_them(watched: Watched, cluster: BarnabasCluster) -> None:
+    topic = new_topic(cluster)
+    producer = Producer({"bootstrap.servers": cluster.bootstrap})
+    hour = 3_600_000
+    begin = int(time.time()) * 1_000 - 20 * hour
+    for number in range(10):
+        producer.produce(topic, f"letter {number}", timestamp=begin + number * hour)
+    assert producer.flush(30) == 0
+    times = f"since={begin + 3 * hour}&until={begin + 7 * hour}"
+    page = watched.open(f"/c/local/search?topic={topic}&pattern=letter&{times}")
+    expect(page.get_by_text("4 found")).to_be_visible()
+    expect(page.get_by_label("From a time")).not_to_have_value("")  # what bounds a search is seen
+    page.get_by_role("button", name="Send all again").click()
+    expect(page.get_by_role("dialog").get_by_role("button", name="Send 4 records")).to_be_visible()
 
 
 def test_sending_to_a_topic_that_is_not_there_is_refused(watched: Watched) -> None:

@@ -25,11 +25,14 @@ async def search(call: Call) -> object:
     """A stream of `found` events, the last of which is done. A browser that closes it ends the search."""
     unmasked(call.role, "a search")
     query = query_of(call)
-    spans = None
-    if call.text("since") or call.text("until"):
-        begin, end = _time(call, "since"), _time(call, "until")
-        spans = await told(call.connection.browser.spans(call.path("topic"), begin, end, partitions_of(call)))
+    spans = await spans_of(call) if call.text("since") or call.text("until") else None
     return stream(_search(call, query, spans))
+
+
+async def spans_of(call: Call) -> Mapping[int, Span]:
+    """The offsets between the times of the address, which may be open."""
+    begin, end = _time(call, "since"), _time(call, "until")
+    return await told(call.connection.browser.spans(call.path("topic"), begin, end, partitions_of(call)))
 
 
 def query_of(call: Call, kind: str = "", pattern: str = "", ignore_case: bool | None = None) -> Query:

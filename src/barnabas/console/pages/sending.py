@@ -9,9 +9,9 @@ import msgspec
 
 from barnabas.browse import Manner, NewRecord, Query
 from barnabas.browse.spans import Span
-from barnabas.console.pages.messages import partitions_of, told
+from barnabas.console.pages.messages import told
 from barnabas.console.pages.records import Given, unmasked
-from barnabas.console.pages.search import query_of
+from barnabas.console.pages.search import query_of, spans_of
 from barnabas.console.problems import Problem
 from barnabas.console.web.calls import Call, Route
 
@@ -85,7 +85,7 @@ async def preview(call: Call) -> object:
     """How many records a query finds now, how large they are, and within which offsets: for `redrive_found`."""
     unmasked(call.role, "sending again")
     topic, browser, query = call.path("topic"), call.connection.browser, query_of(call)
-    spans = await told(browser.spans(topic, partitions=partitions_of(call)))
+    spans = await spans_of(call)
     counted = None
     async with aclosing(browser.redrive(topic, None, query, spans)) as updates:
         while (update := await told(anext(updates, None))) is not None:

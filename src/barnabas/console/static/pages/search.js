@@ -1,7 +1,7 @@
 // Search of a whole topic: every record, with progress, until it is done or somebody ends it.
 import { html, useEffect, useRef, useState } from "../lib/dom.js";
 import { refusal } from "../lib/api.js";
-import { bytes, rate, whole } from "../lib/format.js";
+import { bytes, moment, rate, whole } from "../lib/format.js";
 import { useHere } from "../lib/here.js";
 import { useLive } from "../lib/live.js";
 import { go } from "../lib/router.js";
@@ -9,6 +9,7 @@ import { Bar, Empty, Field, Notice, Page } from "../lib/ui.js";
 import { RedriveFound } from "./sending.js";
 import { EXPRESSION_HINT, FILTERS, OneRecord, Records, line, save } from "./messages.js";
 
+const local = (ms) => (ms ? moment(Number(ms)).slice(0, 19).replace(" ", "T") : ""); // as a field for a time has it
 const KINDS = [...FILTERS, ["key", "Key, exactly"]];
 
 export function Search() {
@@ -33,10 +34,10 @@ export function Search() {
         <${Field} label="By"><select value=${kind} onChange=${(event) => setKind(event.target.value)}>${KINDS.map(([key, title]) => html`<option key=${key} value=${key}>${title}</option>`)}</select><//></div>
       <${Field} label="What" hint=${kind === "where" ? EXPRESSION_HINT : kind === "key" ? "The whole key." : "In key, value and headers."}><input name="pattern" data-filter required defaultValue=${query.pattern ?? ""} autocomplete="off" spellcheck=${false} /><//>
       <div class="tools"><label class="check"><input type="checkbox" name="ignore_case" value="1" defaultChecked=${query.ignore_case === "1"} disabled=${kind === "where" || kind === "key"} /> upper and lower case alike</label>
-        <label class="check">from <input type="datetime-local" step="1" name="since" aria-label="From a time" /></label><label class="check">to <input type="datetime-local" step="1" name="until" aria-label="To a time" /></label>
+        <label class="check">from <input type="datetime-local" step="1" name="since" defaultValue=${local(query.since)} aria-label="From a time" /></label><label class="check">to <input type="datetime-local" step="1" name="until" defaultValue=${local(query.until)} aria-label="To a time" /></label>
         <button class="primary" type="submit">Search</button></div>
     </form>
-    ${query.topic && query.pattern ? html`<${Running} key=${`${run}|${query.topic}|${query.pattern}|${query.kind}`} query=${query} ask=${ask} />` : html`<${Empty}>A search looks at every record of a topic, millions of them a second, and says when it has seen all. The same from a terminal: barnabas grep TOPIC PATTERN<//>`}
+    ${query.topic && query.pattern ? html`<${Running} key=${`${run}|${query.topic}|${query.pattern}|${query.kind}|${query.ignore_case}|${query.since}|${query.until}`} query=${query} ask=${ask} />` : html`<${Empty}>A search looks at every record of a topic, millions of them a second, and says when it has seen all. The same from a terminal: barnabas grep TOPIC PATTERN<//>`}
     ${query.record && query.topic && html`<${OneRecord} topic=${query.topic} partition=${query.record.split("-")[0]} offset=${query.record.split("-")[1]} onClose=${() => ask({ record: undefined })} />`}
   <//>`;
 }

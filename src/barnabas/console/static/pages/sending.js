@@ -33,8 +33,8 @@ export function Produce({ topic, partitions, onClose }) {
 // All that a search has found: counted anew within fixed offsets, then sent as a job that goes on by itself.
 export function RedriveFound({ query, onClose }) {
   const here = useHere();
-  const { topic, kind, pattern, ignore_case: ignoreCase } = query;
-  const path = here.api(`/topics/${encodeURIComponent(topic)}/redrive`, { kind, pattern, ignore_case: ignoreCase });
+  const { topic, kind, pattern, ignore_case: ignoreCase, since, until } = query;
+  const path = here.api(`/topics/${encodeURIComponent(topic)}/redrive`, { kind, pattern, ignore_case: ignoreCase, since, until });
   const [plan, problem] = useLive(path, { every: 1e9 });
   const [job, setJob] = useState(null);
   const title = "Send all of them again";
@@ -43,7 +43,7 @@ export function RedriveFound({ query, onClose }) {
   const start = (form) => send("POST", here.api(`/topics/${encodeURIComponent(topic)}/redrive`), { to: form.get("to").trim(), kind: kind ?? "text", pattern, ignore_case: ignoreCase === "1", mark: Boolean(form.get("mark")), spans: plan.spans });
   return html`<${Dialog} title=${title} onClose=${onClose}>
     <${Form} submit=${`Send ${whole(plan.records)} records`} disabled=${!plan.records} onSubmit=${start} onCancel=${onClose} onDone=${setJob}>
-      <p>${whole(plan.records)} records (${bytes(plan.bytes)}) of ${topic}, from ${whole(Object.keys(plan.partitions).length)} partitions: key, value and headers as they are, appended at the end. Those of aborted transactions are left out.</p>
+      <p>${whole(plan.records)} records (${bytes(plan.bytes)}) of ${topic}, from ${Object.keys(plan.partitions).length === 1 ? "one partition" : `${whole(Object.keys(plan.partitions).length)} partitions`}: key, value and headers as they are, appended at the end. Those of aborted transactions are left out.</p>
       <${Field} label="To the topic"><input name="to" defaultValue=${usualTarget(topic)} required autocomplete="off" spellcheck=${false} /><//>
       <label class="check"><input type="checkbox" name="mark" value="1" defaultChecked /> with a header barnabas.redriven.from, so that one sees where it came from</label>
     <//><//>`;
