@@ -70,6 +70,7 @@ def test_a_record_is_produced_by_hand(watched: Watched, cluster: BarnabasCluster
     assert watched.serious() == []
     dialog.get_by_role("button", name="Produce").click()
     expect(page.get_by_text("written to partition 0 at offset 0")).to_be_visible()
+    expect(page.get_by_role("table", name="Messages")).to_contain_text("größe")
     (record,) = records_of(cluster, topic, 1)
     assert (record.key(), record.value()) == (b"k1", '{"größe": 1}'.encode())
     assert record.headers() == [("source", b"by hand"), ("empty", None)]

@@ -19,15 +19,16 @@ export const EXPRESSION_HINT = '.price > 10 and .member.name == "ada"   ·   key
 export function Messages({ topic, partitions }) {
   const here = useHere();
   const query = here.place.query;
+  const [produced, setProduced] = useState(0);
   const ask = (more) => go(here.link("topics", [topic, "messages"], { ...query, page: undefined, ...more }), { replace: true });
   if (!here.maySeeRecords) return html`<${Notice} kind="plain">You may see topics, but not their records. Your role is “${here.role}”.<//>`;
   const [partition, offset] = (query.record ?? "").split("-");
-  return html`<${Controls} topic=${topic} partitions=${partitions} query=${query} ask=${ask} />
-    ${query.live ? html`<${Live} key=${`${query.partitions}|${query.filter}|${query.kind}`} topic=${topic} query=${query} ask=${ask} />` : html`<${Pages} topic=${topic} query=${query} ask=${ask} />`}
+  return html`<${Controls} topic=${topic} partitions=${partitions} query=${query} ask=${ask} onProduced=${() => setProduced(produced + 1)} />
+    ${query.live ? html`<${Live} key=${`${query.partitions}|${query.filter}|${query.kind}`} topic=${topic} query=${query} ask=${ask} />` : html`<${Pages} topic=${topic} query=${query} ask=${ask} produced=${produced} />`}
     ${query.record && html`<${OneRecord} topic=${topic} partition=${partition} offset=${offset} onClose=${() => ask({ record: undefined })} />`}`;
 }
 
-function Controls({ topic, partitions, query, ask }) {
+function Controls({ topic, partitions, query, ask, onProduced }) {
   const here = useHere();
   const [producing, setProducing] = useState(false);
   const kind = query.from ?? "newest";
@@ -51,22 +52,22 @@ function Controls({ topic, partitions, query, ask }) {
       <button type="submit">Filter</button>
       <button type="button" class=${query.live ? "live" : ""} aria-pressed=${Boolean(query.live)} onClick=${() => ask({ live: query.live ? undefined : "1", place: undefined, from: undefined })}>${query.live ? "● Live" : "Live"}</button>
       ${here.mayChange && html`<button type="button" onClick=${() => setProducing(true)}>Produce</button>`}
-    </form>${producing && html`<${Produce} topic=${topic} partitions=${partitions} onClose=${() => setProducing(false)} />`}`;
+    </form>${producing && html`<${Produce} topic=${topic} partitions=${partitions} onProduced=${onProduced} onClose=${() => setProducing(false)} />`}`;
 }
 
 // --- pages ---------------------------------------------------------------------------------------------------------------
 
-function Pages({ topic, query, ask }) {
+function Pages({ topic, query, ask, produced }) {
   const here = useHere();
   const [state, setState] = useState({ data: null, problem: null, busy: true });
   const [again, setAgain] = useState(0);
   const path = here.api(`/topics/${encodeURIComponent(topic)}/messages`, { place: query.page ?? query.place, partitions: query.partitions, filter: query.filter, kind: query.kind, count: query.count ?? 50 });
   useEffect(() => {
     const abort = new AbortController();
-    setState((last) => ({ ...last, busy: true }));
+    setState((last) => ({ data: last.data, problem: null, busy: true }));
     get(path, abort.signal).then((data) => setState({ data, problem: null, busy: false }), (problem) => problem.name !== "AbortError" && setState({ data: null, problem, busy: false }));
     return () => abort.abort();
-  }, [path, again]);
+  }, [path, again, produced]);
   const { data, problem, busy } = state;
   if (problem) return html`<${ProblemNotice} problem=${problem} />`;
   if (!data) return html`<${Loading} />`;
@@ -80,7 +81,8 @@ function Pages({ topic, query, ask }) {
       ${query.page && html`<button onClick=${() => turn(undefined)}>← ${data.backwards ? "Newest" : "Begin"}</button>`}
       ${back && !query.page && !data.backwards && html`<button onClick=${() => turn(back)}>← Older</button>`}
       <button onClick=${() => setAgain(again + 1)}>Again</button>
-      ${query.filter && html`<span class="dim">looked at ${whole(data.looked_at)} records${data.at_end ? ", which is all" : ""}. <a href=${here.link("search", [], { topic, kind: query.kind, pattern: query.filter })}>Search all of the topic</a></span>`}</div>`;
+      ${busy && html`<span class="dim" role="status">looking …</span>`}
+      ${query.filter && !busy && html`<span class="dim">looked at ${whole(data.looked_at)} records${data.at_end ? ", which is all" : ""}. <a href=${here.link("search", [], { topic, kind: query.kind, pattern: query.filter })}>Search all of the topic</a></span>`}</div>`;
 }
 
 // --- live ----------------------------------------------------------------------------------------------------------------

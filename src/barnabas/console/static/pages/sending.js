@@ -11,7 +11,7 @@ const asHeaders = (text) => text.split("\n").map((each) => each.trim()).filter(B
   return at < 0 ? { name: each, value: {} } : { name: each.slice(0, at).trim(), value: { text: each.slice(at + 1).trim() } };
 });
 
-export function Produce({ topic, partitions, onClose }) {
+export function Produce({ topic, partitions, onClose, onProduced }) {
   const here = useHere();
   const [nothing, setNothing] = useState({ key: false, value: false });
   const produce = (form) => send("POST", here.api(`/topics/${encodeURIComponent(topic)}/messages`), {
@@ -21,7 +21,7 @@ export function Produce({ topic, partitions, onClose }) {
     partition: form.get("partition") === "" ? null : Number(form.get("partition")),
   });
   return html`<${Dialog} title=${`Produce to ${topic}`} onClose=${onClose} wide>
-    <${Form} submit="Produce" onSubmit=${produce} onCancel=${onClose} onDone=${(made) => { toast(`written to partition ${made.partition} at offset ${made.offset}`); onClose(); }}>
+    <${Form} submit="Produce" onSubmit=${produce} onCancel=${onClose} onDone=${(made) => { toast(`written to partition ${made.partition} at offset ${made.offset}`); onClose(); onProduced(); }}>
       <${Field} label="Key" hint="Records of a key are in one partition. Empty: none."><input name="key" autocomplete="off" spellcheck=${false} autofocus /><//>
       <${Field} label="Value"><textarea name="value" rows="8" disabled=${nothing.value} spellcheck=${false}></textarea><//>
       <label class="check"><input type="checkbox" checked=${nothing.value} onChange=${(event) => setNothing({ ...nothing, value: event.target.checked })} /> null: deletes the key in a compacted topic</label>
