@@ -39,7 +39,7 @@ const MEASURED = [
   { key: "bytes_in", title: "In", number: true, show: (row) => (row.bytes_in === undefined ? "–" : `${bytes(row.bytes_in)}/s`) },
   { key: "bytes_out", title: "Out", number: true, show: (row) => (row.bytes_out === undefined ? "–" : `${bytes(row.bytes_out)}/s`) },
   { key: "requests", title: "Requests", number: true, show: (row) => rate(row.requests) },
-  { key: "p99_ms", title: "p99", number: true, show: (row) => (row.p99_ms === undefined || row.p99_ms === null ? "–" : `${row.p99_ms.toFixed(1)} ms`) },
+  { key: "p99_ms", title: "Produce p99", number: true, show: (row) => (row.p99_ms === undefined || row.p99_ms === null ? "–" : `${row.p99_ms.toFixed(1)} ms`) },
   { key: "cpu_percent", title: "Processor", number: true, show: (row) => (row.cpu_percent === undefined ? "–" : `${row.cpu_percent.toFixed(0)} %`) },
   { key: "memory_bytes", title: "Memory", number: true, show: (row) => bytes(row.memory_bytes) },
   { key: "connections", title: "Connections", number: true, show: (row) => whole(row.connections) },
@@ -63,6 +63,6 @@ function Throughput({ measured, nodes }) {
   return html`<${Chart} title="Records in, a second" data=${[history.time, history["in.records"]]} series=${[{ label: "in" }]} />
     ${measured ? html`<${Chart} title="Bytes a second" data=${[history.time, history["in.bytes"], history["out.bytes"]]} series=${[{ label: "in" }, { label: "out" }]} format=${bytes} />
       <${Chart} title="Processor, % of a core" data=${perNode("cpu")} series=${labels} format=${(value) => `${value.toFixed(0)} %`} />
-      <${Chart} title="Time of requests, p99" data=${perNode("p99")} series=${labels} format=${(value) => `${value.toFixed(value < 10 ? 1 : 0)} ms`} />`
+      <${Chart} title="Time of Produce, p99" data=${perNode("p99")} series=${labels} format=${(value) => `${value.toFixed(value < 10 ? 1 : 0)} ms`} />`
     : html`<${Chart} title="Partitions with replicas out of sync" data=${[history.time, history["under-replicated"]]} series=${[{ label: "partitions", colour: "--chart-3" }]} format=${whole} />`}`;
 }
