@@ -196,7 +196,7 @@ def _oidc(table: Mapping[str, object]) -> OidcOptions | None:
 def _hash(name: str, value: object) -> str:
     """Not shown where it is wrong: it may be a password."""
     if not isinstance(value, str) or not looks_hashed(value):
-        raise TypeError(f"user {name} has no hash of a password: barnabas console password makes one")
+        raise TypeError(f"user {name} has no hash of a password: barnabas console --hash-password makes one")
     return value
 
 

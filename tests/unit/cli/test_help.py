@@ -1,6 +1,7 @@
 """Documentation is tested: each command has help with an example that parses; docs/cli.md is what the commands say."""
 
 import importlib.util
+import re
 import shlex
 from pathlib import Path
 from types import ModuleType
@@ -24,6 +25,11 @@ def load_tool() -> ModuleType:
 
 TOOL = load_tool()
 TREE = {path: context for path, context, _ in TOOL.walk(typer.main.get_command(app), "barnabas", None, 1)}
+GROUPS = {
+    path.removeprefix("barnabas "): context.command.list_commands(context)
+    for path, context in TREE.items()
+    if path != "barnabas" and hasattr(context.command, "list_commands")
+}
 COMMANDS = {path: context for path, context in TREE.items() if not hasattr(context.command, "list_commands")}
 
 
@@ -35,6 +41,19 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_page_is_what_the_commands_say() -> None:
     assert (ROOT / "docs" / "cli.md").read_text() == TOOL.page(), "run: python tools/cli_page.py"
+
+
+def test_every_command_that_a_text_names_is_there() -> None:
+    """Errors and pages tell people what to run: `barnabas cluster drain` and the like."""
+    named = re.compile(r"\bbarnabas (" + "|".join(sorted(GROUPS)) + r") ([a-z][a-z-]+)")
+    found = {
+        (path.name, *match.groups())
+        for path in (ROOT / "src").rglob("*")
+        if path.suffix in (".py", ".js")
+        for match in named.finditer(path.read_text())
+    }
+    assert len(found) > 20
+    assert [each for each in sorted(found) if each[2] not in GROUPS[each[1]]] == []
 
 
 def test_the_tree_is_the_promised_one() -> None:

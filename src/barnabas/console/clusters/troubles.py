@@ -33,7 +33,7 @@ def _found(facts: Facts) -> Iterator[Trouble]:
         yield Trouble(
             "warning",
             f"Node {_some(fenced)} is down or fenced",
-            "Start it again; it catches up by itself. If it is gone for good: barnabas cluster remove",
+            "Start it again; it catches up by itself. If it is gone for good: barnabas cluster drain NODE",
             "cluster",
         )
     offline = [
