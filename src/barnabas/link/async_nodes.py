@@ -57,6 +57,7 @@ class AsyncNodes:
         self._options = options
         self._opened: dict[int, _Opened] = {}
         self._opening: dict[int, asyncio.Lock] = {}
+        self._failed: dict[int, tuple[float, LinkDown | LoginFailed]] = {}
         self._outdated: set[AsyncLink] = set()
         self.view = ClientMetadata()
 
@@ -114,11 +115,22 @@ class AsyncNodes:
     # --- connections ------------------------------------------------------------------------------------------------
 
     async def _connection(self, node_id: int) -> _Opened:
-        lock = self._opening.setdefault(node_id, asyncio.Lock())  # two askers do not open two
-        async with lock:
+        """Askers share one attempt to connect, and its failure: a node that does not answer holds all of them for the
+        time of one, and a wrong password is tried once."""
+        asked_at = asyncio.get_running_loop().time()
+        async with self._opening.setdefault(node_id, asyncio.Lock()):
             found = self._opened.get(node_id)
-            if found is None or found.link.closed:
+            if found is not None and not found.link.closed:
+                return found
+            failed_at, why = self._failed.pop(node_id, (0.0, None))
+            if why is not None and failed_at >= asked_at:
+                self._failed[node_id] = failed_at, why
+                raise why.with_traceback(None)
+            try:
                 found = self._opened[node_id] = await self._open_one(node_id)
+            except (LinkDown, LoginFailed) as problem:
+                self._failed[node_id] = asyncio.get_running_loop().time(), problem
+                raise
             return found
 
     async def _open_one(self, node_id: int) -> _Opened:
