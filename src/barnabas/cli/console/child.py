@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import socket
 import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -14,6 +15,7 @@ from barnabas.model.processes import python_environment, python_module
 PORT = 8080
 _METRICS_PORT = 9404  # where the JMX exporter is looked for
 _STOP_SECONDS = 3.0
+_FIRST_WORDS = ("the console is at ", "barnabas: ")  # the address, or the reason why there is none
 
 
 class ConsoleChild:
@@ -42,9 +44,13 @@ class ConsoleChild:
     def _listen(self) -> None:
         assert self._child.stdout is not None
         with self._child.stdout as lines:
-            for number, line in enumerate(lines):
-                if number == 0:
+            told = False
+            for line in lines:
+                if not told and line.startswith(_FIRST_WORDS):
                     self._told(line.strip().removeprefix("barnabas: ").partition("   ")[0])
+                    told = True
+                else:
+                    sys.stderr.write(line)  # its log is part of ours
 
     def stop(self) -> None:
         if self._child.poll() is None:

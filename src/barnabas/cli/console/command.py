@@ -57,9 +57,12 @@ def console(
         return
     from dataclasses import replace
 
+    from barnabas.cli.up.logging import log_to_stderr
+    from barnabas.cli.up.options import UpOptions
     from barnabas.console.problems import Problem
     from barnabas.console.server import run
 
+    log_to_stderr(UpOptions())  # by BARNABAS_LOG_LEVEL and BARNABAS_LOG_FORMAT; else warnings
     try:
         options = _options(host, port, config, read_only, bootstrap)
         run(options if pipelines is None else replace(options, pipelines=pipelines), _ready)

@@ -33,7 +33,7 @@ class Changes:
 
     def add(self, change: Change) -> None:
         self.last.append(change)
-        log.info("%s by %s from %s on %s: %s", change.what, change.user, change.address, change.on, change.outcome)
+        log.info("%s by %r from %s on %r: %r", change.what, change.user, change.address, change.on, change.outcome)
         if self._path is not None:
             try:
                 with self._path.open("ab") as file:

@@ -223,7 +223,7 @@ async def _refused(_: Request, error: Exception) -> Response:
 
 
 def _defect(request: Request, error: Exception) -> Response:
-    log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    log.error("%s %r failed", request.method, request.url.path, exc_info=error)
     return _problem(Problem(f"{type(error).__name__} in the console: see its log", status=500))
 
 
