@@ -6,6 +6,7 @@ import http.client
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +14,9 @@ from barnabas.console.pages import ROUTES
 from barnabas.console.people.sessions import COOKIE
 from barnabas.console.web.bodies import BODY_MAX_BYTES
 from barnabas.console.web.calls import Route
+from tests.console.secured import console_with
 from tests.support.console import ConsoleProcess
+from tests.support.members import until
 
 DEEP = 100_000
 NAMES = [
@@ -175,3 +178,35 @@ def test_signing_in_reads_only_what_it_asks_for(caller: Caller) -> None:
         status, _, body = caller.signed("POST", "/api/sign-in", sent)
         assert 400 <= status < 500, (sent[:100], status, body)
         assert is_one_line(status, body)
+
+
+LARGE = 2**70
+NUMBERS = [
+    ("/topics/orders/messages", {"key": {}, "value": {}, "timestamp": LARGE}),
+    ("/topics/orders/messages", {"key": {}, "value": {}, "partition": LARGE}),
+    ("/redrive", {"to": "orders", "records": [{"topic": "orders", "partition": 0, "offset": LARGE}]}),
+    ("/topics/orders/redrive", {"to": "orders", "kind": "text", "pattern": "a", "spans": {"0": [0, LARGE]}}),
+    ("/group/reset?group=billing", {"moves": [{"topic": "orders", "partition": LARGE, "before": None, "after": 1}]}),
+    ("/group/reset?group=billing", {"moves": [{"topic": "orders", "partition": 0, "before": None, "after": LARGE}]}),
+    ("/group/reset?group=billing", {"moves": [{"topic": "orders", "partition": 0, "before": None, "after": -9}]}),
+]
+
+
+@pytest.mark.parametrize(("path", "body"), NUMBERS)
+def test_a_number_that_the_protocol_does_not_have_is_one_line(caller: Caller, path: str, body: object) -> None:
+    status, _, told = caller.signed("POST", f"/api/clusters/local{path}", json.dumps(body).encode())
+    assert status == 400 and is_one_line(status, told), told
+
+
+def test_a_job_is_named_by_a_number(caller: Caller) -> None:
+    assert caller.signed("GET", "/api/clusters/local/jobs/%C2%B2")[0] == 404
+
+
+def test_what_goes_wrong_in_the_console_is_in_its_log(tmp_path: Path) -> None:
+    told = f'audit_file = "{tmp_path}"\n[clusters.nobody]\nbootstrap = "127.0.0.1:1"\n'  # a folder is no file
+    with console_with(tmp_path, told) as serving:
+        caller = Caller(serving)
+        status, _, _ = caller.signed("POST", "/api/clusters/nobody/topics", b'{"name": "orders"}')
+        assert status == 503
+        log = tmp_path / "console.log"
+        until(lambda: "the change could not be written to" in log.read_text(), "the log has it")

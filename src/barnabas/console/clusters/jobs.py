@@ -68,7 +68,7 @@ class Jobs:
         return any(each.state == "running" for each in self._jobs.values())
 
     def find(self, number: str) -> Job:
-        found = self._jobs.get(int(number)) if number.isdigit() and len(number) < 10 else None
+        found = self._jobs.get(int(number)) if number.isdecimal() and len(number) < 10 else None
         if found is None:
             raise NotFound("this job is not known any more")
         return found

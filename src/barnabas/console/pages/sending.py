@@ -13,6 +13,7 @@ from barnabas.console.pages.messages import told
 from barnabas.console.pages.records import Given, unmasked
 from barnabas.console.pages.search import query_of, spans_of
 from barnabas.console.problems import Problem
+from barnabas.console.web.bodies import Int32, Int64
 from barnabas.console.web.calls import Call, Route
 
 _NAMED_MAX = 1_000
@@ -27,14 +28,14 @@ class _New(msgspec.Struct):
     key: Given
     value: Given
     headers: list[_Header] = []
-    partition: int | None = None
-    timestamp: int | None = None
+    partition: Int32 | None = None
+    timestamp: Int64 | None = None
 
 
 class _Place(msgspec.Struct):
     topic: str
-    partition: int
-    offset: int
+    partition: Int32
+    offset: Int64
 
 
 class _Named(msgspec.Struct):
@@ -49,7 +50,7 @@ class _Found(msgspec.Struct):
     to: str
     kind: str
     pattern: str
-    spans: dict[str, tuple[int, int]]
+    spans: dict[str, tuple[Int64, Int64]]
     ignore_case: bool = False
     mark: bool = True
 

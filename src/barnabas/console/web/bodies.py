@@ -17,6 +17,7 @@ T = TypeVar("T")
 Int16 = Annotated[int, msgspec.Meta(ge=-(2**15), lt=2**15)]  # numbers as the protocol has them: what does not fit
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]  # is told in one line, before it is sent
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+Offset = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 BODY_MAX_BYTES = 16 * 1024 * 1024  # a record of 10 MB, in base64
 ALL_BODIES_MAX_BYTES = 64 * 1024 * 1024  # that are held at one time, by whomever
 

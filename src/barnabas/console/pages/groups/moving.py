@@ -19,6 +19,7 @@ from barnabas.console.pages.groups import plan
 from barnabas.console.pages.groups.listing import find
 from barnabas.console.pages.groups.removing import ask_coordinator
 from barnabas.console.problems import NotFound, Problem, refused
+from barnabas.console.web.bodies import Int32, Int64, Offset
 from barnabas.console.web.calls import Call
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.apis import OFFSET_COMMIT
@@ -34,9 +35,9 @@ _ASK_SECONDS = 10.0
 
 class Moved(msgspec.Struct):
     topic: str
-    partition: int
-    before: int | None
-    after: int
+    partition: Int32
+    before: Int64 | None
+    after: Offset
 
 
 class Asked(msgspec.Struct):
