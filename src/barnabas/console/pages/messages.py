@@ -15,6 +15,7 @@ from barnabas.console.pages.records import Keep, Veil, as_page, keep_of, unmaske
 from barnabas.console.problems import NotAllowed, NotFound, Problem
 from barnabas.console.web.calls import Call, Route
 from barnabas.console.web.stream import Event, stream
+from barnabas.console.web.turns import in_turns
 
 _COUNT_MAX = 500
 _PREVIEW_CHARS = 4_000  # of each value in a list: enough for its fields
@@ -29,27 +30,30 @@ async def messages(call: Call) -> object:
     count = call.number("count", 50, 1, _COUNT_MAX)
     veil, keep = Veil(call.role), keep_of(call.text("kind", "text"), call.text("filter"))
     browser, committed = call.connection.browser, call.flag("committed")
-    with_keep = keep or (lambda each: True)
+
+    def judged(record: Record) -> tuple[Record, bool]:
+        veiled = veil.over(record)
+        return veiled, keep is None or keep(veiled)
+
     kept: list[Record] = []
     looked_at = 0
     while True:
         wanted = count - len(kept) if keep is None else _READ_AT_ONCE
         page = await told(browser.page(topic, place, wanted, partitions_of(call), read_committed=committed))
-        for record in page.records:
-            veiled = veil.over(record)
-            if with_keep(veiled):
+        async for veiled, wanted_too in in_turns(page.records, judged):
+            if wanted_too:
                 kept.append(veiled)
         looked_at += len(page.records)
         onward = page.older if place.backwards else page.newer
         at_end = onward is None or (not place.backwards and not page.records)
         if keep is None or at_end or len(kept) >= count or looked_at >= _EXAMINED_MAX:
-            return _answer(page, place, kept, looked_at, at_end)
+            return await _answer(page, place, kept, looked_at, at_end)
         place = onward or place
 
 
-def _answer(page: Page, place: Place, kept: list[Record], looked_at: int, at_end: bool) -> dict[str, object]:
+async def _answer(page: Page, place: Place, kept: list[Record], looked_at: int, at_end: bool) -> dict[str, object]:
     return {
-        "records": [as_page(each, preview=_PREVIEW_CHARS) for each in kept],
+        "records": [shown async for shown in in_turns(kept, lambda each: as_page(each, preview=_PREVIEW_CHARS))],
         "backwards": place.backwards,
         "older": page.older.text() if page.older is not None else None,
         "newer": page.newer.text(),
@@ -98,13 +102,17 @@ async def _tail(
     browser: Browser, call: Call, place: Place | None, veil: Veil, keep: Keep | None
 ) -> AsyncIterator[Event]:
     wanted: Keep | None = (lambda each: keep(veil.over(each))) if keep is not None else None
+
+    def shown(record: Record) -> dict[str, object]:
+        return as_page(veil.over(record), preview=_PREVIEW_CHARS)
+
     offsets = place.offsets if place is not None else None
     try:
         async for event in browser.tail(
             call.path("topic"), partitions_of(call), offsets, keep=wanted, read_committed=call.flag("committed")
         ):
             body = {
-                "records": [as_page(veil.over(each), preview=_PREVIEW_CHARS) for each in event.records],
+                "records": [each async for each in in_turns(event.records, shown)],
                 "dropped": event.dropped,
                 "trouble": event.trouble,
             }

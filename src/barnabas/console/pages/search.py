@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 
-from barnabas.browse import BrowseError, Query
+from barnabas.browse import BrowseError, Query, Record
 from barnabas.browse.expression import BadExpression
 from barnabas.browse.search.query import Kind, finder
 from barnabas.browse.spans import Bound, Span
@@ -14,6 +14,7 @@ from barnabas.console.pages.records import as_page, unmasked
 from barnabas.console.problems import Problem
 from barnabas.console.web.calls import Call, Route
 from barnabas.console.web.stream import Event, stream
+from barnabas.console.web.turns import in_turns
 from barnabas.link.errors import LinkDown, LoginFailed
 
 _KEPT = 1_000
@@ -57,6 +58,10 @@ def _time(call: Call, name: str) -> Bound | None:
     return Bound("time", call.number(name, 0)) if call.text(name) else None
 
 
+def _shown(record: Record) -> dict[str, object]:
+    return as_page(record, preview=_PREVIEW_CHARS)
+
+
 async def _search(call: Call, query: Query, spans: Mapping[int, Span] | None) -> AsyncIterator[Event]:
     found = call.connection.browser.search(call.path("topic"), query, spans, partitions_of(call), keep=_KEPT)
     try:
@@ -66,7 +71,7 @@ async def _search(call: Call, query: Query, spans: Mapping[int, Span] | None) ->
                 yield Event(
                     "found",
                     {
-                        "records": [as_page(each, preview=_PREVIEW_CHARS) for each in update.records],
+                        "records": [each async for each in in_turns(update.records, _shown)],
                         "examined": progress.records,
                         "bytes": progress.bytes,
                         "share": progress.share,
