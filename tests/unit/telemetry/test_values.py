@@ -7,6 +7,7 @@ import pytest
 from barnabas.core.telemetry import values as values_module
 from barnabas.core.telemetry.series import Pushed, metric_name, series_of
 from barnabas.core.telemetry.values import Row, Values, Who
+from barnabas.model.limits import TELEMETRY_CLIENTS_MAX
 from barnabas.wire.otlp import Attributes, Kind, Metrics, Point
 
 FOREVER = 1 << 50
@@ -133,3 +134,16 @@ def test_clients_may_push_while_rows_are_read() -> None:
     next(rows)
     values.forget_silent(FOREVER)
     assert [row.name for row in rows] == []
+
+
+def test_many_small_clients_neither_pile_up_nor_go_at_once() -> None:
+    """A loop is held as long as a push takes to be kept: thousands of clients that give way to it have to be quick."""
+    values = Values()
+    small = pushed(gauge("a", 1))
+    for number in range(2 * TELEMETRY_CLIENTS_MAX):
+        values.keep(number.to_bytes(4, "big"), who(1), small, 0, 1)
+    assert len(values) == TELEMETRY_CLIENTS_MAX and values.dropped_clients == TELEMETRY_CLIENTS_MAX
+    calls = 1
+    while not values.forget_silent(1):
+        calls += 1
+    assert len(values) == values.count == 0 and calls == 4

@@ -175,9 +175,9 @@ class Receiver:
             self._clients.came_on(instance_id, ref(context.session.connection))
 
     def _sweep(self, now_ms: int) -> None:
-        self._next_sweep_ms = now_ms + _SWEEP_MS
         self._clients.forget_silent(now_ms)
-        self._values.forget_silent(now_ms)
+        done = self._values.forget_silent(now_ms)
+        self._next_sweep_ms = now_ms + _SWEEP_MS if done else now_ms
 
     # --- what is shown ----------------------------------------------------------------------------------------------
 

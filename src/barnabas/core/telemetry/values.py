@@ -5,18 +5,25 @@ client that was asked for increases leaves out what did not grow). When a push d
 pushed longest ago is dropped. Its own next push brings it back, so nobody is kept out by who came first.
 """
 
+from collections import OrderedDict
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from msgspec import Struct
 
 from barnabas.core.telemetry.series import Labels, Pushed, Sample
-from barnabas.model.limits import TELEMETRY_SERIES_MAX, TELEMETRY_SERIES_PER_CLIENT_MAX, TELEMETRY_TEXT_MAX_BYTES
+from barnabas.model.limits import (
+    TELEMETRY_CLIENTS_MAX,
+    TELEMETRY_SERIES_MAX,
+    TELEMETRY_SERIES_PER_CLIENT_MAX,
+    TELEMETRY_TEXT_MAX_BYTES,
+)
 from barnabas.wire.otlp import Kind
 
 GAUGE, COUNTER, UNTYPED = "gauge", "counter", "untyped"
 _INFO = "barnabas_telemetry_client_info"
 _AGE = "barnabas_telemetry_push_age_seconds"
+_FORGOTTEN_AT_ONCE = 5_000  # clients and series, 1 to 5 us each
 
 
 class Row(NamedTuple):
@@ -50,7 +57,8 @@ class _Client(Struct):
 
 class Values:
     def __init__(self) -> None:
-        self._clients: dict[bytes, _Client] = {}  # who pushed longest ago stands first
+        self._clients: OrderedDict[bytes, _Client] = OrderedDict()  # who pushed longest ago stands first; a dict would
+        # look for the first one behind all that were taken out before
         self._names: dict[str, dict[bytes, None]] = {}  # which clients have a metric
         self._kinds: dict[str, str] = {}
         self.count = 0
@@ -77,9 +85,15 @@ class Values:
             return
         self._put_in(instance_id, client)
 
-    def forget_silent(self, now_ms: int) -> None:
+    def forget_silent(self, now_ms: int) -> bool:
+        """Whether all of them are gone: many clients at once take several calls."""
+        room = _FORGOTTEN_AT_ONCE
         for instance_id in [key for key, each in self._clients.items() if each.forgotten_ms <= now_ms]:
-            self._take_out(instance_id)
+            if room <= 0:
+                return False
+            client = self._take_out(instance_id)
+            room -= 1 + (client.count if client is not None else 0)
+        return True
 
     def rows(self, now_ms: int) -> Iterator[Row]:
         """Clients may push while this goes on: each name's rows are of one moment."""
@@ -110,7 +124,8 @@ class Values:
 
     def _has_room(self, client: _Client) -> bool:
         return (
-            self.count + client.count <= TELEMETRY_SERIES_MAX
+            len(self._clients) < TELEMETRY_CLIENTS_MAX
+            and self.count + client.count <= TELEMETRY_SERIES_MAX
             and self.text_bytes + client.text_bytes <= TELEMETRY_TEXT_MAX_BYTES
         )
 
