@@ -54,7 +54,7 @@ def _open(kind: type, bootstrap: str, settings: Mapping[str, object]) -> Any:  #
     troubles = Troubles()
     ours = librdkafka_settings(bootstrap, {"client.id": "barnabas-cli", "error_cb": troubles}, settings, {})
     handle = open_handle(kind, ours, "connect")
-    ensure_reachable(handle, bootstrap, CONNECT_TIMEOUT_S, troubles)
+    ensure_reachable(handle, bootstrap, CONNECT_TIMEOUT_S, troubles, ours)
     return handle
 
 

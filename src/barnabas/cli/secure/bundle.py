@@ -116,7 +116,7 @@ def settings(folder: Path, name: str) -> dict[str, str]:
 
 def remember(folder: Path, addresses: Iterable[str]) -> None:
     """Lets commands and programs of this user on this machine find the admin's credentials by the address."""
-    from barnabas.client.common.profile import local_file
+    from barnabas.client.common.local_profiles import local_file
 
     properties = folder / ADMIN_PROPERTIES
     if not properties.exists():

@@ -19,7 +19,7 @@ from barnabas.client.admin.rdkafka import AdminClient, OffsetSpec, TopicMetadata
 from barnabas.client.common.connection import Troubles, ensure_reachable, librdkafka_settings, open_handle
 from barnabas.client.common.exit_hooks import ForkedHandle, never_free
 from barnabas.client.common.setting_names import check_given
-from barnabas.client.errors import BadSetting, CannotReach, Closed, TimedOut, translate
+from barnabas.client.errors import BadSetting, Closed, TimedOut, translate
 
 A = TypeVar("A")
 K = TypeVar("K")
@@ -44,7 +44,7 @@ class AdminConnection:
         self.settings = librdkafka_settings(bootstrap, {}, config, extra)
         client: AdminClient = open_handle(AdminClient, {**self.settings, "error_cb": troubles}, "admin")
         if connect_timeout is not None:
-            _ensure_reachable(client, bootstrap, connect_timeout, troubles)
+            ensure_reachable(client, bootstrap, connect_timeout, troubles, self.settings)
         self._client: AdminClient | None = client
 
     @property
@@ -143,14 +143,3 @@ class AdminConnection:
             raise translate(error, doing, self.bootstrap) from None
         except concurrent.futures.TimeoutError:
             raise TimedOut(f"{doing}: no answer in time (asked {self.bootstrap})") from None
-
-
-def _ensure_reachable(client: AdminClient, bootstrap: str, timeout_s: float, troubles: Troubles) -> None:
-    """An admin client keeps its complaints until it is polled, and the reason (a wrong password) is among them."""
-    try:
-        ensure_reachable(client, bootstrap, timeout_s, troubles)
-    except CannotReach as error:
-        client.poll(0)
-        if "authentication" in troubles.last.lower():
-            raise CannotReach(bootstrap, troubles.last) from None
-        raise error from None

@@ -31,6 +31,7 @@ CONNECT_TIMEOUT_S = 5.0
 PROBE_TIMEOUT_S = 2.0  # one address; a host that drops packets must not eat the whole time of the others
 RETRY_S = 0.1
 ASK_SLICE_S = 0.01
+ASK_S = 0.3
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _NO_SUCH_PROPERTY = re.compile(r'No such configuration property: "([^"]*)"')
 
@@ -53,12 +54,15 @@ def bootstrap_or_default(bootstrap: str | None) -> str:
 
 
 class Troubles:
-    """Remembers what librdkafka complained about last, to give the reason when a wait runs out."""
+    """Remembers what librdkafka complained about last, and of a login, to give the reason when a wait runs out."""
 
     def __init__(self) -> None:
         self.last = ""
+        self.refused_login = ""
 
     def __call__(self, error: KafkaError) -> None:
+        if error.code() == KafkaError._AUTHENTICATION:
+            self.refused_login = error.str()
         self.note(error.str())
 
     def note(self, text: str) -> None:
@@ -134,8 +138,11 @@ def addresses(bootstrap: str) -> list[tuple[str, int]]:
     return found
 
 
-def ensure_reachable(handle: Reachable, bootstrap: str, timeout_s: float, troubles: Troubles | None = None) -> None:
-    """Returns when the cluster has answered; raises CannotReach after `timeout_s` seconds at the latest."""
+def ensure_reachable(
+    handle: Reachable, bootstrap: str, timeout_s: float, troubles: Troubles, settings: Mapping[str, object]
+) -> None:
+    """Returns when the cluster has answered; raises CannotReach after `timeout_s` seconds at the latest, and at once
+    when it refuses the login. `settings` are those of the handle."""
     targets = addresses(bootstrap)
     deadline = time.monotonic() + timeout_s
     while True:
@@ -153,30 +160,30 @@ def ensure_reachable(handle: Reachable, bootstrap: str, timeout_s: float, troubl
             time.sleep(RETRY_S)
             continue
         break
-    if not _answers(handle, max(1.0, deadline - time.monotonic())):
-        hint = f" ({troubles.last})" if troubles is not None and troubles.last else ""
-        raise CannotReach(
-            bootstrap,
-            f"the port is open, but nothing there answers as a Kafka cluster{hint}."
-            " Does it ask for TLS and a login (docs/security.md), wait for its quorum, or is it another service?",
-        )
+    if not _answers(handle, max(1.0, deadline - time.monotonic()), troubles):
+        from barnabas.client.common.unreachable import why_silent
+
+        raise CannotReach(bootstrap, why_silent(targets, settings, troubles.refused_login, troubles.last))
 
 
-def _answers(handle: Reachable, timeout_s: float) -> bool:
+def _answers(handle: Reachable, timeout_s: float, troubles: Troubles) -> bool:
     """The cluster id costs nothing when librdkafka is connected already; when it is not, asking for metadata makes it
-    connect, where waiting for the id would wait for its next idle second."""
+    connect, where waiting for the id would wait for its next idle second.
+
+    Complaints are kept until somebody polls. A refused login ends the wait: librdkafka would go on trying, and a node
+    answers later and later to whoever does that."""
     deadline = time.monotonic() + timeout_s
-    while (left := deadline - time.monotonic()) > 0:
+    while (left := deadline - time.monotonic()) > 0 and not troubles.refused_login:
         try:
             handle.cluster_id(timeout=ASK_SLICE_S)
             return True
         except KafkaException:
             pass
         try:
-            handle.list_topics(timeout=min(1.0, left))
+            handle.list_topics(timeout=min(ASK_S, left))
             return True
         except KafkaException:
-            continue
+            handle.poll(0)
     return False
 
 

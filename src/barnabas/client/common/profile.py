@@ -24,8 +24,10 @@ import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from barnabas.client.common.kafka_names import UnusableSetting, librdkafka_names
+from barnabas.client.common.local_profiles import config_folder, local_file
 from barnabas.client.errors import BadSetting
 from barnabas.model.properties import parse_properties
 
@@ -36,33 +38,35 @@ _BOOTSTRAP = ("bootstrap", "bootstrap.servers")
 _SECURITY = ("security.", "sasl.", "ssl.", "enable.ssl.", "https.")
 
 
-def config_folder() -> Path:
-    return Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser() / "barnabas"
-
-
-def local_file(address: str) -> Path:
-    """Where `up --secure` says whose credentials are for the node at this address."""
-    return config_folder() / "local" / address.replace(":", "_").replace("[", "").replace("]", "")
+class Profile(NamedTuple):
+    settings: dict[str, str]  # of security, by librdkafka's names
+    file: str  # where they stand; "" where nobody has written any down
+    pointer: str  # the file that `up --secure` has left for this address, where it was that
 
 
 def profile_for(addresses: Iterable[tuple[str, int]]) -> dict[str, str]:
     """The settings of security for a cluster, by librdkafka's names; empty where nobody has written any down."""
+    return found_profile(addresses).settings
+
+
+def found_profile(addresses: Iterable[tuple[str, int]]) -> Profile:
     wanted = [f"{host}:{port}" for host, port in addresses]
     given = os.environ.get(VARIABLE)
     if given:
-        return _security(_from_file(Path(given).expanduser(), wanted, required=True), given)
+        return Profile(_security(_from_file(Path(given).expanduser(), wanted, required=True), given), given, "")
     home = config_folder() / "client.toml"
     if home.exists() and (found := _from_file(home, wanted, required=False)):
-        return _security(found, str(home))
+        return Profile(_security(found, str(home)), str(home), "")
     for address in wanted:
         pointer = local_file(address)
         try:
             path = Path(pointer.read_text().strip())
             if path.exists():
-                return _security(_from_file(path, wanted, required=True), str(path))
+                settings = _security(_from_file(path, wanted, required=True), str(path))
+                return Profile(settings, str(path), str(pointer))
         except OSError:
             continue
-    return {}
+    return Profile({}, "", "")
 
 
 def _from_file(path: Path, wanted: list[str], *, required: bool) -> dict[str, str]:

@@ -105,7 +105,7 @@ class Consumer:
         self._reader = Reader(handle, bootstrap, maker, mode, records, start)
         try:
             if connect_timeout is not None:
-                ensure_reachable(handle, bootstrap, connect_timeout, troubles)
+                ensure_reachable(handle, bootstrap, connect_timeout, troubles, settings)
             if group is None:
                 self._reader.attach(AllPartitions(handle, wanted, start, bootstrap, partitions, creates=follow))
             else:

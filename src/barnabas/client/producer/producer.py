@@ -110,7 +110,7 @@ class Producer:
         most = settings.get("message.max.bytes")
         self._max_bytes = int(most) if isinstance(most, (int, float, str)) else LIBRDKAFKA_MAX_BYTES
         if connect_timeout is not None:
-            ensure_reachable(self._librdkafka, bootstrap, connect_timeout, self._troubles)
+            ensure_reachable(self._librdkafka, bootstrap, connect_timeout, self._troubles, settings)
         chooser = make_chooser(partitioner, batch_bytes, linger_ms)
         self.partitioning = Partitioning(chooser, PartitionCounts(handle, bootstrap))
         self._choose = None if chooser is None else self.partitioning.choose
