@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.cli.secure import bundle
+from barnabas.cli.secure.files import write_secret
 from tests.support.java import JavaTools
 from tests.support.members import until
 from tests.support.process import free_port
@@ -202,6 +204,43 @@ def test_it_starts_again_with_what_it_has(tmp_path: Path) -> None:
         assert "alice" in again.ok("user", "list", BARNABAS_PROFILE=str(again.folder / "admin.properties"))
     finally:
         stop(again)
+
+
+def test_a_profile_of_a_node_that_is_gone(one: Secured, tmp_path: Path) -> None:
+    """Commands say which file asks for TLS and what to do; a plain `up` at the address removes the pointer itself."""
+    environ = one.environ | {"XDG_CONFIG_HOME": str(tmp_path / "config"), "XDG_DATA_HOME": str(tmp_path / "share")}
+    plain = f"127.0.0.1:{free_port()}"
+    left_behind = {address: tmp_path / "config/barnabas/local" / address.replace(":", "_") for address in (
+        plain, one.bootstrap)}  # fmt: skip
+    authority = tmp_path / "gone"
+    bundle.ensure(authority, "node-1", [])
+    for file in left_behind.values():
+        write_secret(file, str(authority / "admin.properties").encode())
+
+    def said(*words: str, code: int = 1) -> str:
+        done = subprocess.run([*BARNABAS, *words], capture_output=True, text=True, timeout=60, env=environ)
+        assert done.returncode == code and "Traceback" not in done.stderr, (words, done.stderr)
+        return done.stderr
+
+    way_out = f"If the node that `up --secure` started there is gone, remove {left_behind[one.bootstrap]}"
+    for words in (("topic", "list"), ("user", "list")):
+        told = said(*words, "-b", one.bootstrap)
+        assert f"a certificate of another authority than that of {authority / 'ca.pem'}" in told and way_out in told
+    command = [*BARNABAS, "up", "--data", str(tmp_path / "data"), "--port", plain.rpartition(":")[2]]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ)
+    try:
+        assert process.stdout is not None and "up on" in process.stdout.readline()
+        assert not left_behind[plain].exists() and left_behind[one.bootstrap].exists()
+        said("topic", "list", "-b", plain, code=0)
+        write_secret(left_behind[plain], str(authority / "admin.properties").encode())
+        for words in (("topic", "list"), ("user", "list")):
+            told = said(*words, "-b", plain)
+            assert f"does not speak TLS, but {authority / 'admin.properties'} has security.protocol=SASL_SSL" in told
+            assert f"remove {left_behind[plain]}" in told
+    finally:
+        process.terminate()
+        _, errors = process.communicate(timeout=60)
+    assert f"removed {left_behind[plain]}: it was for a secured node at this address" in errors
 
 
 @pytest.mark.timeout(240)

@@ -44,6 +44,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     command = [sys.executable, "-X", "importtime", "-c", program, "up", "-q", "--port", "0"]
     data = tmp_path_factory.mktemp("data")
     environ = {name: text for name, text in os.environ.items() if not name.startswith(("COV_", "COVERAGE_"))}
+    environ["XDG_CONFIG_HOME"] = str(data)  # not that of whoever runs this
     with said.open("w") as file:
         node = subprocess.Popen([*command, "--data", str(data)], stdout=subprocess.PIPE, stderr=file, env=environ)
     try:

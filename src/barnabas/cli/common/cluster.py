@@ -89,7 +89,18 @@ class Cluster:
         except Silent:
             raise NotServing(self.bootstrap) from None
         except LinkDown as problem:
+            if reason := self._tls_problem():
+                raise CannotReach(self.bootstrap, reason) from None
             raise CannotReach(self.bootstrap, f"{in_words(problem)}. Is a node up? Try: barnabas up") from None
+
+    def _tls_problem(self) -> str:
+        """With the file that asks for TLS, and the way out; "" where it is something else."""
+        from barnabas.client.common.connection import addresses
+        from barnabas.client.common.profile import profile_for
+        from barnabas.client.common.unreachable import tls_problem
+
+        targets = addresses(self.bootstrap)
+        return "" if self._login.tls is None else tls_problem(targets, profile_for(targets))
 
     def ask_any(self, api_key: int, body: Mapping[str, object]) -> Decoded:
         """One request to whichever node answers: the one spoken to so far, or, when it has gone, another."""

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from barnabas.cli.common.failure import INTERRUPTED, Failure, of_os_error
 from barnabas.cli.up.logging import log_to_stderr
 from barnabas.cli.up.options import UpOptions
-from barnabas.cli.up.settings import load
+from barnabas.cli.up.settings import load, may_have_local_profiles
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
@@ -103,6 +103,8 @@ async def _serve(make: type[Node], settings: Settings, options: UpOptions, data:
         from barnabas.cli.up.secure import make_admin
 
         await make_admin(node, options)
+    elif all(listener.protocol == "PLAINTEXT" for listener in settings.client_listeners()):
+        _forget_login(node.bootstrap, options)
     _tell_ready(node, options, data)
     console = _console(node, options)
     gc.freeze()  # the start has made little garbage, and a collection over thousands of partitions holds the loop
@@ -152,6 +154,18 @@ def _on_signal(stop: asyncio.Event) -> None:
     if stop.is_set():
         os._exit(INTERRUPTED)
     stop.set()
+
+
+def _forget_login(bootstrap: str, options: UpOptions) -> None:
+    """What an earlier `up --secure` has left for this address would make commands ask a plain node for TLS."""
+    if not may_have_local_profiles():
+        return
+    from barnabas.client.common.local_profiles import forget, local_file
+
+    if forget(bootstrap) and not options.quiet:
+        from barnabas.cli.common.screen import note
+
+        note(f"removed {local_file(bootstrap)}: it was for a secured node at this address")
 
 
 def _tell_ready(node: Node, options: UpOptions, data: Path) -> None:

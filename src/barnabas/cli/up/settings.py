@@ -99,6 +99,13 @@ def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
+def may_have_local_profiles() -> bool:
+    """Whether some `up --secure` has left word for commands (client/common/local_profiles.py, which a plain start does
+    not import)."""
+    base = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+    return (Path(base).expanduser() / "barnabas" / "local").is_dir()
+
+
 def default_data() -> Path:
     base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
     return Path(base).expanduser() / "barnabas"
