@@ -22,7 +22,7 @@ export function Chart({ title, data, series, format = count, height = 150 }) {
         cursor: { points: { size: 6 } },
         scales: { y: { range: (_, low, high) => [0, Math.max(high || 0, 1) * 1.1] } },
         axes: [{ ...axis, space: 70, size: 28, values: (_, ticks) => ticks.map((each) => new Date(each * 1000).toTimeString().slice(0, ticks.at(-1) - ticks[0] < 600 ? 8 : 5)) },
-          { ...axis, size: (_, shown) => Math.max(44, ...(shown ?? []).map((each) => each.length * 7 + 14)), values: (_, ticks) => ticks.map((each) => format(each)) }],
+          { ...axis, size: (_, shown) => Math.max(44, ...(shown ?? []).map((each) => each.length * 7 + 14)), values: (_, ticks) => ticks.map((each) => format(each)).map((each, index, all) => (all.indexOf(each) === index ? each : "")) }],
         series: [{}, ...series.map((each, index) => ({
           label: each.label, width: 1.75, stroke: colour(each.colour || `--chart-${index + 1}`),
           fill: series.length === 1 ? `${colour(each.colour || "--chart-1")}22` : undefined, points: { show: false }, spanGaps: false,

@@ -1,8 +1,12 @@
 // Addresses: /c/CLUSTER/PAGE/REST?query. A link is an ordinary <a>; clicks on it stay in the page.
 import { useEffect, useState } from "./dom.js";
 
+function decoded(part) {
+  try { return decodeURIComponent(part); } catch { return part; } // an address that somebody typed
+}
+
 export function where() {
-  const parts = location.pathname.split("/").filter(Boolean).map(decodeURIComponent);
+  const parts = location.pathname.split("/").filter(Boolean).map(decoded);
   const query = Object.fromEntries(new URLSearchParams(location.search));
   if (parts[0] !== "c") return { cluster: null, page: "overview", rest: [], query };
   return { cluster: parts[1] || null, page: parts[2] || "overview", rest: parts.slice(3), query };

@@ -6,7 +6,7 @@ export function Notice({ kind = "bad", children, action }) {
 }
 
 export const ProblemNotice = ({ problem }) =>
-  problem && html`<${Notice}><strong>${problem.message}</strong>${problem.wayOut && html` ${problem.wayOut}`}<//>`;
+  problem && html`<${Notice}><strong>${problem.message}${problem.wayOut && "."}</strong>${problem.wayOut && html` ${problem.wayOut}`}<//>`;
 
 export const Loading = ({ what = "Loading" }) => html`<p class="loading" role="status">${what} …</p>`;
 
