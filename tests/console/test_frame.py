@@ -6,11 +6,13 @@ import re
 import time
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.support.console import ConsoleProcess, Watched
+from tests.support.process import free_port
 
 
 def test_the_first_page_says_that_all_is_well(watched: Watched) -> None:
@@ -91,3 +93,16 @@ def test_a_change_needs_the_token_of_the_session(console: ConsoleProcess) -> Non
     status, _, body = answer_of(f"{console.address}/api/sign-out", "POST", Cookie=cookie.partition(";")[0])
     assert status == 403
     assert b"did not come from a page of the console" in body
+
+
+def test_a_cluster_that_was_never_reached_is_not_shown_as_an_empty_one(tmp_path: Path, browser: Browser) -> None:
+    serving = ConsoleProcess(tmp_path, f"127.0.0.1:{free_port()}")
+    serving.start()
+    page = browser.new_page()
+    try:
+        page.goto(f"{serving.address}/c/local/topics")
+        expect(page.get_by_text("Nothing is known of it yet.")).to_be_visible()
+        expect(page.get_by_text("There is no topic yet.")).to_have_count(0)
+    finally:
+        page.close()
+        serving.stop()

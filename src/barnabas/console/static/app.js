@@ -48,7 +48,7 @@ function Frame({ cluster, clusters, place, onSession }) {
   const look = useLooks(cluster.name, true);
   const [open, setOpen] = useState(false);
   const page = PAGES.find((each) => each.name === place.page) ?? PAGES[0];
-  useEffect(() => { setOpen(false); document.title = `${page.title} · ${cluster.name} · Barnabas`; }, [place.page]);
+  useEffect(() => { setOpen(false); document.title = [place.rest[0], page.title, cluster.name, "Barnabas"].filter(Boolean).join(" · "); }, [place.page, place.rest[0]]);
   const here = { cluster: cluster.name, user: cluster.user, mayChange: cluster.may_change, maySeeRecords: cluster.may_see_records, role: cluster.role, place };
   return html`<${Here.Provider} value=${here}><${Look.Provider} value=${look}>
     <a class="skip" href="#main">To the content</a>
@@ -60,8 +60,10 @@ function Frame({ cluster, clusters, place, onSession }) {
       <footer>${cluster.user && html`<div class="who" title=${cluster.role}>${cluster.user}</div><button class="plain" onClick=${async () => { onSession(await signOut()); }}>Sign out</button>`}<${Theme} /></footer>
     </nav>
     <main id="main" tabindex="-1">
-      ${look.problem && html`<${Notice}><strong>${cluster.name} cannot be reached.</strong> ${look.problem}<//>`}
-      <${Guarded} key=${page.name}><${page.component} /><//>
+      ${look.silent && html`<${Notice}><strong>The console does not answer.</strong> What is shown is old. The page goes on by itself when the console is back.<//>`}
+      ${look.problem && !look.silent && html`<${Notice}><strong>${cluster.name} cannot be reached.</strong> ${look.problem}<//>`}
+      ${look.problem && !look.at ? html`<p>Nothing is known of it yet. Is a node up, and is ${cluster.bootstrap} its address? The page appears as soon as one answers; <code>barnabas doctor</code> says more.</p>`
+      : html`<${Guarded} key=${page.name}><${page.component} /><//>`}
     </main><//><//>`;
 }
 

@@ -17,7 +17,7 @@ export function useLooks(cluster, enabled) {
       source = new EventSource(address(cluster, "/live"));
       source.addEventListener("look", (event) => { clearTimeout(failing); failing = 0; setLook(JSON.parse(event.data)); });
       source.onerror = () => {
-        failing ||= setTimeout(() => setLook((last) => ({ ...last, problem: "the console does not answer" })), 3000); // a stream that ends is opened again within a second
+        failing ||= setTimeout(() => setLook((last) => ({ ...last, silent: true })), 3000); // a stream that ends is opened again within a second
         if (source?.readyState !== EventSource.CLOSED) return; // else the browser connects again by itself
         close();
         again = setTimeout(open, 2000);
