@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from tests.support.cluster import BarnabasCluster
 from tests.support.console import ConsoleProcess, Watched
 from tests.support.process import free_port
 
@@ -93,6 +94,23 @@ def test_a_change_needs_the_token_of_the_session(console: ConsoleProcess) -> Non
     status, _, body = answer_of(f"{console.address}/api/sign-out", "POST", Cookie=cookie.partition(";")[0])
     assert status == 403
     assert b"did not come from a page of the console" in body
+
+
+def test_a_console_that_ends_with_open_pages_says_nothing(
+    cluster: BarnabasCluster, tmp_path: Path, browser: Browser
+) -> None:
+    serving = ConsoleProcess(tmp_path, cluster.bootstrap)
+    serving.start()
+    page = browser.new_page()
+    try:
+        page.goto(f"{serving.address}/c/local/topics/orders/messages?live=1")
+        expect(page.get_by_text("waiting for records")).to_be_visible()
+        assert serving.stop() == 0
+        expect(page.get_by_text("The console does not answer.")).to_be_visible()
+        assert "Traceback" not in serving.log_path.read_text()
+    finally:
+        page.close()
+        serving.stop()
 
 
 def test_a_cluster_that_was_never_reached_is_not_shown_as_an_empty_one(tmp_path: Path, browser: Browser) -> None:

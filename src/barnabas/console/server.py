@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import ssl
 from collections.abc import Callable
+from contextlib import suppress
 
 import uvicorn
 
@@ -23,8 +24,9 @@ def run(options: ConsoleOptions, ready: Callable[[str], None]) -> None:
     bound = _bound(options)
     scheme = "https" if options.certificate else "http"
     host, port = options.host, bound.getsockname()[1]
+    console = Console(options)
     config = uvicorn.Config(
-        Console(options).app(),
+        console.app(),
         loop="uvloop",
         http="h11",
         ws="none",
@@ -36,8 +38,9 @@ def run(options: ConsoleOptions, ready: Callable[[str], None]) -> None:
         ssl_certfile=options.certificate,
         ssl_keyfile=options.key,
     )
-    server = _Server(config, lambda: ready(f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"))
-    with bound:
+    address = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+    server = _Server(config, lambda: ready(address), console.ending.set)
+    with bound, suppress(KeyboardInterrupt):  # uvicorn raises the signal again when it has ended
         server.run(sockets=[bound])
 
 
@@ -56,14 +59,19 @@ def _check_certificate(options: ConsoleOptions) -> None:
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None], ending: Callable[[], None]) -> None:
         super().__init__(config)
         self._ready = ready
+        self._ending = ending
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
             self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._ending()
+        await super().shutdown(sockets)
 
 
 def _bound(options: ConsoleOptions) -> socket.socket:

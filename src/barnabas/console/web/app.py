@@ -54,6 +54,7 @@ class Console:
         self.connections = Connections(options.clusters, self.sessions)
         self.changes = Changes(options.audit_file)
         self.bodies = Bodies()
+        self.ending = asyncio.Event()  # set when the server stops: streams end by themselves
         self._oidc = OidcSignIn(options, self.sessions, self.connections)
         self._signing_in = SignIn(options, self.sessions, self.connections, self.bodies)
 
@@ -128,7 +129,7 @@ class Console:
                     call, still = await self._call(request, route, incoming)
                     found = await route.handler(call)
                     if isinstance(found, StreamingResponse):
-                        found.body_iterator = while_true(found.body_iterator, still)
+                        found.body_iterator = while_true(found.body_iterator, still, self.ending)
                     response = found if isinstance(found, Response) else _json(found)
                     outcome = "done"
                 except Problem as problem:

@@ -25,13 +25,32 @@ def stream(events: AsyncIterator[Event]) -> StreamingResponse:
     return StreamingResponse(_lines(events), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
 
-async def while_true(parts: AsyncIterable[bytes | str | memoryview], still: Callable[[], bool]) -> AsyncIterator[bytes]:
-    """Ends an answer that goes on and on when whoever asked for it has signed out."""
+async def while_true(
+    parts: AsyncIterable[bytes | str | memoryview], still: Callable[[], bool], ending: asyncio.Event
+) -> AsyncIterator[bytes]:
+    """Ends an answer that goes on and on when whoever asked for it has signed out, and when the console ends: uvicorn
+    would cancel it and log a traceback for each open tab."""
+    ended = asyncio.ensure_future(ending.wait())
     async with aclosing(parts) as source:  # type: ignore[type-var]  # a generator
-        async for part in source:
-            if not still():
-                return
-            yield part  # type: ignore[misc]  # ours are bytes
+        upcoming: asyncio.Task[bytes] | None = None
+        try:
+            while True:
+                upcoming = asyncio.ensure_future(anext(source))
+                await asyncio.wait([upcoming, ended], return_when=asyncio.FIRST_COMPLETED)
+                if ended.done() or not still():
+                    return
+                try:
+                    part = upcoming.result()
+                except StopAsyncIteration:
+                    return
+                upcoming = None
+                yield part
+        finally:
+            ended.cancel()
+            if upcoming is not None:
+                upcoming.cancel()
+                with suppress(asyncio.CancelledError, StopAsyncIteration):
+                    await upcoming
 
 
 async def _lines(events: AsyncIterator[Event]) -> AsyncIterator[bytes]:
