@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
+import time
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from barnabas.console.clusters.connection import Connections
+from barnabas.console.options import ClusterOptions, ConsoleOptions
 from barnabas.console.people.oidc import Attempt, OidcOptions, checked_provider, is_private, user_of
+from barnabas.console.people.sessions import Login, Sessions
 from barnabas.console.problems import Problem, SignInFirst
+from barnabas.console.web.oidc import OidcSignIn
 
 OPTIONS = OidcOptions("https://login.example.org/realm", "console", "a secret")
 DOCUMENT = {
@@ -88,3 +94,24 @@ def test_plain_http_is_for_this_machine_only() -> None:
     assert is_private("https://x.org/a") and is_private("http://127.0.0.1:1/a") and is_private("http://localhost/")
     for url in ("http://x.org", "http://10.0.0.1/", "ftp://127.0.0.1", "", "https://", "http://localhost.evil.org/"):
         assert not is_private(url), url
+
+
+@pytest.mark.parametrize(("left_s", "works"), [(20.0, True), (-1.0, False)])
+def test_a_provider_that_is_down_ends_nobodys_session_before_its_time(
+    left_s: float, works: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def down(*_: object) -> bytes:
+        raise Problem("the provider cannot be asked", status=502)
+
+    monkeypatch.setattr(OidcSignIn, "_fetch", down)
+    cluster = ClusterOptions("c", "127.0.0.1:1")
+    sessions = Sessions()
+    session = sessions.begin()
+    login = session.logins["c"] = Login("alice", expires=time.time() + left_s, refresh_token="r")
+    signing_in = OidcSignIn(ConsoleOptions((cluster,), oidc=OPTIONS), sessions, Connections([cluster], sessions))
+    if works:
+        assert asyncio.run(signing_in.renewed(session, "c", login)) is login
+    else:
+        with pytest.raises(Problem, match="cannot be asked"):
+            asyncio.run(signing_in.renewed(session, "c", login))
+    assert session.logins["c"] is login

@@ -129,8 +129,9 @@ class OidcSignIn:
                 asked = {"grant_type": "refresh_token", "refresh_token": login.refresh_token}
                 tokens = await self._tokens(asked)
                 return _login(login.user, tokens, login.refresh_token)
-            except SignInFirst:
-                pass
+            except Problem as problem:  # the old one is good for some seconds more
+                if not isinstance(problem, SignInFirst) and time.time() >= login.expires:
+                    raise
         if time.time() < login.expires:
             return login
         raise SignInFirst("your sign-in has ended")
