@@ -108,6 +108,8 @@ def read(values: Iterable[bytes | None], newest: dict[int, int]) -> Iterator[Eve
         except msgspec.DecodeError:
             continue
         node, sequence = event.get("node", -1), event.get("sequence", 0)
+        if not isinstance(node, int) or not isinstance(sequence, int):
+            continue  # whoever may write to the topic may have written anything
         if sequence > newest.get(node, -1):
             newest[node] = sequence
             yield event

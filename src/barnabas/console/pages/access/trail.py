@@ -8,6 +8,7 @@ from barnabas.browse import NEWEST, BrowseError, NoSuchTopic, Place
 from barnabas.browse import NotAllowed as Forbidden
 from barnabas.browse.places import parse
 from barnabas.console.pages.access.rules import code_of_rules
+from barnabas.console.pages.records import Veil
 from barnabas.console.problems import NotAllowed, NotFound, Problem
 from barnabas.console.web.calls import Call, Route
 from barnabas.operate.access.audit_events import TOPIC, Event, Wanted, read
@@ -23,6 +24,7 @@ async def audit(call: Call) -> object:
         call.text("user") or None, call.text("operation") or None, call.text("resource") or None, call.flag("denied")
     )
     place: Place | None = _place(call)
+    veil = Veil(call.role)
     kept: list[Event] = []
     looked_at = 0
     while place is not None and len(kept) < _SHOWN and looked_at < _EXAMINED_MAX:
@@ -40,7 +42,11 @@ async def audit(call: Call) -> object:
             raise Problem(str(error), status=503) from None
         looked_at += len(page.records)
         for record in page.records:  # backwards: what a node sent twice is beside itself, so each is read alone
-            kept += [event for event in read([record.value], {}) if wanted.has(event) and not _repeats(kept, event)]
+            kept += [
+                event
+                for event in read([veil.over(record).value], {})
+                if wanted.has(event) and not _repeats(kept, event)
+            ]
         place = page.older
     return {"events": kept, "older": None if place is None else place.text(), "looked_at": looked_at}
 
