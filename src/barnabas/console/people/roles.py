@@ -32,3 +32,8 @@ def may_see_records(role: Role, topic: str | None = None) -> None:
         raise NotAllowed("you may see topics, but not their records", f"Your role is {role.name!r}.")
     if topic is not None and not any(fnmatchcase(topic, each) for each in role.topics):
         raise NotAllowed(f"you may not see the records of {topic}", f"Your role is {role.name!r}.")
+
+
+def sees_every_record(role: Role) -> bool:
+    """Whole, and of every topic: for what may quote any of them, such as the output of a pipeline."""
+    return role.data and not role.mask and "*" in role.topics

@@ -13,6 +13,7 @@ from pathlib import Path
 from barnabas.console.clusters.facts import Facts
 from barnabas.console.pages.pipelines.allowed import home, why_not
 from barnabas.console.pages.pipelines.running import OUTPUT, is_starting
+from barnabas.console.people.roles import sees_every_record
 from barnabas.console.web.calls import Call
 from barnabas.model.json_values import Json, JsonObject
 from barnabas.pipelines.framework import registry
@@ -22,6 +23,7 @@ from barnabas.pipelines.framework.run_directory import CLUSTER, PARTS, RunDirect
 STALE_SECONDS = 15.0  # a stream tells how it is about every second
 _OUTPUT_BYTES = 4_096
 _FIRST_LOOK_SECONDS = 5.0
+_NOT_SHOWN = "it has failed; what it says is not shown to you, since it may quote records"
 _FAILED, _WARNED = "barnabas: ", "barnabas: warning:"  # how the command line begins such lines
 
 
@@ -35,7 +37,7 @@ async def list_pipelines(call: Call) -> object:
     return {
         "why_not": "",
         "home": str(folder),
-        "runs": [_run(each, known, call.facts) for each in told],
+        "runs": [_run(each, known, call.facts, quotes=sees_every_record(call.role)) for each in told],
         "pipelines": [_offered(each, call.facts) for each in built_in],
     }
 
@@ -79,8 +81,13 @@ def _tail(path: Path) -> list[str]:
     return [line.rstrip() for line in text.splitlines() if line.strip()][-20:]
 
 
-def _run(told: JsonObject, known: Mapping[str, Pipeline], facts: Facts) -> JsonObject:
+def _run(told: JsonObject, known: Mapping[str, Pipeline], facts: Facts, *, quotes: bool) -> JsonObject:
+    """`quotes`: with what it printed and what troubles it, which may quote records."""
     parts = [part_row(state, time.time()) for state in told["states"]]
+    if not quotes:
+        told = {**told, "output": []}
+        for part in parts:
+            part["troubles"] = [{**each, "what": _NOT_SHOWN} for each in part["troubles"]]
     pipeline = known.get(told["name"])
     failed = [line for line in told["output"] if line.startswith(_FAILED) and not line.startswith(_WARNED)]
     ended_badly = not parts and not told["starting"] and failed
