@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from barnabas.console.pages.pipelines.listing import part_row
-from barnabas.console.pages.pipelines.running import Asked, command
+from barnabas.console.clusters.facts import Facts
+from barnabas.console.options import Role
+from barnabas.console.pages.pipelines.listing import list_pipelines, part_row
+from barnabas.console.pages.pipelines.running import Asked, command, start
 from barnabas.console.problems import Problem
 
 
@@ -71,3 +76,61 @@ def test_the_console_does_not_load_spark() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("role", "sees"),
+    [
+        (Role(), True),
+        (Role(data=False), False),
+        (Role(topics=("orders.*",)), False),
+        (Role(mask=(".card",)), False),
+    ],
+)
+def test_what_a_run_prints_is_for_people_who_may_see_every_record(
+    role: Role, sees: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An error of Spark quotes the row that it could not read."""
+    failing = state(queries=[query(trouble="cannot parse '4711-secret'")])
+    ran = [
+        {"name": "metrics", "states": [failing], "output": ["row 4711-secret"], "starting": False},
+        {"name": "restore", "states": [], "output": ["barnabas: bad row 4711-secret"], "starting": False},
+    ]
+    monkeypatch.setattr("barnabas.console.pages.pipelines.listing._read", lambda *_: ran)
+    observer = SimpleNamespace(facts=Facts(), first_look=lambda _: asyncio.sleep(0))
+    options = SimpleNamespace(pipelines=str(tmp_path))
+    call: Any = SimpleNamespace(
+        connection=SimpleNamespace(observer=observer), facts=Facts(), options=options, role=role
+    )
+    shown = str(asyncio.run(list_pipelines(call)))
+    assert ("4711" in shown) is sees and ("it has failed" in shown) is not sees
+
+
+def test_a_pipeline_that_two_people_start_at_once_is_started_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[Path] = []
+
+    class Running:
+        def poll(self) -> None:
+            return None
+
+    def begin(folder: Path, arguments: list[str]) -> Running:
+        begun.append(folder)
+        return Running()
+
+    monkeypatch.setattr("barnabas.console.pages.pipelines.running._begin", begin)
+    monkeypatch.setattr("barnabas.console.pages.pipelines.running._processes", {})
+    monkeypatch.setattr("barnabas.console.pages.pipelines.running._starting", asyncio.Lock())
+    call: Any = SimpleNamespace(
+        options=SimpleNamespace(pipelines=str(tmp_path)),
+        connection=SimpleNamespace(options=SimpleNamespace(bootstrap="127.0.0.1:1")),
+        path=lambda _: "metrics",
+        body=lambda kind: asyncio.sleep(0, kind()),
+    )
+
+    async def both() -> tuple[object, object]:
+        return await asyncio.gather(start(call), start(call), return_exceptions=True)
+
+    first, second = asyncio.run(both())
+    assert first == {"started": "metrics"} and isinstance(second, Problem) and len(begun) == 1

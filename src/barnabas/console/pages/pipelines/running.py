@@ -27,6 +27,7 @@ GENERATE_MAX = 100_000.0
 _STOP_SECONDS = 25.0
 
 _processes: dict[Path, subprocess.Popen[bytes]] = {}  # by folder; what this console has started
+_starting = asyncio.Lock()
 
 
 class Asked(msgspec.Struct):
@@ -45,6 +46,12 @@ async def start(call: Call) -> object:
     folder, name, asked = home(call), call.path("pipeline"), await call.body(Asked)
     arguments = command(name, asked)
     house = RunDirectory(folder, name)
+    async with _starting:  # one after the other: two people may press the same button
+        return await _start(call, folder, house, asked, arguments)
+
+
+async def _start(call: Call, folder: Path, house: RunDirectory, asked: Asked, arguments: list[str]) -> object:
+    name = house.pipeline
     if await asyncio.to_thread(house.state, asked.part) is not None or is_starting(house.folder):
         raise Problem(f"{name} runs already", "Stop it first.", 409)
     if sum(is_starting(each) for each in list(_processes)) >= RUNNING_MAX:
