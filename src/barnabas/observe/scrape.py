@@ -8,6 +8,7 @@ from io import BytesIO
 from ssl import SSLContext, create_default_context
 from urllib.parse import urlsplit
 
+from barnabas.link.sasl import Credentials
 from barnabas.observe.samples import Metrics, parse
 
 TIMEOUT_SECONDS = 5.0
@@ -104,3 +105,13 @@ def _words(error: Exception) -> str:
     if isinstance(error, TimeoutError):
         return "it does not answer"
     return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+
+
+def password_for(url: str, credentials: Credentials | None) -> tuple[str, str] | None:
+    """User and password for a node's metrics: through TLS, or to this machine, where nobody else can read it. Nodes
+    know users of SCRAM only (metrics.authentication=basic); anything else would be a failed login in their trail."""
+    if credentials is None or credentials.by_token or not credentials.mechanism.startswith("SCRAM"):
+        return None
+    parts = urlsplit(url)
+    here = parts.hostname in ("localhost", "127.0.0.1", "::1")
+    return (credentials.user, credentials.password) if parts.scheme == "https" or here else None

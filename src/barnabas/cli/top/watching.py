@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from barnabas.cli.common.login import Login
 from barnabas.observe.find import FoundNode, find_nodes
 from barnabas.observe.overview import Overview, Scrape, overview
 from barnabas.observe.samples import Metrics
-from barnabas.observe.scrape import NodeScraper, ScrapeFailed
+from barnabas.observe.scrape import NodeScraper, ScrapeFailed, password_for
 
 if TYPE_CHECKING:
     from barnabas.client.admin.admin import Admin
@@ -62,7 +61,7 @@ class Watch:
         try:
             scraper = self._scrapers.get(node.url)
             if scraper is None:
-                login = _password_for(node.url, self._login)
+                login = password_for(node.url, self._login.credentials)
                 scraper = self._scrapers[node.url] = NodeScraper(node.url, login=login, tls=self._login.tls)
             return scraper.metrics()
         except ScrapeFailed as error:
@@ -82,12 +81,3 @@ class Watch:
         self._threads.shutdown(wait=False, cancel_futures=True)
         for scraper in self._scrapers.values():
             scraper.close()
-
-
-def _password_for(url: str, login: Login) -> tuple[str, str] | None:
-    """A password is sent through TLS, or to this machine; metrics.authentication=basic knows SCRAM users only."""
-    known, parts = login.credentials, urlsplit(url)
-    if known is None or known.by_token or not known.mechanism.startswith("SCRAM"):
-        return None
-    here = parts.hostname in ("localhost", "127.0.0.1", "::1")
-    return (known.user, known.password) if parts.scheme == "https" or here else None

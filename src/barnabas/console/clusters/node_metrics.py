@@ -12,19 +12,17 @@ import ssl
 import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from barnabas.console.clusters.facts import Node
 from barnabas.console.clusters.settings import BROKER
 from barnabas.console.clusters.throttling import Throttled, throttled_between
-from barnabas.console.options import LOOPBACK
 from barnabas.link.async_nodes import AsyncNodes
 from barnabas.link.errors import LinkDown, UnknownApi
-from barnabas.link.sasl import OAUTHBEARER, Credentials
+from barnabas.link.sasl import Credentials
 from barnabas.observe.find import SETTING, metrics_url
 from barnabas.observe.overview import Overview, Scrape, overview
 from barnabas.observe.samples import Metrics
-from barnabas.observe.scrape import NodeScraper, ScrapeFailed
+from barnabas.observe.scrape import NodeScraper, ScrapeFailed, password_for
 from barnabas.wire.apis import DESCRIBE_CONFIGS
 
 if TYPE_CHECKING:
@@ -42,7 +40,7 @@ class NodeMetrics:
     def __init__(self, nodes: AsyncNodes, tls: ssl.SSLContext | None, credentials: Credentials | None) -> None:
         self._nodes = nodes
         self._tls = tls
-        self._login = _login(credentials)
+        self._credentials = credentials
         self._urls: dict[int, str] = {}
         self._found_at = 0.0
         self._scrapers: dict[tuple[str, _Login | None], NodeScraper] = {}
@@ -83,7 +81,7 @@ class NodeMetrics:
         return {} if self._before is None else dict(self._before.metrics)
 
     def log_in_as(self, credentials: Credentials | None) -> None:
-        self._login = _login(credentials)
+        self._credentials = credentials
 
     async def _scrape(self, scraper: NodeScraper) -> Metrics:
         until, why = self._refused.get(scraper, (0.0, None))
@@ -96,13 +94,8 @@ class NodeMetrics:
                 self._refused[scraper] = time.monotonic() + _REFUSED_SECONDS, error
             raise
 
-    def _login_at(self, url: str) -> _Login | None:
-        """The login, where nobody else could read it."""
-        private = url.startswith("https://") or urlsplit(url).hostname in LOOPBACK
-        return self._login if private else None
-
     def _scraper(self, url: str) -> NodeScraper:
-        login = self._login_at(url)
+        login = password_for(url, self._credentials)
         made = self._scrapers.get((url, login))
         if made is None:
             made = NodeScraper(url, login=login, tls=self._tls, timeout_s=_SCRAPE_SECONDS)
@@ -127,7 +120,7 @@ class NodeMetrics:
 
         await asyncio.gather(*(one(node) for node in up))
         self._urls = urls
-        for unused in set(self._scrapers) - {(url, self._login_at(url)) for url in urls.values()}:
+        for unused in set(self._scrapers) - {(url, password_for(url, self._credentials)) for url in urls.values()}:
             scraper = self._scrapers.pop(unused)
             self._refused.pop(scraper, None)
             scraper.close()
@@ -136,10 +129,3 @@ class NodeMetrics:
         for scraper in self._scrapers.values():
             scraper.close()
         self._scrapers.clear()
-
-
-def _login(credentials: Credentials | None) -> _Login | None:
-    """Nodes ask readers of metrics for a password: a token is none, and would be a wrong one."""
-    if credentials is None or credentials.mechanism == OAUTHBEARER:
-        return None
-    return credentials.user, credentials.password
