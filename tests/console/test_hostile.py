@@ -55,7 +55,7 @@ class Caller:
     """One connection that is opened again when the console has closed it, as it does after a body that is too large."""
 
     def __init__(self, console: ConsoleProcess) -> None:
-        self._port = console.port
+        self.port = console.port
         self._connection = http.client.HTTPConnection("127.0.0.1", console.port, timeout=20)
         _, headers, body = self.ask("GET", "/api/session")
         self.cookie = headers["set-cookie"].partition(";")[0]
@@ -139,7 +139,7 @@ def test_no_change_without_the_token_of_the_session(caller: Caller, route: Route
         {},
         {"Cookie": caller.cookie},
         {"Cookie": caller.cookie, "X_CSRF_Token": "wrong"},
-        {"Cookie": f"{COOKIE}=of-somebody-else", "X_CSRF_Token": caller.token},
+        {"Cookie": f"{COOKIE}-{caller.port}=of-somebody-else", "X_CSRF_Token": caller.token},
         {"X_CSRF_Token": caller.token},
         {"Cookie": caller.cookie, "X_CSRF_Token": caller.token, "Origin": "https://evil.example.org"},
         {"Cookie": caller.cookie, "X_CSRF_Token": caller.token, "Origin": "null"},
@@ -210,3 +210,10 @@ def test_what_goes_wrong_in_the_console_is_in_its_log(tmp_path: Path) -> None:
         assert status == 503
         log = tmp_path / "console.log"
         until(lambda: "the change could not be written to" in log.read_text(), "the log has it")
+
+
+def test_two_consoles_of_one_machine_keep_their_sessions_apart(caller: Caller, tmp_path: Path) -> None:
+    """A browser sends the cookies of a host to all its ports, and keeps the last of each name."""
+    with console_with(tmp_path, '[clusters.nobody]\nbootstrap = "127.0.0.1:1"\n') as other:
+        names = [each.cookie.partition("=")[0] for each in (caller, Caller(other))]
+    assert len(set(names)) == 2

@@ -103,7 +103,7 @@ def test_a_person_signs_in_at_the_provider_and_sees_what_they_may(browser: Brows
         expect(page.get_by_role("link", name="not-hers")).to_be_hidden()
         away = next(url for url in asked if "/cluster/authorize" in url)
         assert "code_challenge_method=S256" in away and "nonce=" in away and "a-secret" not in away
-        session = next(each for each in page.context.cookies() if each["name"] == "barnabas-console")
+        session = next(each for each in page.context.cookies() if each["name"] == f"barnabas-console-{console.port}")
         assert session["sameSite"] == "Strict" and session["httpOnly"]
         asked.clear()
         for _ in range(4):  # a look every two seconds; the token is renewed every three

@@ -6,6 +6,7 @@ import socket
 import ssl
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 
 import uvicorn
 
@@ -24,7 +25,7 @@ def run(options: ConsoleOptions, ready: Callable[[str], None]) -> None:
     bound = _bound(options)
     scheme = "https" if options.certificate else "http"
     host, port = options.host, bound.getsockname()[1]
-    console = Console(options)
+    console = Console(replace(options, port=port))
     config = uvicorn.Config(
         console.app(),
         loop="uvloop",

@@ -55,6 +55,7 @@ class Console:
         self.changes = Changes(options.audit_file)
         self.bodies = Bodies()
         self.ending = asyncio.Event()  # set when the server stops: streams end by themselves
+        self._cookie = f"{COOKIE}-{options.port}"  # cookies are for all ports of a host: it may have several consoles
         self._oidc = OidcSignIn(options, self.sessions, self.connections)
         self._signing_in = SignIn(options, self.sessions, self.connections, self.bodies)
 
@@ -104,7 +105,7 @@ class Console:
 
     def _of_session(self, handler: Callable[[Request, Session], object]) -> Callable[[Request], object]:
         async def answer(request: Request) -> Response:
-            session = self.sessions.find(request.cookies.get(COOKIE)) or self.sessions.begin()
+            session = self.sessions.find(request.cookies.get(self._cookie)) or self.sessions.begin()
             try:
                 if request.method != "GET":
                     _same_site(request, session)
@@ -152,7 +153,7 @@ class Console:
 
     async def _call(self, request: Request, route: Route, incoming: Body) -> tuple[Call, Callable[[], bool]]:
         """With it: whether the person is still signed in as they were, for answers that go on and on."""
-        session = self.sessions.find(request.cookies.get(COOKIE))
+        session = self.sessions.find(request.cookies.get(self._cookie))
         if session is None:
             raise SignInFirst("the session has ended")
         cluster = str(request.path_params["cluster"])
@@ -194,7 +195,7 @@ class Console:
 
     def _remember(self, response: Response, session: Session) -> None:
         response.set_cookie(
-            COOKIE,
+            self._cookie,
             session.name,
             httponly=True,
             samesite="strict",

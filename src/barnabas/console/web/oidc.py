@@ -44,6 +44,7 @@ _EARLY_SECONDS = 30.0  # a token is renewed before it ends
 class OidcSignIn:
     def __init__(self, options: ConsoleOptions, sessions: Sessions, connections: Connections) -> None:
         self._console = options
+        self._cookie = f"{_COOKIE}-{options.port}"
         self._sessions = sessions
         self._connections = connections
         self._attempts: dict[str, tuple[Attempt, Session]] = {}  # by state
@@ -79,7 +80,7 @@ class OidcSignIn:
         """What goes wrong after the state is known is told on the page to sign in; else it is one line."""
         query = request.query_params
         found = self._attempts.pop(query.get("state", ""), None)
-        cookie = request.cookies.get(_COOKIE, "")
+        cookie = request.cookies.get(self._cookie, "")
         if found is None or not hmac.compare_digest(cookie.encode(), found[0].browser.encode()):
             raise Problem("this visit to the provider is not known here, or took too long", "Sign in again.")
         attempt, session = found
@@ -180,7 +181,7 @@ class OidcSignIn:
     def _set_cookie(self, response: Response, value: str, seconds: int) -> None:
         secure = self._console.certificate is not None
         response.set_cookie(
-            _COOKIE, value, max_age=seconds, httponly=True, samesite="lax", secure=secure, path="/api/oidc"
+            self._cookie, value, max_age=seconds, httponly=True, samesite="lax", secure=secure, path="/api/oidc"
         )
 
     def _forget_old(self) -> None:
