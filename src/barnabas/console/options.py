@@ -61,7 +61,7 @@ class ClusterOptions:
 
     name: str
     bootstrap: str
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict, repr=False)  # a password of a key may be among them
 
     @property
     def addresses(self) -> list[tuple[str, int]]:
@@ -95,7 +95,7 @@ class ConsoleOptions:
     port: int = DEFAULT_PORT
     certificate: str | None = None
     key: str | None = None
-    users: Mapping[str, str] = field(default_factory=dict)  # name -> scrypt's hash
+    users: Mapping[str, str] = field(default_factory=dict, repr=False)  # name -> scrypt's hash
     roles: tuple[Role, ...] = ()
     read_only: bool = False
     audit_file: str | None = None

@@ -60,3 +60,12 @@ def test_a_certificate_that_cannot_be_used_is_told_before_anything_listens(tmp_p
         options = loaded(tmp_path, f'certificate = "{name}"\nport = 0\n{CLUSTER}')
         with pytest.raises(Problem, match="cannot be used"):
             run(options, lambda _: None)
+
+
+def test_no_secret_is_in_what_options_look_like_in_a_log(tmp_path: Path) -> None:
+    told = loaded(
+        tmp_path,
+        '[clusters.c]\nbootstrap = "h:1"\nssl.key.password = "s3cret"\n[users]\nada = "scrypt:c2FsdA==:s3cret"\n'
+        '[oidc]\nissuer = "https://i"\nclient_id = "c"\nclient_secret = "s3cret"\n',
+    )
+    assert "s3cret" in str(told.clusters[0].settings) and "s3cret" not in repr(told)
