@@ -149,12 +149,18 @@ export function Records({ topic, records, ask, query, empty, busy = false, page 
       ${fields.length ? fields.map((each) => html`<th scope="col" key=${each}><span>${each}</span></th>`) : html`<th scope="col" class="stretch"><span>Value</span></th>`}<th scope="col" class="number"><span>Size</span></th></tr></thead>
     <tbody>${rows.map((row) => html`<tr key=${row.name}>
       <td><input type="checkbox" aria-label=${`Choose ${row.name}`} checked=${chosen.has(row.name)} onChange=${() => turn(row)} /></td>
-      <td title=${ago(row.timestamp)}>${moment(row.timestamp)}</td><td class="number">${row.partition}</td>
+      <td title=${`${moment(row.timestamp)}, ${ago(row.timestamp)}`}><${When} ms=${row.timestamp} /></td><td class="number">${row.partition}</td>
       <td class="number"><a href=${here.link(page, page === "topics" ? [row.topic, "messages"] : [], { ...query, record: `${row.partition}-${row.offset}` })}>${row.offset}</a></td>
       <td class="cell key">${row.key.kind === "null" ? html`<span class="dim">null</span>` : row.key.text.slice(0, 200)}</td>
       ${fields.length ? fields.map((each) => html`<td key=${each} class="cell">${compact(field(row.tree, each)).slice(0, 300)}</td>`) : html`<td class="cell">${row.value.kind === "null" ? html`<span class="dim">null: deletes the key</span>` : row.value.text.slice(0, 300)}</td>`}
       <td class="number">${bytes(row.value.bytes)}</td></tr>`)}</tbody></table></div>
     ${redriving && html`<${Redrive} topic=${topic} records=${[...chosen.values()]} onClose=${() => setRedriving(false)} onDone=${() => { setRedriving(false); setChosen(new Map()); }} />`}`;
+}
+
+// On a phone the day is left out, so that key and value have a place; the record shows it.
+function When({ ms }) {
+  const [day, time] = moment(ms).split(" ");
+  return time ? html`<span class="day">${day} </span>${time}` : day;
 }
 
 const text = (shown) => (shown.kind === "null" ? "null" : JSON.stringify(shown.text));
