@@ -26,6 +26,8 @@ def test_two_people_at_once_see_their_own_topics(browser: Browser, safe: Console
         expect(hers.get_by_role("link", name="payments.cards")).to_be_hidden()
         expect(his.get_by_role("link", name="payments.cards")).to_be_visible()
         expect(his.get_by_role("link", name="orders")).to_be_hidden()
+        size = hers.get_by_role("row").filter(has=hers.get_by_role("link", name="orders")).get_by_role("cell").nth(5)
+        expect(size).to_have_text("–")  # DescribeLogDirs is not hers: not known, which is not 0
         assert alice.serious() == []
 
 

@@ -93,6 +93,10 @@ class Facts:
     metrics: Overview | None = None  # of nodes that serve them
     problem: str = ""  # why it is not up to date
 
+    def size(self, topic: str) -> int | None:
+        """None where no node tells how full its disks are, which needs a right."""
+        return self.sizes.get(topic, 0) if self.folders else None
+
     def lag(self, group: str) -> int | None:
         """Records that the group has not read, over the partitions that it has committed."""
         offsets = self.committed.get(group)

@@ -44,6 +44,7 @@ class Observer:
         self.facts = Facts()
         self.history = History()
         self.looks = 0
+        self._sized = False
         self._write_times = WriteTimes()
         self._task: asyncio.Task[None] | None = None
         self._looked = asyncio.Event()
@@ -123,9 +124,10 @@ class Observer:
         groups_before = facts.groups
         facts.groups = await reading.read_groups(nodes, up)
         facts.committed, facts.spark = await reading.read_committed_offsets(nodes, facts.groups.values())
-        if self.looks % _SIZES_EVERY == 0 or not facts.sizes:
+        if self.looks % _SIZES_EVERY == 0 or not self._sized:
             facts.starts = await reading.read_offsets(nodes, facts.topics.values(), reading.EARLIEST)
             facts.sizes, facts.folders = await reading.read_sizes(nodes, up)
+            self._sized = True  # or refused, which each try would write into the audit trail
         places = unread_places(facts.committed, ends)
         facts.written, _, _ = await asyncio.gather(
             self._write_times.read(nodes, facts.topics, places, facts.starts, ends),

@@ -45,7 +45,7 @@ async def overview(call: Call) -> object:
         "topics": sum(not each.internal for each in facts.topics.values()),
         "partitions": len(partitions),
         "groups": len(facts.groups),
-        "bytes": sum(facts.sizes.values()),
+        "bytes": sum(facts.sizes.values()) if facts.folders else None,
         "troubles": [each._asdict() for each in troubles(facts)],
         "busiest": [{"name": name, "records_per_s": rate} for rate, name in busiest if rate],
         "behind": [{"name": name, "lag": lag, "seconds": seconds} for seconds, lag, name in behind if lag],

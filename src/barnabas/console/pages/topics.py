@@ -40,7 +40,7 @@ async def list_topics(call: Call) -> object:
                 "under_replicated": sum(each.is_under_replicated for each in topic.partitions),
                 "offline": sum(each.leader < 0 for each in topic.partitions),
                 "records": records.get(topic.name, 0),
-                "bytes": facts.sizes.get(topic.name, 0),
+                "bytes": facts.size(topic.name),
                 "records_per_s": observer.records_rate(topic.name),
                 "bytes_per_s": observer.history.last(f"topic:{topic.name}:in.bytes"),
                 "groups": len(groups.get(topic.name, ())),
@@ -63,7 +63,7 @@ async def one_topic(call: Call) -> object:
         "name": topic.name,
         "id": topic.id,
         "internal": topic.internal,
-        "bytes": facts.sizes.get(topic.name, 0),
+        "bytes": facts.size(topic.name),
         "records_per_s": observer.records_rate(topic.name),
         "partitions": [
             {

@@ -26,7 +26,7 @@ function List() {
   return html`<${Page} title="Clients">
     <p class="dim">What clients measure themselves: how long requests wait before they leave, how full buffers are, how long an application keeps poll waiting.</p>
     ${data.clients.length ? html`<${Table} label="Clients" id=${(row) => row.client_instance_id} rows=${data.clients} columns=${columns} />`
-    : html`<${Empty}>${data.measured ? html`No client pushes metrics. Ask them to: <code>barnabas telemetry subscribe all '*' --every 10s</code>` : html`Nodes do not serve metrics here. Set metrics.listeners, or start them with <code>barnabas up --console</code>.`}<//>`}
+    : html`<${Empty}>${data.measured ? html`No client pushes metrics. Ask them to: <code>barnabas telemetry subscribe all '*' --every 10s</code>` : html`Nodes do not serve metrics here, or not to you. Set metrics.listeners, or start them with <code>barnabas up --console</code>.`}<//>`}
   <//>`;
 }
 

@@ -26,7 +26,7 @@ export function Overview() {
       <section class="panel"><h2>Groups furthest behind</h2>${data.behind.length ? html`<ul class="ranks">${data.behind.map((each) => html`<li key=${each.name}><a href=${here.link("groups", [each.name])}>${each.name}</a><span><b>${seconds(each.seconds)}</b> <small>${count(each.lag)} records</small></span></li>`)}</ul>` : html`<${Empty}>Every group has read everything.<//>`}</section>
     </div>
     <h2>Nodes</h2><${Table} label="Nodes" id=${(row) => row.id} rows=${data.nodes} columns=${data.metrics ? [...NODE, ...MEASURED] : NODE} />
-    ${!data.metrics && html`<p class="dim">Bytes, processor and memory show where nodes serve metrics (metrics.listeners; barnabas up --console sets it).</p>`}
+    ${!data.metrics && html`<p class="dim">Bytes, processor and memory show where nodes serve metrics (metrics.listeners; barnabas up --console sets it) and you may describe the cluster.</p>`}
   <//>`;
 }
 

@@ -38,7 +38,7 @@ export function PlanDialog({ drain, onClose, onDone }) {
   const done = () => { toast(moves.length ? "moving has begun" : "leaders were elected"); onDone(); };
   return html`<${Dialog} title=${title} onClose=${onClose} wide>
     <${Form} submit=${moves.length ? `Move ${whole(moves.length)} partitions` : `Elect ${whole(elections.length)} leaders`} onSubmit=${submit} onCancel=${onClose} onDone=${done}>
-      <p><b>${whole(moves.length)}</b> partitions get other replicas, <b>${bytes(plan.bytes)}</b> travel between nodes.${elections.length > 0 && ` ${whole(elections.length)} partitions are led by their first replica again.`} Clients go on meanwhile.${drain !== undefined ? ` When it is done, node ${drain} holds nothing and can be taken out of the cluster.` : ""}</p>
+      <p><b>${whole(moves.length)}</b> partitions get other replicas or another first one, <b>${bytes(plan.bytes)}</b> travel between nodes.${elections.length > 0 && ` ${whole(elections.length)} partitions are led by their first replica again.`} Clients go on meanwhile.${drain !== undefined ? ` When it is done, node ${drain} holds nothing and can be taken out of the cluster.` : ""}</p>
       <div class="tight"><${Table} label="Nodes before and after" id=${(row) => row.id} rows=${plan.after} columns=${AFTER} /></div>
       <h3>Moves</h3>
       <div class="tight"><${Table} label="Planned moves" id=${(row) => `${row.topic}-${row.partition}`} rows=${moves} columns=${MOVED} step=${50} empty="No replica moves." /></div>
