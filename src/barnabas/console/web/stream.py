@@ -27,15 +27,16 @@ def stream(events: AsyncIterator[Event]) -> StreamingResponse:
 
 async def while_true(
     parts: AsyncIterable[bytes | str | memoryview], still: Callable[[], bool], ending: asyncio.Event
-) -> AsyncIterator[bytes]:
+) -> AsyncIterator[bytes | str | memoryview]:
     """Ends an answer that goes on and on when whoever asked for it has signed out, and when the console ends: uvicorn
     would cancel it and log a traceback for each open tab."""
     ended = asyncio.ensure_future(ending.wait())
     async with aclosing(parts) as source:  # type: ignore[type-var]  # a generator
-        upcoming: asyncio.Task[bytes] | None = None
+        upcoming: asyncio.Future[bytes | str | memoryview] | None = None
+        pieces = aiter(source)
         try:
             while True:
-                upcoming = asyncio.ensure_future(anext(source))
+                upcoming = asyncio.ensure_future(anext(pieces))
                 await asyncio.wait([upcoming, ended], return_when=asyncio.FIRST_COMPLETED)
                 if ended.done() or not still():
                     return
