@@ -77,7 +77,8 @@ def _found(facts: Facts) -> Iterator[Trouble]:
             )
 
     for told in facts.metrics.problems if facts.metrics is not None else ():
-        if told.startswith("node ") and "ready" not in told:  # the rest is known from the metadata
+        known = "ready" in told or any(told.startswith(f"node {each} does not answer") for each in fenced)
+        if told.startswith("node ") and not known:  # the rest is known from the metadata
             yield Trouble("warning", told[:1].upper() + told[1:], "barnabas doctor on that node says more", "cluster")
 
 
