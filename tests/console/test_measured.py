@@ -67,4 +67,4 @@ def test_a_client_s_own_view(page: Watched, measured: tuple[BarnabasNode, Consol
 
 def test_nodes_without_metrics_say_how(watched: Watched, cluster: BarnabasCluster) -> None:
     shown = watched.open("/c/local/clients")
-    expect(shown.get_by_text("Nodes do not serve metrics here.")).to_be_visible()
+    expect(shown.get_by_text("Nodes do not serve metrics here")).to_be_visible()

@@ -169,7 +169,9 @@ class BarnabasCluster:
 
     def partition(self, topic: str, index: int = 0, ask: int | None = None) -> dict[str, Any]:
         found = self.metadata(ask or self.up[0], [topic])["topics"][0]
-        return next(each for each in found["partitions"] if each["partition_index"] == index)
+        of_index = [each for each in found["partitions"] if each["partition_index"] == index]
+        assert of_index, f"node {ask or self.up[0]} does not know {topic}-{index} yet"
+        return dict(of_index[0])
 
     def leader(self, topic: str, index: int = 0) -> int:
         return int(self.partition(topic, index)["leader_id"])

@@ -1,10 +1,12 @@
 // Producing a record by hand, and sending records again to this or another topic.
-import { html, useState } from "../lib/dom.js";
-import { send } from "../lib/api.js";
+import { html, useEffect, useState } from "../lib/dom.js";
+import { get, send } from "../lib/api.js";
 import { bytes, whole } from "../lib/format.js";
 import { useHere } from "../lib/here.js";
 import { useLive } from "../lib/live.js";
 import { Bar, Dialog, Field, Form, Loading, Notice, ProblemNotice, toast } from "../lib/ui.js";
+
+const JOB_MS = 500;
 
 const asHeaders = (text) => text.split("\n").map((each) => each.trim()).filter(Boolean).map((each) => {
   const at = each.indexOf(":");
@@ -51,7 +53,13 @@ export function RedriveFound({ query, onClose }) {
 
 function Job({ id, onClose }) {
   const here = useHere();
-  const [job, problem] = useLive(here.api(`/jobs/${id}`));
+  const [{ job, problem }, setState] = useState({ job: null, problem: null });
+  useEffect(() => { // more often than the cluster is looked at, and until it has ended
+    let timer = 0;
+    const ask = () => get(here.api(`/jobs/${id}`)).then((found) => { setState({ job: found, problem: null }); if (found.state === "running") timer = setTimeout(ask, JOB_MS); }, (failed) => setState((last) => ({ ...last, problem: failed })));
+    ask();
+    return () => clearTimeout(timer);
+  }, [id]);
   if (!job) return problem ? html`<${ProblemNotice} problem=${problem} />` : html`<${Loading} />`;
   return html`<p role="status">${whole(job.done)} sent${job.state === "done" ? ": all of them" : job.state === "ended" ? ", then it was ended" : ""}</p><${Bar} share=${job.share} label="Progress" />
     ${job.problem && html`<${Notice}>${job.problem}<//>`}
