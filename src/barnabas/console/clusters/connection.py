@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from weakref import WeakSet
 
 from barnabas.browse import Browser, Opener
+from barnabas.console.clusters.history import SERIES_MAX, SERIES_OF_A_PERSON_MAX, History
 from barnabas.console.clusters.jobs import Jobs
 from barnabas.console.clusters.moving import Mover
 from barnabas.console.clusters.node_metrics import NodeMetrics
@@ -56,7 +57,8 @@ class Connection:
         self._made: WeakSet[AsyncNodes] = WeakSet()
         self.nodes = self.new_nodes()
         self.metrics = NodeMetrics(self.nodes, _tls(options), login.credentials)
-        self.observer = Observer(self.nodes, self.metrics)
+        series = SERIES_OF_A_PERSON_MAX if login.user else SERIES_MAX
+        self.observer = Observer(self.nodes, self.metrics, History(series_max=series))
         self.observer.start()
         self.browser = Browser(self.new_nodes, shared.opener, shared.searches)
         self.jobs = Jobs()

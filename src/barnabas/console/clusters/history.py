@@ -12,6 +12,7 @@ from math import nan
 SAMPLE_SECONDS = 2.0
 SAMPLES = 1_800  # an hour
 SERIES_MAX = 2_000  # of 7 KiB each: 14 MiB for a console that watches one large cluster
+SERIES_OF_A_PERSON_MAX = 400  # 3 MiB: where people sign in, everybody has a history of what they may see
 
 
 class History:

@@ -36,13 +36,17 @@ _LOOK_SECONDS = 15.0  # then the cluster counts as slow, and that is said
 
 class Observer:
     def __init__(
-        self, nodes: AsyncNodes, metrics: NodeMetrics | None = None, clock: Callable[[], float] = time.time
+        self,
+        nodes: AsyncNodes,
+        metrics: NodeMetrics | None = None,
+        history: History | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._nodes = nodes
         self.metrics = metrics
         self._clock = clock
         self.facts = Facts()
-        self.history = History()
+        self.history = history or History()
         self.looks = 0
         self._sized = False
         self._write_times = WriteTimes()
