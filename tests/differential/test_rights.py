@@ -16,7 +16,7 @@ import tests.differential.scenarios  # noqa: F401  (registers them)
 from barnabas.broker.access import STANDARD_AUTHORIZER
 from barnabas.model.access import AclOperation, AclPermission, AclResourceType, PatternType
 from tests.differential import engine
-from tests.differential.conftest import SETTINGS
+from tests.differential.conftest import PLUGINS, SETTINGS
 from tests.differential.engine import Body, Difference, Pair, Side, Tally
 from tests.differential.registry import SCENARIOS, SERVED
 from tests.support import kio_codec
@@ -73,7 +73,8 @@ class Servers(NamedTuple):
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
     settings = SETTINGS | {"authorizer.class.name": STANDARD_AUTHORIZER, "allow.everyone.if.no.acl.found": "true"}
     made = Servers(
-        KafkaNode(tmp_path_factory.mktemp("kafka"), settings), BarnabasNode(tmp_path_factory.mktemp("ours"), settings)
+        KafkaNode(tmp_path_factory.mktemp("kafka"), settings, PLUGINS),
+        BarnabasNode(tmp_path_factory.mktemp("ours"), settings),
     )
     try:
         for server in made:

@@ -1,0 +1,1 @@
+"""Our tools on Apache Kafka and on a node: they do the same on both."""
