@@ -11,14 +11,17 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypedDict
 
-from barnabas.cli.common.failure import warn
+from confluent_kafka import KafkaError, KafkaException
+
+from barnabas.cli.common.failure import Failure, warn
 from barnabas.cli.common.leaderless import Leaderless
+from barnabas.cli.common.link import of_kafka_error
 from barnabas.cli.produce.lines import Input
 from barnabas.client.admin.full_disks import FullDisks
 from barnabas.model.limits import CLI_LINE_MAX_BYTES
 
 if TYPE_CHECKING:
-    from confluent_kafka import KafkaError, Message, Producer
+    from confluent_kafka import Message, Producer
 
 FULL_WAIT_S = 0.05
 DELIVERY_S = 30
@@ -96,6 +99,8 @@ class Sender:
                 produce(topic, value, None, partition)
             except BufferError:
                 self._push((topic, value, None, partition), {})
+            except KafkaException as error:
+                raise _refused(error, topic, partition) from None
         self.records += len(values)
         self.bytes += sum(map(len, values))
         self.producer.poll(0)
@@ -148,3 +153,15 @@ class Sender:
             except BufferError:
                 self.producer.poll(FULL_WAIT_S)
                 self._look(len(self.producer))
+            except KafkaException as error:
+                raise _refused(error, arguments[0], arguments[3]) from None
+
+
+def _refused(error: KafkaException, topic: str, partition: int) -> Failure:
+    """By librdkafka, before anything is sent: it knows the topic's partitions already."""
+    if error.args[0].code() == KafkaError._UNKNOWN_PARTITION:
+        return Failure(
+            f"the record did not arrive: {topic} has no partition {partition}",
+            f"Give it more: barnabas topic grow {topic} N, or leave the partition out.",
+        )
+    return of_kafka_error(error)
