@@ -42,6 +42,9 @@ def run(options: UpOptions) -> int:
         import uvloop
 
         from barnabas.broker.node import Node
+
+        if settings["metrics.listeners"]:  # now: in the node's start it would hold the loop
+            import barnabas.broker.metrics.http.endpoint  # noqa: F401
     try:
         data.mkdir(parents=True, exist_ok=True)
     except OSError as error:
