@@ -56,7 +56,7 @@ for part in $parts; do
         sim) tests -n 2 tests/sim -m "not long" || exit 1 ;;
         clients | metrics | security | console) tests -n 2 --dist loadfile "tests/$part" || exit 1 ;;
         kafka) .venv/bin/python -m tests.kafka.run --short || exit 1 ;;
-        faults) tests -n 2 --dist loadfile tests/transactions tests/crash tests/cluster --durations 3 || exit 1 ;;
+        faults) tests -n 2 --dist loadfile tests/transactions tests/crash tests/cluster -m "not long" --durations 3 || exit 1 ;;
         spark) tests tests/spark -m "not long" --durations 5 || exit 1 ;;
         *) tests "tests/$part" --durations 3 || exit 1 ;;
     esac

@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from tests.cluster.company import Company
 from tests.cluster.whole import await_whole, check_replicas
-from tests.support.cluster import CHAOS, BarnabasCluster
+from tests.support.cluster import BarnabasCluster
 from tests.support.figures import Figure
 from tests.support.members import until
 
@@ -46,7 +46,7 @@ def _fill(disk: Path) -> Path:
     return filler
 
 
-@pytest.mark.skipif(not CHAOS, reason="a long one: make chaos")
+@pytest.mark.long
 def test_a_full_disk(
     small_disk: Path, make_cluster: Callable[..., BarnabasCluster], tmp_path: Path, figure: Figure
 ) -> None:

@@ -11,10 +11,10 @@ import pytest
 from tests.cluster.company import Company
 from tests.cluster.network_faults import NETWORK_FAULTS
 from tests.cluster.whole import Footprint, await_whole, check_whole
-from tests.support.cluster import CHAOS, BarnabasCluster
+from tests.support.cluster import BarnabasCluster
 from tests.support.figures import Figure
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.skipif(not CHAOS, reason="a long one: make chaos")]
+pytestmark = [pytest.mark.timeout(300), pytest.mark.long]
 ROUNDS = 2
 BEYOND_EVERY_TIMEOUT_SECONDS = 8.0
 ONE_IS_CUT_OFF = [name for name in NETWORK_FAULTS if name != "halves"]  # which is the same with three

@@ -11,10 +11,10 @@ import pytest
 
 from tests.cluster.company import TOPIC, Company
 from tests.cluster.whole import Footprint, await_whole, check_whole
-from tests.support.cluster import CHAOS, BarnabasCluster
+from tests.support.cluster import BarnabasCluster
 from tests.support.figures import Figure
 
-pytestmark = [pytest.mark.timeout(900), pytest.mark.skipif(not CHAOS, reason="a long one: make chaos")]
+pytestmark = [pytest.mark.timeout(900), pytest.mark.long]
 KILLS = 20
 
 

@@ -18,10 +18,10 @@ from tests.cluster.company import Company
 from tests.cluster.network_faults import NETWORK_FAULTS
 from tests.cluster.node_faults import BEYOND_EVERY_TIMEOUT_SECONDS, NODE_FAULTS
 from tests.cluster.whole import Footprint, await_whole, check_whole
-from tests.support.cluster import CHAOS, BarnabasCluster
+from tests.support.cluster import BarnabasCluster
 from tests.support.figures import Figure
 
-pytestmark = [pytest.mark.timeout(1200), pytest.mark.skipif(not CHAOS, reason="a long one: make chaos")]
+pytestmark = [pytest.mark.timeout(1200), pytest.mark.long]
 SEED = int(os.environ.get("BARNABAS_SEED", "5"))
 
 

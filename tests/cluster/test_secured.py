@@ -63,7 +63,7 @@ def test_a_leader_is_killed_under_tls(
     assert max(gaps) <= 5, gaps
 
 
-@pytest.mark.skipif(not CHAOS, reason="a long one: make chaos")
+@pytest.mark.long
 def test_a_paused_node_and_a_cut_link_under_tls(make_cluster: Callable[..., BarnabasCluster]) -> None:
     """Half-open connections: nobody says that they end. The cluster goes on, and takes the node back afterwards."""
     cluster = make_cluster(secured=by_certificate, linked=True)

@@ -13,13 +13,12 @@ from barnabas.cli.secure.files import CA_CERTIFICATE
 from tests.cluster.conftest import FAST
 from tests.cluster.load import TimedWriter
 from tests.crash.load import Reader, check_books, read_all
-from tests.support.cluster import CHAOS
 from tests.support.members import QUIET, until
 from tests.support.nodes_security import PASSWORD, USER, allow, create_user
 from tests.support.process import free_port
 from tests.support.servers import BarnabasNode
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.skipif(not CHAOS, reason="a long one: make chaos")]
+pytestmark = [pytest.mark.timeout(300), pytest.mark.long]
 NODES = (1, 2, 3)
 PARTITIONS = 3
 WRITES = {"enable.idempotence": True, "message.timeout.ms": 60_000, "linger.ms": 0}
