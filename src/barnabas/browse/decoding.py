@@ -65,23 +65,6 @@ def decode(data: bytes | None, size: int | None = None) -> Shown:
     return _as_json(data, whole, cut) or _as_text(data, whole, cut) or _as_binary(data, whole)
 
 
-def decode_as(data: bytes | None, kind: Kind, size: int | None = None) -> Shown:
-    """The same where a person has chosen; `decode` judges when it cannot be that."""
-    if data:
-        whole = len(data) if size is None or size < 0 else size
-        data = data[:SHOWN_VALUE_MAX_BYTES]
-        if kind == "hex":
-            return _as_hex(data, whole, "chosen")
-        if kind == "text":
-            text, truncated = _shown_text(data.decode("utf-8", "replace"), len(data) < whole)
-            return Shown("text", text, "chosen; what is not UTF-8 is shown as \ufffd", whole, truncated)
-        if kind == "integer" and (found := _as_integer(data, whole)):
-            return found
-        if kind == "json" and (found := _as_json(data, whole, len(data) < whole)):
-            return found
-    return decode(data, size)
-
-
 def schema_id_of(data: bytes) -> int | None:
     """Of Confluent's wire format; None where it cannot be that. An id is a small number: a registry counts from 1."""
     if len(data) <= WIRE_FORMAT_BYTES or data[0] != 0:
