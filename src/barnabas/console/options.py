@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -43,6 +43,7 @@ import msgspec
 
 from barnabas.client.common.connection import addresses
 from barnabas.client.common.kafka_names import UnusableSetting, librdkafka_names
+from barnabas.client.common.profile import flat
 from barnabas.client.errors import BadSetting
 from barnabas.console.people.oidc import OidcOptions, is_private
 from barnabas.console.people.passwords import looks_hashed
@@ -166,11 +167,11 @@ def _cluster(name: str, told: object) -> ClusterOptions:
     table = _table(told, f"clusters.{name}")
     if not re.fullmatch(r"[A-Za-z0-9._ -]{1,100}", name):
         raise TypeError(f"a cluster is named by letters, digits, dots and dashes, not {name!r}")
-    flat = dict(_flat("", table))
-    bootstrap = flat.pop("bootstrap", flat.pop("bootstrap.servers", ""))
+    settings = dict(flat("", table))
+    bootstrap = settings.pop("bootstrap", settings.pop("bootstrap.servers", ""))
     addresses(bootstrap)
     try:
-        return ClusterOptions(name, bootstrap, librdkafka_names(flat))
+        return ClusterOptions(name, bootstrap, librdkafka_names(settings))
     except UnusableSetting as error:
         raise Problem(f"cluster {name}: {error}") from None
 
@@ -214,11 +215,3 @@ def _texts(value: object) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise TypeError(f"a list of texts is wanted, not {value!r}")
     return tuple(str(each) for each in value)
-
-
-def _flat(prefix: str, table: Mapping[str, object]) -> Iterable[tuple[str, str]]:
-    for key, value in table.items():
-        if isinstance(value, dict):
-            yield from _flat(f"{prefix}{key}.", value)
-        else:
-            yield prefix + key, str(value).lower() if isinstance(value, bool) else str(value)

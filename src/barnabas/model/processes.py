@@ -7,9 +7,13 @@ installed, so the child could not import what its parent has imported.
 """
 
 import os
+import signal
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
+_SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 _INSTALLED = ("site-packages", "dist-packages")  # on every Python's path, behind the standard library
 
 
@@ -27,3 +31,16 @@ def python_environment() -> dict[str, str]:
         given.insert(0, str(ours))
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     return environment | ({"PYTHONPATH": os.pathsep.join(given)} if given else {})
+
+
+def ends_with_parent(number: int = signal.SIGTERM) -> Callable[[], None]:
+    """The `preexec_fn` of a child that is sent this signal when its parent is killed, so that none is left behind."""
+    import ctypes  # before the fork: another thread may hold a lock of the import then
+
+    library = ctypes.CDLL(None)
+
+    def in_child() -> None:
+        with suppress(OSError, AttributeError):  # not on Linux
+            library.prctl(_SET_PARENT_DEATH_SIGNAL, number)
+
+    return in_child

@@ -9,7 +9,8 @@ import pytest
 
 from barnabas.console.web.app import STATIC
 
-FILES = sorted(path for path in STATIC.rglob("*.js") if "vendor" not in path.parts)
+SERVED = (".js", ".css", ".html")
+FILES = sorted(path for path in STATIC.rglob("*") if path.suffix in SERVED and "vendor" not in path.parts)
 FIELD = re.compile(r"<(?:input|select|textarea)\b(?:\$\{(?:[^{}]|\{[^{}]*\})*\}|[^>$])*>")
 
 
@@ -27,9 +28,11 @@ def test_text_stays_text(path: Path) -> None:
         "dangerouslySetInnerHTML",
         "document.write",
         "eval(",
+        "new Function",
         " style=",
     ):
         assert forbidden not in text
+    assert not re.search(r"<script(?![^>]*\bsrc=)", text), "no script stands in a page"
     assert not re.search(r"https?://(?!www\.w3\.org)", text), "nothing comes from elsewhere"
 
 

@@ -24,18 +24,6 @@ def own_files() -> list[Path]:
     return [each for each in STATIC.rglob("*") if each.suffix in (".js", ".css", ".html") and each.parent != VENDOR]
 
 
-def test_nothing_is_loaded_from_elsewhere_or_set_as_html() -> None:
-    assert len(own_files()) > 10
-    for path in own_files():
-        text = path.read_text()
-        assert not re.search(r"https?://(?!www\.w3\.org/)", text), path
-        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function", text), (
-            path
-        )
-        assert not re.search(r"<script(?![^>]*\bsrc=)", text), path
-        assert not re.search(r"\bstyle=", text), f"{path}: the content policy refuses style attributes"
-
-
 IMPORT = re.compile(r'^(?:import|export) \{([^}]*)\} from "([^"]+)";', re.MULTILINE)
 EXPORT = re.compile(r"^export (?:async )?(?:function|const|class|let) (\w+)", re.MULTILINE)
 EXPORTED = re.compile(r"^export \{([^}]*)\}", re.MULTILINE)

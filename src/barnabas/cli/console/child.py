@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import signal
 import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 
-from barnabas.model.processes import python_environment, python_module
+from barnabas.model.processes import ends_with_parent, python_environment, python_module
 
 PORT = 8080
 _METRICS_PORT = 9404  # where the JMX exporter is looked for
@@ -23,7 +22,7 @@ class ConsoleChild:
 
     def __init__(self, bootstrap: str, told: Callable[[str], None], pipelines: str | None = None) -> None:
         self._told = told
-        port = PORT if _is_free(PORT) else 0
+        port = PORT if is_free(PORT) else 0
         command = [*python_module("barnabas.cli.main"), "console", "--bootstrap", bootstrap, "--port", str(port)]
         if pipelines is not None:
             command += ["--pipelines", pipelines]
@@ -36,7 +35,7 @@ class ConsoleChild:
             text=True,
             errors="replace",
             start_new_session=True,  # Ctrl-C reaches the parent alone, which then ends it
-            preexec_fn=_end_with_parent,
+            preexec_fn=ends_with_parent(),
         )
         self._listening = threading.Thread(target=self._listen, daemon=True)
         self._listening.start()
@@ -66,14 +65,14 @@ class ConsoleChild:
 def metrics_listeners(count: int) -> list[str]:
     """`metrics.listeners` for so many nodes on this machine: from 9404 on, or on free ports where one is taken."""
     ports = list(range(_METRICS_PORT, _METRICS_PORT + count))
-    if not all(_is_free(port) for port in ports):
+    if not all(is_free(port) for port in ports):
         with ExitStack() as held:
             sockets = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
             ports = [each.getsockname()[1] for each in sockets]
     return [f"http://127.0.0.1:{port}" for port in ports]
 
 
-def _is_free(port: int) -> bool:
+def is_free(port: int) -> bool:
     with socket.socket() as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -81,10 +80,3 @@ def _is_free(port: int) -> bool:
         except OSError:
             return False
     return True
-
-
-def _end_with_parent() -> None:
-    import ctypes
-
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import select
 import signal
-import socket
 import subprocess
 import tempfile
 import time
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from barnabas.cli.common.failure import Failure
-from barnabas.cli.console.child import metrics_listeners
-from barnabas.model.processes import python_environment, python_module
+from barnabas.cli.console.child import is_free, metrics_listeners
+from barnabas.model.processes import ends_with_parent, python_environment, python_module
 
 START_S = 15.0
 STOP_S = 10.0
@@ -26,7 +24,7 @@ class DemoNode:
 
     def __init__(self, port: int, data: str | None) -> None:
         self.wanted_port = port
-        self.port_was_taken = port != 0 and _taken(port)
+        self.port_was_taken = port != 0 and not is_free(port)
         self._folder = None if data is not None else tempfile.TemporaryDirectory(prefix="barnabas-demo-")
         self.data = Path(data).expanduser() if data is not None else Path(self._folder.name)  # type: ignore[union-attr]
         self.kept = data is not None
@@ -58,7 +56,7 @@ class DemoNode:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
-            preexec_fn=_end_with_parent,
+            preexec_fn=ends_with_parent(),
         )
         try:
             self.bootstrap = self._ready(self._child)
@@ -102,21 +100,3 @@ class DemoNode:
         assert self._child is not None and self._child.stderr is not None
         words = self._child.stderr.read().strip().splitlines()
         return words[-1].removeprefix("barnabas: ") if words else f"exit code {self._child.returncode}"
-
-
-def _end_with_parent() -> None:
-    """Linux sends the node a SIGTERM when we are killed (PR_SET_PDEATHSIG is 1), so that none is left on the port."""
-    import ctypes
-
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(1, signal.SIGTERM)
-
-
-def _taken(port: int) -> bool:
-    with socket.socket() as trial:
-        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            trial.bind(("127.0.0.1", port))
-        except OSError:
-            return True
-    return False

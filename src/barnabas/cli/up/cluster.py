@@ -8,7 +8,6 @@ is started again; one that cannot start is left down after a few attempts, and s
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 import socket
@@ -26,7 +25,7 @@ from barnabas.cli.common.failure import Failure, usage
 from barnabas.cli.common.screen import note, paint, say
 from barnabas.cli.up.options import UpOptions
 from barnabas.cli.up.settings import HOST, PORT, default_cluster_data, flags, refuse_to_open
-from barnabas.model.processes import python_environment, python_module
+from barnabas.model.processes import ends_with_parent, python_environment, python_module
 
 if TYPE_CHECKING:
     from barnabas.cli.console.child import ConsoleChild
@@ -185,7 +184,7 @@ class Cluster:
             text=True,
             errors="replace",
             start_new_session=True,  # Ctrl-C reaches this process alone, which then ends the nodes one way
-            preexec_fn=_end_with_parent,
+            preexec_fn=ends_with_parent(signal.SIGKILL),
         )
         threading.Thread(target=self._listen, args=(node, node.process), daemon=True).start()
 
@@ -289,9 +288,3 @@ class Cluster:
                 note(f"{node.tag} did not stop in {_STOP_SECONDS:.0f} s and was killed")
             clean = clean and code == 0
         return clean
-
-
-def _end_with_parent() -> None:
-    """In the child: no node is left behind when this process is killed (Linux: PR_SET_PDEATHSIG)."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)

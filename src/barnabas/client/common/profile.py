@@ -84,12 +84,12 @@ def _from_file(path: Path, wanted: list[str], *, required: bool) -> dict[str, st
     for name, table in tables.items():
         if not isinstance(table, dict):
             raise BadSetting(f"the client profile {path}: {name} stands outside of a table such as [orders]")
-        settings = dict(_flat("", table))
+        settings = dict(flat("", table))
         told = next((settings[key] for key in _BOOTSTRAP if key in settings), "")
         if {each.strip() for each in told.split(",")} & set(wanted):
             return settings
     if isinstance(tables.get("default"), dict):
-        return dict(_flat("", tables["default"]))
+        return dict(flat("", tables["default"]))
     if required:
         raise BadSetting(
             f"the client profile {path} has no table whose bootstrap is {', '.join(wanted)}, and no [default]"
@@ -97,10 +97,11 @@ def _from_file(path: Path, wanted: list[str], *, required: bool) -> dict[str, st
     return {}
 
 
-def _flat(prefix: str, table: Mapping[str, object]) -> Iterable[tuple[str, str]]:
+def flat(prefix: str, table: Mapping[str, object]) -> Iterable[tuple[str, str]]:
+    """`security.protocol = "SSL"` in TOML is a table in a table; here it is one name again."""
     for key, value in table.items():
         if isinstance(value, dict):
-            yield from _flat(f"{prefix}{key}.", value)
+            yield from flat(f"{prefix}{key}.", value)
         else:
             yield prefix + key, str(value).lower() if isinstance(value, bool) else str(value)
 
