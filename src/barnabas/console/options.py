@@ -143,7 +143,9 @@ class _Plain(msgspec.Struct, forbid_unknown_fields=True):
 def load(path: Path) -> ConsoleOptions:
     try:
         told = tomllib.loads(path.read_text())
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except OSError as error:
+        raise Problem(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise Problem(f"{path} cannot be read: {error}") from None
     known = {"host", "port", "certificate", "key", "clusters", "users", "roles", "read_only", "audit_file", "pipelines",
              "registry", "oidc"}  # fmt: skip

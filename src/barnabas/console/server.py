@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import ssl
 from collections.abc import Callable
@@ -80,7 +81,7 @@ def _bound(options: ConsoleOptions) -> socket.socket:
     try:
         return socket.create_server((options.host, options.port), family=family, backlog=128)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        reason = (os.strerror(error.errno) if error.errno else str(error)).lower()  # Python adds the address again
         raise Problem(
             f"the console cannot listen on {options.host}:{options.port}: {reason}", "Choose another one: --port 0"
         ) from None
