@@ -205,3 +205,11 @@ SEARCH_KEPT_MAX_BYTES = 32 * 1024 * 1024  # of those records
 SEARCH_PATTERN_MAX_CHARS = 4_096  # of a text or a regular expression
 SEARCH_UNREADABLE_LISTED_MAX = 100  # batches named that could not be read; more are counted
 REDRIVEN_COORDINATES_MAX = 10_000  # records named one by one to be sent again; a range or a search has no bound
+
+# A schema registry
+SCHEMA_MAX_BYTES = 1024 * 1024  # of a schema's text: the largest that people have are a tenth of it
+SCHEMA_NESTING_MAX = 256  # of types in types, and of JSON in JSON
+SCHEMA_NODES_MAX = 200_000  # types, fields and values of one schema with all that it refers to
+SCHEMA_REFERENCES_MAX = 1_000  # of one schema, those of its references included
+SCHEMA_COMPARISONS_MAX = 1_000_000  # steps of one compatibility check: what needs more is refused, not waited for
+INCOMPATIBILITIES_MAX = 100  # listed of one comparison

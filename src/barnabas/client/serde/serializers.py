@@ -3,7 +3,7 @@
 One object serves both ends: `value_serializer=Json()` on a producer, `value_deserializer=Json()` on a consumer; the
 shorthands "bytes", "string" and "json" do the same. None travels as None (a tombstone) and never meets a serializer.
 
-Avro and Protobuf need their extras (`pip install barnabas[avro]`, `barnabas[protobuf]`); they are loaded when used.
+What Avro needs is loaded when it is used.
 """
 
 from __future__ import annotations
@@ -88,10 +88,8 @@ class Avro:
     What was written with an older schema is read with `Avro(new, written_with=old)`."""
 
     def __init__(self, schema: AvroSchema, written_with: AvroSchema | None = None) -> None:
-        try:
-            import fastavro
-        except ImportError:
-            raise BadSetting("Avro needs fastavro: pip install 'barnabas[avro]'") from None
+        import fastavro
+
         self._schema = _parsed(fastavro, schema)
         self._writer_schema = self._schema if written_with is None else _parsed(fastavro, written_with)
         self._write = fastavro.schemaless_writer

@@ -38,10 +38,8 @@ _UNSERVED = ("time-millis", "time-micros", "duration")
 
 
 def parsed_schema(text: str) -> Json:
-    try:
-        import fastavro
-    except ImportError:
-        raise PipelineError("valueFormat avro needs fastavro: pip install 'barnabas[avro]'") from None
+    import fastavro
+
     try:
         return fastavro.parse_schema(json.loads(text))
     except Exception as error:

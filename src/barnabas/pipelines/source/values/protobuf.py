@@ -25,11 +25,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def message_class(options: ValueOptions) -> type[Described]:
-    try:
-        from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-        from google.protobuf.message import DecodeError
-    except ImportError:
-        raise PipelineError("valueFormat protobuf needs protobuf: pip install 'barnabas[protobuf]'") from None
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+    from google.protobuf.message import DecodeError
+
     assert isinstance(options.schema, bytes) and options.message is not None
     files = descriptor_pb2.FileDescriptorSet()
     try:
