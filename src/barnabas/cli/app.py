@@ -1,78 +1,99 @@
 """The tree of commands. One file a group; each command imports what it needs when it runs, so that help stays quick.
 
+Only the group that is asked for is imported: a tree of all of them takes as long to build as most commands take to run.
+
 Help is plain text (no boxes): it reads well at any width, in a pipe and in docs/cli.md, which is made from this tree by
 tools/cli_page.py and compared with it by a test.
 """
 
 import os
-from typing import Annotated
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 import typer.core
 
-from barnabas.cli import version
-from barnabas.cli.acl import command as acl
-from barnabas.cli.audit import command as audit
-from barnabas.cli.cluster import command as cluster
 from barnabas.cli.common.failure import FAILED, USAGE, usage
-from barnabas.cli.config import command as config
-from barnabas.cli.console import command as console
-from barnabas.cli.consume import command as consume
-from barnabas.cli.demo import command as demo
-from barnabas.cli.doctor import command as doctor
-from barnabas.cli.grep import command as grep
-from barnabas.cli.group import command as group
-from barnabas.cli.log import command as log
-from barnabas.cli.pipeline import command as pipeline
-from barnabas.cli.produce import command as produce
-from barnabas.cli.quota import command as quota
-from barnabas.cli.secure import command as secure
-from barnabas.cli.sim import command as sim
-from barnabas.cli.telemetry import command as telemetry
-from barnabas.cli.token import command as token
-from barnabas.cli.top import command as top
-from barnabas.cli.topic import command as topic
-from barnabas.cli.txn import command as txn
-from barnabas.cli.up import command as up_command
-from barnabas.cli.user import command as user
+
+# In the order of a first day. A group has an `app` in its module, a single command a function of its name.
+COMMANDS = {
+    "up": "barnabas.cli.up.command",
+    "demo": "barnabas.cli.demo.command",
+    "console": "barnabas.cli.console.command",
+    "cluster": "barnabas.cli.cluster.command",
+    "topic": "barnabas.cli.topic.command",
+    "produce": "barnabas.cli.produce.command",
+    "consume": "barnabas.cli.consume.command",
+    "grep": "barnabas.cli.grep.command",
+    "group": "barnabas.cli.group.command",
+    "txn": "barnabas.cli.txn.command",
+    "pipeline": "barnabas.cli.pipeline.command",
+    "user": "barnabas.cli.user.command",
+    "token": "barnabas.cli.token.command",
+    "acl": "barnabas.cli.acl.command",
+    "quota": "barnabas.cli.quota.command",
+    "telemetry": "barnabas.cli.telemetry.command",
+    "audit": "barnabas.cli.audit.command",
+    "secure": "barnabas.cli.secure.command",
+    "config": "barnabas.cli.config.command",
+    "log": "barnabas.cli.log.command",
+    "top": "barnabas.cli.top.command",
+    "doctor": "barnabas.cli.doctor.command",
+    "sim": "barnabas.cli.sim.command",
+    "version": "barnabas.cli.version",
+}
 
 
-class InOrder(typer.core.TyperGroup):
-    """Lists the commands in the order of a first day, not groups after commands."""
+class _Commands(MutableMapping[str, Any]):  # Any: typer has its own copy of click's Command
+    """Made when it is asked for."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            self._made[name] = _made(name, import_module(COMMANDS[name]))
+        return self._made[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._made[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+    def __contains__(self, name: object) -> bool:
+        return name in COMMANDS
+
+
+def _made(name: str, module: Any) -> Any:
+    part = typer.Typer(rich_markup_mode=None, callback=lambda: None)
+    if hasattr(module, "app"):
+        part.add_typer(module.app, name=name)
+    else:
+        part.command(name)(getattr(module, name))
+    root: Any = typer.main.get_command(part)
+    return root.commands[name]
+
+
+class Tree(typer.core.TyperGroup):
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = _Commands()
 
     def list_commands(self, ctx: object) -> list[str]:
-        order = (
-            "up",
-            "demo",
-            "console",
-            "cluster",
-            "topic",
-            "produce",
-            "consume",
-            "grep",
-            "group",
-            "txn",
-            "pipeline",
-            "user",
-            "token",
-            "acl",
-            "quota",
-            "telemetry",
-            "audit",
-            "secure",
-            "config",
-            "log",
-            "top",
-            "doctor",
-            "sim",
-            "version",
-        )
-        return [name for name in order if name in self.commands]
+        return list(COMMANDS)
 
 
 app = typer.Typer(
     name="barnabas",
-    cls=InOrder,
+    cls=Tree,
     help="Barnabas: event streaming that speaks Kafka's protocol.\n\nStart with: barnabas up",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -86,34 +107,11 @@ def _barnabas(
     versions: Annotated[bool, typer.Option("--version", "-V", help="Show the versions and exit.")] = False,
 ) -> None:
     if versions:  # before a command; alone, `_as_here` has made it the command `version`
+        from barnabas.cli import version
+
         version.version()
         raise typer.Exit
 
-
-app.command("up")(up_command.up)
-app.command("console")(console.console)
-app.add_typer(cluster.app, name="cluster")
-app.add_typer(topic.app, name="topic")
-app.command("produce")(produce.produce)
-app.command("consume")(consume.consume)
-app.command("grep")(grep.grep)
-app.add_typer(group.app, name="group")
-app.add_typer(txn.app, name="txn")
-app.add_typer(pipeline.app, name="pipeline")
-app.add_typer(user.app, name="user")
-app.add_typer(token.app, name="token")
-app.add_typer(acl.app, name="acl")
-app.add_typer(quota.app, name="quota")
-app.add_typer(telemetry.app, name="telemetry")
-app.command("audit")(audit.audit)
-app.add_typer(secure.app, name="secure")
-app.add_typer(config.app, name="config")
-app.add_typer(log.app, name="log")
-app.command("top")(top.top)
-app.command("doctor")(doctor.doctor)
-app.command("demo")(demo.demo)
-app.command("sim")(sim.sim)
-app.command("version")(version.version)
 
 COMPLETION = "_BARNABAS_COMPLETE"  # set by the shell's completion script
 
