@@ -9,7 +9,8 @@ tools/cli_page.py and compared with it by a test.
 import os
 from collections.abc import Iterator, MutableMapping
 from importlib import import_module
-from typing import Annotated, Any
+from types import ModuleType
+from typing import Annotated, Any, TypeAlias
 
 import typer
 import typer.core
@@ -45,18 +46,22 @@ COMMANDS = {
 }
 
 
-class _Commands(MutableMapping[str, Any]):  # Any: typer has its own copy of click's Command
+# Any: typer carries its own copy of click, in which Command has no public name.
+Command: TypeAlias = Any
+
+
+class _Commands(MutableMapping[str, Command]):
     """Made when it is asked for."""
 
     def __init__(self) -> None:
-        self._made: dict[str, Any] = {}
+        self._made: dict[str, Command] = {}
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> Command:
         if name not in self._made:
             self._made[name] = _made(name, import_module(COMMANDS[name]))
         return self._made[name]
 
-    def __setitem__(self, name: str, command: Any) -> None:
+    def __setitem__(self, name: str, command: Command) -> None:
         self._made[name] = command
 
     def __delitem__(self, name: str) -> None:
@@ -72,18 +77,18 @@ class _Commands(MutableMapping[str, Any]):  # Any: typer has its own copy of cli
         return name in COMMANDS
 
 
-def _made(name: str, module: Any) -> Any:
+def _made(name: str, module: ModuleType) -> Command:
     part = typer.Typer(rich_markup_mode=None, callback=lambda: None)
     if hasattr(module, "app"):
         part.add_typer(module.app, name=name)
     else:
         part.command(name)(getattr(module, name))
-    root: Any = typer.main.get_command(part)
+    root: Command = typer.main.get_command(part)
     return root.commands[name]
 
 
 class Tree(typer.core.TyperGroup):
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, **settings: Any) -> None:  # Any: whatever typer's group takes
         super().__init__(**settings)
         self.commands = _Commands()
 
