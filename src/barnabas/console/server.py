@@ -30,7 +30,7 @@ def run(options: ConsoleOptions, ready: Callable[[str], None]) -> None:
     config = uvicorn.Config(
         console.app(),
         loop="uvloop",
-        http="h11",
+        http="httptools",
         ws="none",
         log_config=None,
         access_log=False,

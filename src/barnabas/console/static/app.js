@@ -63,8 +63,17 @@ function Frame({ cluster, clusters, place, onSession }) {
       ${look.silent && html`<${Notice}><strong>The console does not answer.</strong> What is shown is old. The page goes on by itself when the console is back.<//>`}
       ${look.problem && !look.silent && html`<${Notice}><strong>${cluster.name} cannot be reached.</strong> ${look.problem}<//>`}
       ${look.problem && !look.at ? html`<p>Nothing is known of it yet. Is a node up, and is ${cluster.bootstrap} its address? The page appears as soon as one answers; <code>barnabas doctor</code> says more.</p>`
-      : html`<${Guarded} key=${page.name}><${page.component} /><//>`}
+      : html`<${Guarded} key=${page.name}><${Shown} page=${page} /><//>`}
     </main><//><//>`;
+}
+
+function Shown({ page }) {
+  const [component, setComponent] = useState(() => page.component ?? null);
+  const [problem, setProblem] = useState(null);
+  const load = () => page.load().then((found) => { page.component = found; setComponent(() => found); }, setProblem);
+  useEffect(() => { if (!component) load(); }, []);
+  if (component) return html`<${component} />`;
+  return problem ? html`<${Notice} action=${html`<button onClick=${() => location.reload()}>Load again</button>`}><strong>This page could not be loaded.</strong> ${problem.message}<//>` : html`<${Loading} />`;
 }
 
 function Guarded({ children }) {

@@ -20,10 +20,9 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Mount
 from starlette.routing import Route as WebRoute
-from starlette.staticfiles import StaticFiles
 
 from barnabas.console.clusters.connection import Connections
 from barnabas.console.options import LOOPBACK, ConsoleOptions
@@ -34,6 +33,7 @@ from barnabas.console.people.sessions import COOKIE, Login, Session, Sessions
 from barnabas.console.problems import NotAllowed, Problem, SignInFirst
 from barnabas.console.web.bodies import Bodies, Body
 from barnabas.console.web.calls import Call, Route, as_json
+from barnabas.console.web.files import Files
 from barnabas.console.web.headers import SecurityHeaders
 from barnabas.console.web.oidc import BACK, OidcSignIn
 from barnabas.console.web.signing_in import SignIn
@@ -54,6 +54,7 @@ class Console:
         self.connections = Connections(options.clusters, self.sessions)
         self.changes = Changes(options.audit_file)
         self.bodies = Bodies()
+        self._files = Files(STATIC)
         self.ending = asyncio.Event()  # set when the server stops: streams end by themselves
         self._cookie = f"{COOKIE}-{options.port}"  # cookies are for all ports of a host: it may have several consoles
         self._oidc = OidcSignIn(options, self.sessions, self.connections)
@@ -76,7 +77,7 @@ class Console:
             for route in ROUTES
         ]
         routes.append(WebRoute("/api/{rest:path}", _nothing_here, methods=["GET", "POST", "PUT", "PATCH", "DELETE"]))
-        routes.append(Mount("/static", StaticFiles(directory=STATIC)))
+        routes.append(Mount("/static", self._files))
         routes.append(WebRoute("/{rest:path}", self._page, methods=["GET"]))
         security = Middleware(SecurityHeaders, hosts=hosts, tls=self.options.certificate is not None)
         handlers = {HTTPException: _refused}
@@ -99,9 +100,9 @@ class Console:
 
     # --- what is asked ----------------------------------------------------------------------------------------------
 
-    async def _page(self, _: Request) -> Response:
+    async def _page(self, request: Request) -> Response:
         """Every address of a page is the same file, whose script reads the address."""
-        return FileResponse(STATIC / "index.html", headers={"Cache-Control": "no-cache"})
+        return self._files.answer("/index.html", request.headers)
 
     def _of_session(self, handler: Callable[[Request, Session], object]) -> Callable[[Request], object]:
         async def answer(request: Request) -> Response:

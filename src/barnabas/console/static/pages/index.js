@@ -1,22 +1,15 @@
-// The pages in the order of the navigation. `key`: g and this letter goes there.
-import { Clients } from "./clients.js";
-import { Groups } from "./groups/index.js";
-import { Access } from "./access/index.js";
-import { Cluster } from "./cluster/index.js";
+// The pages in the order of the navigation. `key`: g and this letter goes there. The first page comes with the frame; the
+// others when they are opened, so that a first visit waits for nothing it does not show.
 import { Overview } from "./overview.js";
-import { Search } from "./search.js";
-import { Pipelines } from "./pipelines.js";
-import { Topics } from "./topics.js";
-import { Transactions } from "./transactions.js";
 
 export const PAGES = [
   { name: "overview", title: "Overview", icon: "◉", key: "o", component: Overview },
-  { name: "topics", title: "Topics", icon: "≡", key: "t", component: Topics },
-  { name: "search", title: "Search", icon: "⌕", key: "s", component: Search },
-  { name: "groups", title: "Groups", icon: "◎", key: "u", component: Groups },
-  { name: "clients", title: "Clients", icon: "◫", key: "l", component: Clients },
-  { name: "transactions", title: "Transactions", icon: "⇄", key: "x", component: Transactions },
-  { name: "pipelines", title: "Pipelines", icon: "⇶", key: "p", component: Pipelines },
-  { name: "cluster", title: "Cluster", icon: "▦", key: "c", component: Cluster },
-  { name: "access", title: "Access", icon: "◈", key: "a", component: Access },
+  { name: "topics", title: "Topics", icon: "≡", key: "t", load: async () => (await import("./topics.js")).Topics },
+  { name: "search", title: "Search", icon: "⌕", key: "s", load: async () => (await import("./search.js")).Search },
+  { name: "groups", title: "Groups", icon: "◎", key: "u", load: async () => (await import("./groups/index.js")).Groups },
+  { name: "clients", title: "Clients", icon: "◫", key: "l", load: async () => (await import("./clients.js")).Clients },
+  { name: "transactions", title: "Transactions", icon: "⇄", key: "x", load: async () => (await import("./transactions.js")).Transactions },
+  { name: "pipelines", title: "Pipelines", icon: "⇶", key: "p", load: async () => (await import("./pipelines.js")).Pipelines },
+  { name: "cluster", title: "Cluster", icon: "▦", key: "c", load: async () => (await import("./cluster/index.js")).Cluster },
+  { name: "access", title: "Access", icon: "◈", key: "a", load: async () => (await import("./access/index.js")).Access },
 ];
