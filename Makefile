@@ -17,7 +17,7 @@ run: $(STAMP)  ## the whole story: a node, a minute of activity, recommendations
 	@$(BIN)/barnabas demo $(if $(SECONDS),--seconds $(SECONDS))
 
 test: $(DEV_STAMP)  ## every test: unit, then real clients, Kafka's own tools, differential, crash
-	@tools/test.sh
+	@$(BIN)/python tools/test.py
 
 kafka-tests: $(DEV_STAMP)  ## Apache Kafka's own integration tests, all of them (an hour or two); writes docs/compatibility.md (ARGS=TopicCommandTest)
 	@tools/setup_tests.sh
