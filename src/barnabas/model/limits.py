@@ -208,7 +208,9 @@ REDRIVEN_COORDINATES_MAX = 10_000  # records named one by one to be sent again; 
 
 # A schema registry
 SCHEMA_MAX_BYTES = 1024 * 1024  # of a schema's text: the largest that people have are a tenth of it
-SCHEMA_NESTING_MAX = 256  # of types in types, and of JSON in JSON
+SCHEMA_TOTAL_MAX_BYTES = 8 * 1024 * 1024  # of a schema's text with those of its references: all are read to parse it
+SCHEMA_NESTING_MAX = 256  # of brackets in brackets in a schema's text
+SCHEMA_TYPE_NESTING_MAX = 100  # of types in types, names followed: what walks over them is recursive
 SCHEMA_NODES_MAX = 200_000  # types, fields and values of one schema with all that it refers to
 SCHEMA_REFERENCES_MAX = 1_000  # of one schema, those of its references included
 SCHEMA_COMPARISONS_MAX = 1_000_000  # steps of one compatibility check: what needs more is refused, not waited for
