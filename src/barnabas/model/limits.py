@@ -214,4 +214,5 @@ SCHEMA_TYPE_NESTING_MAX = 100  # of types in types, names followed: what walks o
 SCHEMA_NODES_MAX = 200_000  # types, fields and values of one schema with all that it refers to
 SCHEMA_REFERENCES_MAX = 1_000  # of one schema, those of its references included
 SCHEMA_COMPARISONS_MAX = 1_000_000  # steps of one compatibility check: what needs more is refused, not waited for
+PROTOBUF_NESTING_MAX = 64  # of messages in messages, parts of a package and values in options: protoc takes 32
 INCOMPATIBILITIES_MAX = 100  # listed of one comparison

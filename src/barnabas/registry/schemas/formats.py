@@ -19,4 +19,8 @@ def parse(
             from barnabas.registry.schemas import avro
 
             return avro.parse(text, references, stored=stored)
+        case "PROTOBUF":
+            from barnabas.registry.schemas import protobuf
+
+            return protobuf.parse(text, references)
     raise InvalidSchema(f"schemas of type {type} cannot be parsed yet")
