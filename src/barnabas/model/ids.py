@@ -13,6 +13,7 @@ LOST_DIRECTORY = (1).to_bytes(16, "big")  # Kafka's reserved id for the director
 METADATA_TOPIC = "__cluster_metadata"
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTION_TOPIC = "__transaction_state"
+SCHEMAS_TOPIC = "_schemas"  # the schema registry's, an ordinary topic of clients
 AUDIT_TOPIC = "__audit"  # our own; Kafka has none
 INTERNAL_TOPICS = frozenset({OFFSETS_TOPIC, TRANSACTION_TOPIC, AUDIT_TOPIC})
 

@@ -216,3 +216,5 @@ SCHEMA_REFERENCES_MAX = 1_000  # of one schema, those of its references included
 SCHEMA_COMPARISONS_MAX = 1_000_000  # steps of one compatibility check: what needs more is refused, not waited for
 PROTOBUF_NESTING_MAX = 64  # of messages in messages, parts of a package and values in options: protoc takes 32
 INCOMPATIBILITIES_MAX = 100  # listed of one comparison
+SCHEMA_RECORD_MAX_BYTES = 8 * SCHEMA_MAX_BYTES  # of `_schemas` that a broker reads: 30 ms; escapes and rules included
+KNOWN_SCHEMAS_MAX_BYTES = 64 * 1024 * 1024  # of schema ids that a broker keeps to check records: 80,000 versions

@@ -1,8 +1,9 @@
 """Opening a produced batch, for the topics that ask for it and for batches whose header cannot be believed.
 
-Compacted topics need keys, some topics a codec of their own, some a range of timestamps. `prepare` checks the records
-and gives the batch as it is to be stored. It changes nothing where the batch lies: whoever is refused afterwards (by a
-sequence, by a full disk) still has what was sent. An ordinary produce does not come here.
+Compacted topics need keys, some topics a codec of their own, some a range of timestamps, some schemas that are
+registered (schema_ids.py). `prepare` checks the records and gives the batch as it is to be stored. It changes nothing
+where the batch lies: whoever is refused afterwards (by a sequence, by a full disk) still has what was sent. An ordinary
+produce does not come here.
 
 A batch of a few bytes may open to a million records, so this takes long, and nobody may wait for it: `prepare` is a
 generator. It yields None where others may be served in between, and a function without arguments that is better called
@@ -28,6 +29,7 @@ from barnabas.wire.checksum import crc32c
 from barnabas.wire.compression import Codec, OpensTooLarge, compress, decompress, opened_max_bytes
 from barnabas.wire.errors import ProtocolError
 from barnabas.wire.records import RECORD_MIN_BYTES
+from barnabas.wire.schema_ids import SchemaCheck, check_schemas
 from barnabas.wire.varints import read_varint, read_varlong
 
 Job = Callable[[], bytes]
@@ -61,18 +63,27 @@ class OpensToMore(KafkaError):
     """The records are larger than the caller wants to open here."""
 
 
-def prepare(batch: memoryview, header: BatchHeader, rules: Rules, now_ms: int, open_max: int | None = None) -> Steps:
+def prepare(
+    batch: memoryview,
+    header: BatchHeader,
+    rules: Rules,
+    now_ms: int,
+    open_max: int | None = None,
+    schemas: SchemaCheck | None = None,
+) -> Steps:
     """Look at the records of a batch that passed validate_for_produce. Raises KafkaError when the topic refuses them,
-    OpensToMore when they are larger than `open_max`."""
+    OpensToMore when they are larger than `open_max`, UnregisteredSchemas when `schemas` does not know theirs."""
     payload = memoryview(batch)[HEADER_BYTES : header.size]
     codec = header.codec
     recodes = rules.codec is not None and rules.codec is not codec
-    looks = rules.keys_required or not rules.log_append_time
+    looks = rules.keys_required or not rules.log_append_time or schemas is not None
     max_timestamp = now_ms
     if recodes or looks:
         opened = yield from _opened(codec, payload, open_max)
         if looks:
             max_timestamp = yield from _look(opened, header, rules, now_ms)
+        if schemas is not None:
+            yield from check_schemas(opened, header.record_count, schemas)
     attributes = header.attributes
     records = None
     if recodes:

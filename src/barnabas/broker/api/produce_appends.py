@@ -18,6 +18,7 @@ from barnabas.wire.apis import PRODUCE
 from barnabas.wire.batch import BatchHeader
 from barnabas.wire.produce import ProduceRequest
 from barnabas.wire.record_validation import Stored
+from barnabas.wire.schema_ids import UnregisteredSchemas
 
 if TYPE_CHECKING:
     from barnabas.broker.access import Access
@@ -115,12 +116,19 @@ class Appends:
         partition = None
         try:
             partition = self._partition(batch)
-            _, _, _, start, end = batch
-            validated = await self._node.batch_preparation.prepare(partition.config, frame[start:end], header)
+            validated = await self._validated(partition, frame[batch[3] : batch[4]], header)
         except KafkaError as error:
             self._refuse(error, partition, batch)
         else:
             self.append(frame, batch, wall_ms(), validated)
+
+    async def _validated(self, partition: HostedPartition, view: memoryview, header: BatchHeader) -> Stored:
+        preparation, config = self._node.batch_preparation, partition.config
+        try:
+            return await preparation.prepare(config, view, header, partition.schemas)
+        except UnregisteredSchemas:
+            await partition.catch_up_schemas()  # it may have been registered a moment ago
+        return await preparation.prepare(config, view, header, partition.schemas)
 
     def _refuse(self, error: KafkaError, partition: HostedPartition | None, batch: Batch) -> None:
         topic = batch[0] or self._node.image.topic_names.get(batch[1] or b"", "")

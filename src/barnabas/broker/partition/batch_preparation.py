@@ -16,6 +16,7 @@ from barnabas.broker.partition.config import PartitionConfig
 from barnabas.model.limits import OPENED_AT_ONCE_MAX
 from barnabas.wire.batch import BatchHeader
 from barnabas.wire.record_validation import Stored, prepare
+from barnabas.wire.schema_ids import SchemaCheck
 
 
 class BatchPreparation:
@@ -26,11 +27,13 @@ class BatchPreparation:
     def close(self) -> None:
         self._threads.shutdown(wait=True, cancel_futures=True)
 
-    async def prepare(self, config: PartitionConfig, batch: memoryview, header: BatchHeader) -> Stored:
+    async def prepare(
+        self, config: PartitionConfig, batch: memoryview, header: BatchHeader, schemas: SchemaCheck | None = None
+    ) -> Stored:
         """The batch as it is to be stored; raises KafkaError when the topic refuses it."""
         loop = asyncio.get_running_loop()
         async with self._turns:
-            steps = prepare(batch, header, config.rules, wall_ms())
+            steps = prepare(batch, header, config.rules, wall_ms(), schemas=schemas)
             result: bytes | None = None
             while True:
                 try:

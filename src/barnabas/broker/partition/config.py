@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from barnabas.model.settings import Settings
+from barnabas.model.settings.topic import TOPIC_NAME_STRATEGY
 from barnabas.storage.config import LogConfig
 from barnabas.wire.batch import BatchHeader
 from barnabas.wire.compression import Codec
 from barnabas.wire.record_validation import OpensToMore, Rules, Stored, prepare, run
+from barnabas.wire.schema_ids import SchemaCheck, SchemaRules, UnregisteredSchemas
 
 _NO_LIMIT_MS = (1 << 63) - 1
 _TRUSTED_AHEAD_MAX_MS = 3_600_000  # the default of message.timestamp.after.max.ms; a segment is kept this much longer
@@ -42,6 +44,7 @@ class PartitionConfig:
     codec_level: int | None
     keys_required: bool
     min_insync_replicas: int
+    schemas: SchemaRules | None = None  # None: records may have any schema, or none
     flushes: bool = field(init=False)  # does anybody want to count records between fsyncs?
     flush_every_write: bool = field(init=False)
     is_special: bool = field(init=False)  # its batches are not all stored as they come
@@ -49,7 +52,7 @@ class PartitionConfig:
     rules: Rules = field(init=False)
 
     def __post_init__(self) -> None:
-        special = self.log_append_time or self.keys_required or self.codec is not None
+        special = self.log_append_time or self.keys_required or self.codec is not None or self.schemas is not None
         object.__setattr__(self, "is_special", special or self.timestamp_before_max_ms < _NO_LIMIT_MS)
         object.__setattr__(self, "trusted_ahead_ms", min(self.timestamp_after_max_ms, _TRUSTED_AHEAD_MAX_MS))
         object.__setattr__(self, "rules", self._make_rules())
@@ -67,25 +70,34 @@ class PartitionConfig:
             codec_level=self.codec_level,
         )
 
-    def prepared(self, batch: memoryview, header: BatchHeader, now_ms: int, records_max: int) -> Stored:
-        """The batch as it is to be stored; up to `records_max` records are validated at once, more raise TakesLong."""
+    def prepared(
+        self,
+        batch: memoryview,
+        header: BatchHeader,
+        now_ms: int,
+        records_max: int,
+        schemas: SchemaCheck | None = None,
+    ) -> Stored:
+        """The batch as it is to be stored; up to `records_max` records are validated at once, more raise TakesLong.
+        So does a schema that is not known here: the registry has to be asked."""
         if self._stores_unchanged(header, now_ms):
             return Stored(header, None)
         recodes = self.codec not in (None, header.codec)
         at_once_max = _RECODED_AT_ONCE_MAX_BYTES if recodes else _OPENED_AT_ONCE_MAX_BYTES
-        validates = self.keys_required or not self.log_append_time
+        validates = self.keys_required or not self.log_append_time or schemas is not None
         if validates and header.record_count > records_max:
             raise TakesLong(header)
         if len(batch) > at_once_max and (recodes or (validates and header.codec is not Codec.NONE)):
             raise TakesLong(header)
         try:
-            return run(prepare(batch, header, self.rules, now_ms, open_max=at_once_max))
-        except OpensToMore:
+            return run(prepare(batch, header, self.rules, now_ms, at_once_max, schemas))
+        except (OpensToMore, UnregisteredSchemas):
             raise TakesLong(header) from None
 
     def _stores_unchanged(self, header: BatchHeader, now_ms: int) -> bool:
         return (
             not (self.log_append_time or self.keys_required or self.timestamp_before_max_ms < _NO_LIMIT_MS)
+            and self.schemas is None
             and self.codec in (None, header.codec)
             and header.base_timestamp <= header.max_timestamp <= now_ms + self.trusted_ahead_ms
         )
@@ -129,7 +141,16 @@ def partition_config(get: Callable[[str], Any]) -> PartitionConfig:  # what a se
         codec_level=level,
         keys_required="compact" in policies,
         min_insync_replicas=get("min.insync.replicas"),
+        schemas=_schema_rules(get),
     )
+
+
+def _schema_rules(get: Callable[[str], Any]) -> SchemaRules | None:  # the same
+    key, value = (get(f"confluent.{part}.schema.validation") for part in ("key", "value"))
+    if not (key or value):
+        return None
+    by_topic = (get(f"confluent.{part}.subject.name.strategy") == TOPIC_NAME_STRATEGY for part in ("key", "value"))
+    return SchemaRules(key, value, *by_topic)
 
 
 class SharedConfigs:

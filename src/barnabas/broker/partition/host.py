@@ -1,6 +1,6 @@
 """What a replica uses of the node that hosts it, and the host of a node without other brokers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import TYPE_CHECKING, Protocol
 
 from barnabas.broker.clock import Clock
@@ -8,6 +8,7 @@ from barnabas.broker.partition.slow_openings import Reading
 from barnabas.broker.partition.state import read_producers
 from barnabas.core.partition.producers import ProducerTotal
 from barnabas.storage.segment import Segment
+from barnabas.wire.schema_ids import Registered
 
 if TYPE_CHECKING:
     from barnabas.broker.partition.opened import OpenPartition
@@ -19,6 +20,7 @@ class ReplicaHost(Protocol):
     last_fetches: dict[int, int]  # when each broker last fetched anything, in steady milliseconds
     max_lag_ms: int  # replica.lag.time.max.ms
     producer_total: ProducerTotal
+    schemas: "SchemaSource"  # what the schema ids of records are compared with, where a topic asks for it
 
     @property
     def stopped_in_order(self) -> bool:
@@ -51,6 +53,21 @@ class ReplicaHost(Protocol):
         """The end of its log was cut: read what the rest says of its producers, and call `partition.rebuilt`."""
 
 
+class SchemaSource(Registered, Protocol):
+    async def catch_up(self) -> None:
+        """Until everything is known that was registered before; a retriable KafkaError when that cannot be."""
+
+
+class NoSchemas:
+    """Nothing is registered."""
+
+    def identifiers(self, subject: str | None) -> Container[bytes]:
+        return ()
+
+    async def catch_up(self) -> None:
+        pass
+
+
 class Alone:
     """The host in a cluster of one."""
 
@@ -61,6 +78,7 @@ class Alone:
         self.last_fetches: dict[int, int] = {}
         self.node_id = node_id
         self.producer_total = ProducerTotal()
+        self.schemas: SchemaSource = NoSchemas()
         self.steady_ms = Clock().steady_ms
 
     def eligible(self, broker_id: int, broker_epoch: int) -> bool:

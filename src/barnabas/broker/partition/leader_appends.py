@@ -69,7 +69,7 @@ class LeaderAppends:
         stored = header
         if config.is_special or newest - now_ms > config.trusted_ahead_ms or newest < oldest:
             if validated is None:
-                validated = config.prepared(view[start:end], header, now_ms, records_max)
+                validated = config.prepared(view[start:end], header, now_ms, records_max, partition.schemas)
             stored = validated.header
         log = opened.log
         if producer_id >= 0:

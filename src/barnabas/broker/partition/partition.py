@@ -31,6 +31,7 @@ from barnabas.model.ids import TopicPartition
 from barnabas.storage.damage import Damaged
 from barnabas.storage.disk import StorageFatal
 from barnabas.storage.log import Log
+from barnabas.wire.schema_ids import SchemaCheck
 
 # Of an opening that failed: it is tried again after so many times what it took. One that reads all of a damaged log
 # takes 0.6 s for 40 MB of small batches, and clients ask for the partition ten times a second.
@@ -59,6 +60,7 @@ class HostedPartition:
         "lost",
         "opened",
         "request_flush",
+        "schemas",
         "topic_id",
         "untouched",
     )
@@ -80,6 +82,7 @@ class HostedPartition:
         self.id = partition
         self.topic_id = topic_id
         self.config = config
+        self.schemas = self._schema_check(config, host)
         self.counts = TopicCounts() if counts is None else counts  # of its topic
         self._uncounted_from: int | None = None  # of a leader: the first record that is not in `counts` yet
         self.deleted = False
@@ -275,9 +278,18 @@ class HostedPartition:
         """Changed settings, from the next batch on."""
         changed, self.config = config != self.config, config
         if changed:
+            self.schemas = self._schema_check(config, self._host)
             if self.opened is not None:
                 self.opened.log.config = config.log
             self.leadership.isr_changed()
+
+    def _schema_check(self, config: PartitionConfig, host: ReplicaHost) -> SchemaCheck | None:
+        """What the schema ids in its records are compared with; None, as a rule: with nothing."""
+        return None if config.schemas is None else config.schemas.of_topic(self.id.topic, host.schemas)
+
+    async def catch_up_schemas(self) -> None:
+        """Before a batch is refused for a schema that may have been registered a moment ago."""
+        await self._host.schemas.catch_up()
 
     # --- failures -----------------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from barnabas.broker.image_bus import ImageChange
 from barnabas.broker.metrics.counts import Times
 from barnabas.broker.metrics.health import Health
 from barnabas.broker.network.loop_budget import in_turns
+from barnabas.broker.partition.host import SchemaSource
 from barnabas.broker.partition.image_turns import CheckTurns
 from barnabas.broker.partition.opened import OpenPartition
 from barnabas.broker.partition.opening_turns import OpeningTurns
@@ -29,6 +30,7 @@ from barnabas.broker.replication.isr_keeper import IsrKeeper
 from barnabas.broker.replication.lost_replicas import LostReplicas
 from barnabas.broker.replication.throttle import Throttle
 from barnabas.broker.roles import ConfiguredBroker
+from barnabas.broker.schemas.followed import FollowedSchemas
 from barnabas.broker.upkeep.index_files import IndexFiles
 from barnabas.core.partition.producers import ProducerTotal
 
@@ -62,6 +64,8 @@ class Replication:
         )
         self.opening = OpeningTurns(lambda partition: hooks.partitions().try_open(partition), hooks.failed)
         self._slow_openings = SlowOpenings(io.threads)
+        self._schemas = FollowedSchemas(broker, io.peers, io.threads, self._checks_schemas)
+        self.schemas: SchemaSource = self._schemas
         self._index_files = IndexFiles(io.threads)
         self.segment_created = self._index_files.segment_created
         self.throttle = Throttle(broker, "follower")
@@ -94,6 +98,7 @@ class Replication:
         self._index_files.stop()
         self._rebuilds.stop()
         self._slow_openings.stop()
+        self._schemas.close()
         for fetcher in self._fetchers.values():
             fetcher.close()
         self.sessions.close()
@@ -125,6 +130,10 @@ class Replication:
 
     def rebuild(self, partition: OpenPartition) -> None:
         self._rebuilds.start(partition)
+
+    def _checks_schemas(self) -> bool:
+        """Does this node lead a partition whose records must have registered schemas?"""
+        return any(partition.schemas is not None for partition in self._hooks.partitions().led())
 
     # --- the image ----------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,15 @@ default.
 from barnabas.model.settings.rows import BOOLEAN, DOUBLE, INT, LIST, LONG, LONG_MAX, STRING, topic
 from barnabas.model.settings.valid import at_least, between, list_of, one_of, throttled_replicas
 
+_STRATEGIES = "io.confluent.kafka.serializers.subject"
+TOPIC_NAME_STRATEGY = f"{_STRATEGIES}.TopicNameStrategy"
+SUBJECT_NAME_STRATEGIES = (
+    TOPIC_NAME_STRATEGY,
+    f"{_STRATEGIES}.RecordNameStrategy",
+    f"{_STRATEGIES}.TopicRecordNameStrategy",
+)
+
+# Confluent's are internal: like Kafka, which does not know them, a topic shows them only where they are set.
 # fmt: off
 ROWS = (
     topic("cleanup.policy", LIST, ("delete",), list_of("compact", "delete"), synonyms=("log.cleanup.policy",),
@@ -20,6 +29,18 @@ ROWS = (
               "compresses it anew."),
     topic("compression.zstd.level", INT, 3, between(-131072, 22), synonyms=("compression.zstd.level",),
           doc="How hard zstd tries when compression.type is zstd."),
+    topic("confluent.key.schema.validation", BOOLEAN, False, internal=True,
+          doc="Whether a record is refused unless the schema id of its key is in the schema registry."),
+    topic("confluent.key.subject.name.strategy", STRING, TOPIC_NAME_STRATEGY, one_of(*SUBJECT_NAME_STRATEGIES),
+          internal=True,
+          doc="Where the schema id of a key has to be registered: TopicNameStrategy under the topic's name "
+              "with -key, the others under any subject."),
+    topic("confluent.value.schema.validation", BOOLEAN, False, internal=True,
+          doc="Whether a record is refused unless the schema id of its value is in the schema registry."),
+    topic("confluent.value.subject.name.strategy", STRING, TOPIC_NAME_STRATEGY, one_of(*SUBJECT_NAME_STRATEGIES),
+          internal=True,
+          doc="Where the schema id of a value has to be registered: TopicNameStrategy under the topic's name "
+              "with -value, the others under any subject."),
     topic("delete.retention.ms", LONG, 86_400_000, at_least(0), synonyms=("log.cleaner.delete.retention.ms",),
           doc="How long a compacted topic still shows that a key was deleted, for readers that started from the "
               "beginning."),
