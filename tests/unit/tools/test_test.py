@@ -28,7 +28,8 @@ def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.setattr(module, "ROOT", tmp_path)
     monkeypatch.setattr(module, "CACHES", tmp_path / ".pytest_cache")
     monkeypatch.setattr(module, "UNSTEADY", tmp_path / "tests/unsteady.txt")
-    monkeypatch.setattr(module, "PYTEST", (sys.executable, "-m", "pytest", "-p", "no:xdist"))
+    monkeypatch.setattr(module, "PYTEST", (sys.executable, "-m", "pytest"))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # importing them takes seconds
     return module
 
 
