@@ -22,6 +22,7 @@ COMMANDS = {
     "up": "barnabas.cli.up.command",
     "demo": "barnabas.cli.demo.command",
     "console": "barnabas.cli.console.command",
+    "registry": "barnabas.cli.registry.command",
     "cluster": "barnabas.cli.cluster.command",
     "topic": "barnabas.cli.topic.command",
     "produce": "barnabas.cli.produce.command",

@@ -28,7 +28,7 @@ from barnabas.cli.up.settings import HOST, PORT, default_cluster_data, flags, re
 from barnabas.model.processes import ends_with_parent, python_environment, python_module
 
 if TYPE_CHECKING:
-    from barnabas.cli.console.child import ConsoleChild
+    from barnabas.cli.common.child import ServiceChild
 
 NODES_MAX = 9
 _COLOURS = ("green", "cyan", "yellow", "blue", "red")
@@ -115,7 +115,7 @@ class Cluster:
         self._bundle = Path(options.bundle).expanduser() if options.bundle is not None else data / "secure"
         self._said: SimpleQueue[tuple[_Node, str | None]] = SimpleQueue()
         self._stopping = False
-        self._console: ConsoleChild | None = None
+        self._services: list[ServiceChild] = []
         self._metrics: list[str] = []
         if options.console and "metrics.listeners" not in flags(options):
             from barnabas.cli.console.child import metrics_listeners
@@ -133,7 +133,7 @@ class Cluster:
             self._watch(lambda: all(node.ready for node in self.nodes), begun + _READY_SECONDS)
             if not self._stopping:
                 self._tell_ready(time.monotonic() - begun)
-                self._start_console()
+                self._start_services()
                 self._watch(lambda: False, None)
         finally:
             clean = self._stop()
@@ -261,18 +261,22 @@ class Cluster:
         say(paint("Ctrl-C stops all of them cleanly.", "dim"))
         sys.stdout.flush()
 
-    def _start_console(self) -> None:
+    def _start_services(self) -> None:
         if self.options.console:
             from barnabas.cli.console.child import ConsoleChild
 
-            self._console = ConsoleChild(self.bootstrap, note)
+            self._services.append(ConsoleChild(self.bootstrap, note))
+        if self.options.registry:
+            from barnabas.cli.registry.child import RegistryChild
+
+            self._services.append(RegistryChild(self.bootstrap, note))
 
     def _stop(self) -> bool:
         """One after the other, so that each can hand over what it leads; the last ones have nobody to hand it to."""
         self._stopping = True
         clean = True
-        if self._console is not None:
-            self._console.stop()
+        for service in self._services:
+            service.stop()
         for node in self.nodes:
             if node.process is not None and node.process.poll() is None:
                 node.process.terminate()

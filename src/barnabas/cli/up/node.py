@@ -25,7 +25,7 @@ from barnabas.cli.up.settings import load, may_have_local_profiles
 
 if TYPE_CHECKING:
     from barnabas.broker.node import Node
-    from barnabas.cli.console.child import ConsoleChild
+    from barnabas.cli.common.child import ServiceChild
     from barnabas.model.settings import Settings
 
 
@@ -109,15 +109,15 @@ async def _serve(make: type[Node], settings: Settings, options: UpOptions, data:
     elif all(listener.protocol == "PLAINTEXT" for listener in settings.client_listeners()):
         _forget_login(node.bootstrap, options)
     _tell_ready(node, options, data)
-    console = _console(node, options)
+    services = _services(node, options)
     gc.freeze()  # the start has made little garbage, and a collection over thousands of partitions holds the loop
     waits = [asyncio.ensure_future(event.wait()) for event in (stop, node.stopped)]
     await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
     for wait in waits:
         wait.cancel()
     begun = time.monotonic()
-    if console is not None:
-        await asyncio.to_thread(console.stop)
+    for service in services:
+        await asyncio.to_thread(service.stop)
     await node.stop()
     if node.failure is not None:
         raise Failure(f"the node had to stop: {node.failure}", "Its next start checks and repairs the logs.")
@@ -189,13 +189,19 @@ def _tell_ready(node: Node, options: UpOptions, data: Path) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _console(node: Node, options: UpOptions) -> ConsoleChild | None:
-    if not options.console:
-        return None
-    from barnabas.cli.common.screen import note
-    from barnabas.cli.console.child import ConsoleChild
+def _services(node: Node, options: UpOptions) -> list[ServiceChild]:
+    found: list[ServiceChild] = []
+    if options.console:
+        from barnabas.cli.common.screen import note
+        from barnabas.cli.console.child import ConsoleChild
 
-    return ConsoleChild(node.bootstrap, note)
+        found.append(ConsoleChild(node.bootstrap, note))
+    if options.registry:
+        from barnabas.cli.common.screen import note
+        from barnabas.cli.registry.child import RegistryChild
+
+        found.append(RegistryChild(node.bootstrap, note))
+    return found
 
 
 def _version() -> str:

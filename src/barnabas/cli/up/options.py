@@ -29,6 +29,7 @@ class UpOptions:
     secure: bool = False
     bundle: str | None = None
     console: bool = False
+    registry: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ ROWS = (
     OptionRow("secure", ("--secure",), "", "TLS, logins and access rules: nobody gets in unless you let them.", bool),
     OptionRow("bundle", ("--bundle",), "DIR", "Where --secure keeps certificates; else in the data folder."),
     OptionRow("console", ("--console",), "", "Also a console in the browser, on 127.0.0.1:8080 or a free port.", bool),
+    OptionRow("registry", ("--registry",), "", "Also a schema registry, on 127.0.0.1:8081 or a free port.", bool),
     OptionRow("log_level", ("--log-level",), "LEVEL", f"What to report on stderr: {', '.join(LOG_LEVELS)}."),
     OptionRow("log_format", ("--log-format",), "FORMAT", "How: text, or json (an object a line)."),
     OptionRow("quiet", ("--quiet", "-q"), "", "Print only the bootstrap address, once it is ready.", bool),
@@ -69,7 +71,7 @@ HELP = """Start a node and keep it up until Ctrl-C.
       barnabas up
       barnabas up --nodes 3
       barnabas up --secure
-      barnabas up --nodes 3 --console
+      barnabas up --nodes 3 --console --registry
       barnabas up --port 0 --data /var/lib/barnabas --set log.retention.hours=24
       barnabas up --host 0.0.0.0 --advertise events.example.org:9092
     """

@@ -1,0 +1,187 @@
+"""Runs a registry: uvicorn on uvloop, one process. The address is told when everything is loaded."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import ssl
+from collections.abc import Callable
+from contextlib import suppress
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from barnabas.link.async_nodes import AsyncNodes, AsyncOptions
+from barnabas.link.login_settings import UnusableLogin, credentials_of, tls_of
+from barnabas.model.limits import REGISTRY_CONNECTIONS_MAX, REGISTRY_HEAD_MAX_BYTES
+from barnabas.registry.errors import RegistryError
+from barnabas.registry.options import Problem, RegistryOptions
+from barnabas.registry.rest.http import Application
+from barnabas.registry.rest.service import Service
+from barnabas.registry.store.handing_on import Peers
+from barnabas.registry.store.store import Store
+
+_GRACE_SECONDS = 2
+_IDLE_SECONDS = 60  # of a connection that is kept for the next request
+_HEAD_SECONDS = 10.0  # for a request's line and headers to arrive
+_CONNECT_SECONDS = 5.0
+
+
+def run(options: RegistryOptions, ready: Callable[[str], None]) -> None:
+    """Until SIGINT or SIGTERM. `ready` is told the address when clients can connect."""
+    options.check()
+    _check_certificate(options)
+    bound = _bound(options)
+    host, port = options.host, bound.getsockname()[1]
+    address = f"{options.scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+    registry = _Registry(options, options.address or address)
+    config = uvicorn.Config(
+        registry,
+        loop="uvloop",
+        http=_BoundedProtocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        limit_concurrency=REGISTRY_CONNECTIONS_MAX,
+        timeout_keep_alive=_IDLE_SECONDS,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+        ssl_certfile=options.certificate,
+        ssl_keyfile=options.key,
+    )
+    server = _Server(config, registry, lambda: ready(address))
+    with bound, suppress(KeyboardInterrupt):  # uvicorn raises the signal again when it has ended
+        server.run(sockets=[bound])
+    if server.problem is not None:
+        raise server.problem
+
+
+class _Registry:
+    """Made inside the loop, before anything is served."""
+
+    def __init__(self, options: RegistryOptions, address: str) -> None:
+        self._options = options
+        self._address = address
+        self._store: Store | None = None
+        self._application: Application | None = None
+
+    async def start(self) -> None:
+        options = self._options
+        try:
+            asking = AsyncOptions(
+                "barnabas-registry",
+                _CONNECT_SECONDS,
+                tls=tls_of(options.settings),
+                credentials=credentials_of(options.settings),
+            )
+        except UnusableLogin as error:
+            raise Problem(f"the client profile cannot be used: {error}") from None
+        self._store = Store(lambda: AsyncNodes(options.addresses, asking), options.topic, self._address)
+        service = Service(self._store, Peers(options.ca))
+        try:
+            await self._store.start()
+            service.cluster_id = await self._store.cluster_id()
+        except RegistryError as error:
+            raise Problem(error.message) from None
+        self._application = Application(service)
+
+    async def stop(self) -> None:
+        if self._store is not None:
+            await self._store.stop()
+
+    async def __call__(self, scope, receive, send) -> None:  # type: ignore[no-untyped-def]  # ASGI's
+        assert self._application is not None
+        await self._application(scope, receive, send)
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, registry: _Registry, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._registry = registry
+        self._ready = ready
+        self.problem: Problem | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        loading = asyncio.ensure_future(self._registry.start())
+        while not (await asyncio.wait([loading], timeout=0.2))[0]:
+            if self.should_exit:  # a signal came first
+                loading.cancel()
+                return
+        try:
+            loading.result()
+        except Problem as problem:
+            self.problem = problem
+            self.should_exit = True
+            return
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self.started:
+            await super().shutdown(sockets)
+        await self._registry.stop()
+
+
+class _BoundedProtocol(HttpToolsProtocol):
+    """A client that sends the head of a request slowly, or without end, is closed; uvicorn would wait for ever."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._head_bytes = 0
+        self._head_timer: asyncio.TimerHandle | None = self.loop.call_later(_HEAD_SECONDS, transport.close)
+
+    def data_received(self, data: bytes) -> None:
+        if self._head_timer is None and self._head_bytes < 0:
+            pass  # inside of a body
+        else:
+            self._head_bytes += len(data)
+            if self._head_timer is None:
+                self._head_timer = self.loop.call_later(_HEAD_SECONDS, self.transport.close)
+        super().data_received(data)
+        if self._head_bytes > REGISTRY_HEAD_MAX_BYTES and self._head_timer is not None:
+            self.transport.close()
+
+    def on_headers_complete(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+        self._head_bytes = -1
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._head_bytes = 0
+        super().on_message_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+        super().connection_lost(exc)
+
+
+def _check_certificate(options: RegistryOptions) -> None:
+    """Before anything listens, as one line."""
+    if options.certificate is None:
+        return
+    try:
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(options.certificate, options.key)
+    except OSError as error:  # ssl.SSLError is one
+        reason = error.reason if isinstance(error, ssl.SSLError) else (error.strerror or str(error)).lower()
+        raise Problem(
+            f"certificate {options.certificate} cannot be used: {reason or error}",
+            "It and its key are PEM files; name the key with --key where it is in another file.",
+        ) from None
+
+
+def _bound(options: RegistryOptions) -> socket.socket:
+    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+    try:
+        return socket.create_server((options.host, options.port), family=family, backlog=512)
+    except OSError as error:
+        reason = (os.strerror(error.errno) if error.errno else str(error)).lower()
+        raise Problem(
+            f"the registry cannot listen on {options.host}:{options.port}: {reason}", "Choose another one: --port 0"
+        ) from None

@@ -1,0 +1,66 @@
+"""Is a schema compatible with those before it? Seven levels: which direction, and whether with the last one or all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from barnabas.model.limits import INCOMPATIBILITIES_MAX
+from barnabas.registry.errors import invalid_schema
+from barnabas.registry.schemas.parsed import Incompatibility, InvalidSchema, ParsedSchema
+from barnabas.registry.state.parsing import Parser, Source
+from barnabas.registry.state.values import Config, Content
+
+_SHOWN_CHARACTERS = 2_000  # of the older schema, in a message
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    version: int
+    content: Content
+    source: Source
+
+
+def incompatibilities(
+    parser: Parser, config: Config, content: Content, parsed: ParsedSchema, earlier: Sequence[Earlier]
+) -> tuple[str, ...]:
+    """Messages as Confluent's registry writes them; of the newest version that differs, none where all is well."""
+    level = config.compatibility_level or "NONE"
+    group = config.compatibility_group
+    if level == "NONE":
+        return ()
+    if group:
+        earlier = [each for each in earlier if _group(each.content, group) == _group(content, group)]
+    if not level.endswith("_TRANSITIVE"):
+        earlier = earlier[-1:]
+    for each in reversed(earlier):
+        found = list(_problems(parser, level, content, parsed, each))
+        if found:
+            shown = each.content.text[:_SHOWN_CHARACTERS]
+            found += [f"{{oldSchemaVersion: {each.version}}}", f"{{oldSchema: '{shown}'}}"]
+            found.append(f"{{validateFields: '{str(bool(config.validate_fields)).lower()}', compatibility: '{level}'}}")
+            return tuple(found)
+    return ()
+
+
+def _problems(parser: Parser, level: str, content: Content, parsed: ParsedSchema, earlier: Earlier) -> Iterator[str]:
+    if earlier.content.type != content.type:
+        yield "Incompatible because of different schema type"
+        return
+    before = parser.parse(earlier.source)
+    both = level.startswith("FULL")
+    try:
+        found: list[Incompatibility] = []
+        if both or level.startswith("BACKWARD"):
+            found += parsed.unreadable(before)
+        if both or level.startswith("FORWARD"):
+            found += before.unreadable(parsed)
+    except InvalidSchema as problem:
+        raise invalid_schema(f"Invalid schema of type {content.type}, details: {problem}") from None
+    for each in found[:INCOMPATIBILITIES_MAX]:
+        yield f"{{errorType:'{each.kind}', description:'{each.message}', additionalInfo:'{each.path}'}}"
+
+
+def _group(content: Content, name: str) -> str | None:
+    metadata = content.metadata
+    return None if metadata is None else (metadata.properties or {}).get(name)

@@ -1,0 +1,184 @@
+"""What the REST API asks of the contents. A subject without a context that is not found is looked for in the others,
+as Confluent's registry does it: a client that was not told of contexts still finds what it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal
+
+import msgspec
+
+from barnabas.registry.state import names
+from barnabas.registry.state.contents import Contents, Context, matches
+from barnabas.registry.state.values import DEFAULT_LEVEL, Config, Mode, Stored
+
+Which = Literal["live", "all", "deleted"]
+LATEST = -1
+_NONE: Mapping[int, Stored] = {}
+
+
+def context(contents: Contents, subject: str) -> Context:
+    return contents.contexts.get(names.context_of(subject)) or Context()
+
+
+def versions_of(contents: Contents, subject: str, which: Which = "live") -> list[Stored]:
+    """Ascending."""
+    found = context(contents, subject).subjects.get(subject, _NONE).values()
+    return [each for each in found if _is(each, which)]
+
+
+def version_of(contents: Contents, subject: str, version: int, which: Which = "live") -> Stored | None:
+    """LATEST is the newest that is not deleted."""
+    if version == LATEST:
+        found = context(contents, subject).subjects.get(subject, _NONE)
+        return next((each for each in reversed(found.values()) if not each.deleted), None)  # type: ignore[call-overload]
+    stored = context(contents, subject).subjects.get(subject, _NONE).get(version)
+    return stored if stored is not None and _is(stored, which) else None
+
+
+def find_version(contents: Contents, subject: str, version: int, which: Which = "live") -> Stored | None:
+    """Also in other contexts, where the name has none."""
+    for each in also_elsewhere(contents, subject):
+        if (found := version_of(contents, each, version, which)) is not None:
+            return found
+    return None
+
+
+def also_elsewhere(contents: Contents, subject: str) -> Iterator[str]:
+    yield subject
+    where, name = names.split(subject)
+    if where == names.DEFAULT_CONTEXT:
+        for other in contents.known_contexts:
+            yield names.qualified(other, name)
+
+
+def has_subject(contents: Contents, subject: str, which: Which = "live") -> bool:
+    return any(_is(each, which) for each in context(contents, subject).subjects.get(subject, _NONE).values())
+
+
+def any_subject(contents: Contents, pattern: str | None, which: Which = "live") -> bool:
+    return next(subjects_matching(contents, pattern, which), None) is not None
+
+
+def subjects_matching(contents: Contents, pattern: str | None, which: Which) -> Iterator[str]:
+    where = names.DEFAULT_CONTEXT if pattern is None else names.context_of(pattern)
+    for subject in contents.contexts.get(where, Context()).subjects:
+        if matches(pattern, subject) and has_subject(contents, subject, which):
+            yield subject
+
+
+def by_id(contents: Contents, id: int, subject: str | None) -> Stored | None:
+    """Of the context that `subject` is in; a whole context is named by `:.context:`. A subject without a context that
+    does not have the id there may have it in another context."""
+    if subject is None:
+        return _preferred(contents.contexts[names.DEFAULT_CONTEXT].by_id.get(id))
+    where, name = names.split(subject)
+    if not name:
+        return _preferred(contents.contexts.get(where, Context()).by_id.get(id))
+    for each in also_elsewhere(contents, subject):
+        own = {place: stored for place, stored in context(contents, each).by_id.get(id, {}).items() if place[0] == each}
+        if own:
+            return _preferred(own)
+    return _preferred(context(contents, subject).by_id.get(id)) if where == names.DEFAULT_CONTEXT else None
+
+
+def same_id(contents: Contents, stored: Stored, which: Which) -> list[Stored]:
+    return [each for each in context(contents, stored.subject).by_id.get(stored.id, {}).values() if _is(each, which)]
+
+
+def by_guid(contents: Contents, hash: bytes) -> list[tuple[str, Stored]]:
+    """In each context that has it, the default one first."""
+    found: list[tuple[str, Stored]] = []
+    for name in (names.DEFAULT_CONTEXT, *contents.known_contexts):
+        where = contents.contexts.get(name)
+        if where is not None and hash in where.ids:
+            stored = _preferred(where.by_id.get(where.ids[hash]))
+            if stored is not None:
+                found.append((name, stored))
+    return found
+
+
+def _preferred(same: Mapping[tuple[str, int], Stored] | None) -> Stored | None:
+    """One that is not deleted, where there is one; an id is answered for deleted ones too: data with it is still
+    there."""
+    if not same:
+        return None
+    return next((each for each in same.values() if not each.deleted), None) or next(iter(same.values()))
+
+
+def subjects(contents: Contents, prefix: str, which: Which) -> list[str]:
+    """Sorted; `:*:` is every context, a prefix without a context is of the default one."""
+    found = [each for each in _with_prefix(contents, prefix) if has_subject(contents, each, which)]
+    if which == "deleted":
+        found = [each for each in found if not has_subject(contents, each)]
+    return sorted(found)
+
+
+def schemas(contents: Contents, prefix: str, which: Which, *, latest_only: bool) -> Iterator[Stored]:
+    for subject in sorted(_with_prefix(contents, prefix)):
+        found = versions_of(contents, subject, which)
+        yield from found[-1:] if latest_only else found
+
+
+def _with_prefix(contents: Contents, prefix: str) -> Iterable[str]:
+    if prefix.startswith(names.EVERY_CONTEXT):
+        wanted = prefix.removeprefix(names.EVERY_CONTEXT)
+        for where in contents.contexts.values():
+            yield from (each for each in where.subjects if names.split(each)[1].startswith(wanted))
+        return
+    where = contents.contexts.get(names.context_of(prefix), Context())
+    wanted = names.normal(prefix) if names.split(prefix)[1] else names.context_prefix(names.context_of(prefix))
+    yield from (each for each in where.subjects if each.startswith(wanted))
+
+
+def contexts(contents: Contents) -> list[str]:
+    return [names.DEFAULT_CONTEXT, *contents.known_contexts]
+
+
+def referenced_by(contents: Contents, stored: Stored) -> list[int]:
+    return sorted(set(contents.referenced_by.get((stored.subject, stored.version), {}).values()))
+
+
+def own_config(contents: Contents, subject: str | None) -> Config | None:
+    return contents.configs.get(subject)
+
+
+def config_in_scope(contents: Contents, subject: str | None) -> Config:
+    """The subject's own, else its context's, else that of everything; each with the level of the next one where it
+    says none."""
+    found: Config | None = None
+    level: str | None = None
+    for place in _scopes(subject):
+        told = contents.configs.get(place)
+        if told is not None:
+            found = found or told
+            level = level or told.compatibility_level
+    found = found or Config()
+    return found if found.compatibility_level else _with_level(found, level or DEFAULT_LEVEL)
+
+
+def _with_level(config: Config, level: str) -> Config:
+    return msgspec.structs.replace(config, compatibility_level=level)
+
+
+def own_mode(contents: Contents, subject: str | None) -> Mode | None:
+    return contents.modes.get(subject)
+
+
+def mode_in_scope(contents: Contents, subject: str | None) -> Mode:
+    if contents.modes.get(None) == "READONLY_OVERRIDE":
+        return "READONLY_OVERRIDE"
+    return next((contents.modes[place] for place in _scopes(subject) if place in contents.modes), "READWRITE")
+
+
+def _scopes(subject: str | None) -> Iterator[str | None]:
+    if subject is not None:
+        yield subject
+        where = names.context_of(subject)
+        if where != names.DEFAULT_CONTEXT:
+            yield names.context_prefix(where)
+    yield None
+
+
+def _is(stored: Stored, which: Which) -> bool:
+    return which == "all" or stored.deleted == (which == "deleted")
