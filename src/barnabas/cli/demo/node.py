@@ -11,8 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from barnabas.cli.common.failure import Failure
 from barnabas.cli.common.child import is_free
+from barnabas.cli.common.failure import Failure
 from barnabas.cli.console.child import metrics_listeners
 from barnabas.model.processes import ends_with_parent, python_environment, python_module
 

@@ -40,7 +40,7 @@ async def _checked(service: Service, request: Request, subject: str, before: lis
     body = request.json(SchemaRequest)
     contents = service.contents
     wanted = registering.want(
-        contents, subject, body, normalize=request.flag("normalize"), populate=False, compare=False
+        contents, subject, body, normalize=request.flag("normalize"), populate=False, compare=False, is_new=True
     )
     level = wanted.config.compatibility_level or ""
     if not level.endswith("_TRANSITIVE") and not wanted.config.compatibility_group:

@@ -118,7 +118,13 @@ async def register(service: Service, request: Request, subject: str) -> object:
 
     async def prepare() -> Decide:
         wanted = registering.want(
-            service.contents, subject, body, normalize=request.flag("normalize"), populate=True, compare=True
+            service.contents,
+            subject,
+            body,
+            normalize=request.flag("normalize"),
+            populate=True,
+            compare=True,
+            is_new=True,
         )
         checked = await service.checked(wanted, compare=True)
 
@@ -129,12 +135,12 @@ async def register(service: Service, request: Request, subject: str) -> object:
 
         return decide
 
-    return await change(service, request, prepare, _shown)
+    def shown(answer: object) -> object:
+        assert isinstance(answer, Stored)
+        applied = questions.version_of(service.contents, subject, answer.version, "all")
+        return answers.registered(applied or answer)  # with the time of its record
 
-
-def _shown(answer: object) -> object:
-    assert isinstance(answer, Stored)
-    return answers.registered(answer)
+    return await change(service, request, prepare, shown)
 
 
 async def _registered_already(service: Service, request: Request, subject: str, body: SchemaRequest) -> Stored | None:

@@ -24,6 +24,7 @@ class Source:
     type: SchemaType
     text: str
     references: tuple[ReferencedSchema, ...] = ()
+    stored: bool = False  # the registry has it: what only a new one has to keep to is not asked of it
 
     @property
     def size(self) -> int:
@@ -43,7 +44,7 @@ class Parser:
         found = self._parsed.pop(source, None)
         if found is None:
             try:
-                found = parse(source.type, source.text, source.references)
+                found = parse(source.type, source.text, source.references, stored=source.stored)
             except InvalidSchema as problem:
                 raise invalid_schema(f"Invalid schema of type {source.type}, details: {problem}") from None
             self._bytes += _cost(source)
@@ -137,4 +138,4 @@ def _referenced(contents: Contents, parent: str, reference: Reference) -> Stored
 
 def source_of(contents: Contents, stored: Stored) -> Source:
     content = stored.content
-    return Source(content.type, content.text, resolved(contents, stored.subject, content.references))
+    return Source(content.type, content.text, resolved(contents, stored.subject, content.references), stored=True)

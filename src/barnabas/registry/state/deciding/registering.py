@@ -82,9 +82,17 @@ def basis(contents: Contents, subject: str) -> object:
 
 
 def want(
-    contents: Contents, subject: str, request: SchemaRequest, *, normalize: bool, populate: bool, compare: bool
+    contents: Contents,
+    subject: str,
+    request: SchemaRequest,
+    *,
+    normalize: bool,
+    populate: bool,
+    compare: bool,
+    is_new: bool = False,
 ) -> Wanted:
-    """`populate`: metadata, rules or even the text come from the configuration and from the version before."""
+    """`populate`: metadata, rules or even the text come from the configuration and from the version before. `is_new`:
+    it is to be registered, not looked up."""
     config = questions.config_in_scope(contents, subject)
     mode = questions.mode_in_scope(contents, subject)
     live = questions.versions_of(contents, subject)
@@ -106,7 +114,7 @@ def want(
     return Wanted(
         subject,
         content,
-        Source(content.type, text, resolved(contents, subject, named)),
+        Source(content.type, text, resolved(contents, subject, named), stored=not is_new or mode in IMPORTING),
         normalize or bool(config.normalize),
         request.version or 0,
         -1 if request.id is None else request.id,
