@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         GroupNotEmpty,
         NotAllowed,
         Refused,
+        RegistryError,
         SerializationError,
         TimedOut,
         TopicExists,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from barnabas.client.producer.async_producer import AsyncProducer
     from barnabas.client.producer.delivery import Deliveries, Delivery, RecordMetadata
     from barnabas.client.producer.producer import Producer
+    from barnabas.client.serde.registry.registry import Registry
     from barnabas.client.serde.serializers import Avro, Bytes, Json, Protobuf, Serializer, String
     from barnabas.client.transactions.transaction import Transaction
     from barnabas.model.ids import TopicPartition
@@ -64,6 +66,7 @@ _HOMES = {
         "GroupNotEmpty",
         "NotAllowed",
         "Refused",
+        "RegistryError",
         "SerializationError",
         "TimedOut",
         "TopicExists",
@@ -76,6 +79,7 @@ _HOMES = {
     "client.copy.outputs": ["Output"],
     "model.partitioning": ["murmur2", "partition_for_key"],
     "client.producer.producer": ["Producer"],
+    "client.serde.registry.registry": ["Registry"],
     "client.serde.serializers": ["Avro", "Bytes", "Json", "Protobuf", "Serializer", "String"],
     "client.transactions.transaction": ["Transaction"],
     "client.consumer.streams": ["MessageStreams", "create_message_streams"],
@@ -110,6 +114,8 @@ __all__ = [
     "Protobuf",
     "RecordMetadata",
     "Refused",
+    "Registry",
+    "RegistryError",
     "SerializationError",
     "Serializer",
     "String",

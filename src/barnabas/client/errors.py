@@ -102,6 +102,16 @@ class DeserializationError(BarnabasError):
         self.data = data
 
 
+class RegistryError(BarnabasError):
+    """A schema registry understood the request and refused it. `status` is HTTP's, `error_code` the registry's: 409 for
+    a schema that is not compatible, 40403 for one that it does not have."""
+
+    def __init__(self, message: str, status: int, error_code: int) -> None:
+        super().__init__(message)
+        self.status = status
+        self.error_code = error_code
+
+
 class Closed(BarnabasError):
     """The producer or consumer was closed already."""
 

@@ -228,3 +228,6 @@ REGISTRY_HEAD_MAX_BYTES = 64 * 1024  # of a request: its line and its headers
 REGISTRY_CONNECTIONS_MAX = 2_000  # each client of Confluent's keeps ten
 REGISTRY_LISTED_MAX = 20_000  # subjects, versions and contexts in one answer, as in Confluent's
 REGISTRY_SCHEMAS_LISTED_MAX = 1_000  # of GET /schemas, as in Confluent's
+REGISTRY_ANSWER_MAX_BYTES = 64 * 1024 * 1024  # that a client reads: the list of a million subjects
+REGISTRY_REASON_MAX_CHARS = 2_000  # of a refusal's text in an error: as much as names several fields
+REGISTRY_CACHE_MAX = 10_000  # schemas, subjects and topics that one client remembers; the oldest goes first

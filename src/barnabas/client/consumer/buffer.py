@@ -34,6 +34,10 @@ class Buffer:
         self._next += 1
         return raw
 
+    def put_back(self) -> None:
+        """The record in hand could not be handed out; it is the next one again."""
+        self._next -= 1
+
     def refill(self, batch: list[RawMessage]) -> None:
         """For an empty buffer only. Asking for more finishes everything that was handed out."""
         assert self._next == len(self._batch)

@@ -42,6 +42,7 @@ from barnabas.client.consumer.settings import Commit, Protocol, check_options, c
 from barnabas.client.consumer.start import Where, check
 from barnabas.client.errors import BarnabasError
 from barnabas.client.serde.serializers import DeserializerLike
+from barnabas.client.serde.shorthands import RegistryLike, SchemaLike, with_registry
 from barnabas.model.ids import TopicPartition
 
 BATCH_RECORDS = 500  # taken from librdkafka at once; it holds many more, so this only spreads the cost of a call
@@ -53,7 +54,8 @@ class Consumer:
     `timeout`, `max_records`, `follow=False`, `stop()` end the loop. `start`: "earliest", "latest", an offset or a
     datetime. `group` shares the partitions with the other members and remembers the place; `commit` "auto", "manual" or
     "before" says when a message counts as done. `key_deserializer`, `value_deserializer`: "json", "string", "bytes",
-    Avro(...), Protobuf(...) or a function; `on_error` "raise", "skip" or a function: what happens to a record that they
+    Avro(...), Protobuf(...) or a function; with a schema registry (`registry`, its address) "avro", "json-schema" or
+    "protobuf". `on_error` "raise", "skip" or a function: what happens to a record that they
     cannot read. docs/python.md has examples of each.
     """
 
@@ -68,6 +70,9 @@ class Consumer:
         commit: Commit = "auto",
         key_deserializer: DeserializerLike = None,
         value_deserializer: DeserializerLike = None,
+        registry: RegistryLike = None,
+        schema: SchemaLike = None,
+        key_schema: SchemaLike = None,
         on_error: OnError = "raise",
         timeout: float | None = None,
         max_records: int | None = None,
@@ -89,6 +94,9 @@ class Consumer:
         wanted = [*topics, *([pattern if pattern.startswith("^") else f"^{pattern}"] if pattern else [])]
         check_options(wanted, group, partitions, commit, batch_records, max_records)
         start = check("committed" if start is None else start, "start", committed=True)
+        key_deserializer, value_deserializer = with_registry(
+            key_deserializer, value_deserializer, registry, key_schema, schema, "deserializer"
+        )
         maker = MessageMaker(key_deserializer, value_deserializer, on_error)
         self.bootstrap = bootstrap = bootstrap_or_default(bootstrap)
         self.group = group

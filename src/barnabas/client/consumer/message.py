@@ -7,13 +7,14 @@ given the error (and may store it somewhere) before the record is skipped.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
 from barnabas.client.common.connection import logger
 from barnabas.client.common.rdkafka import RawMessage
-from barnabas.client.errors import BadSetting, DeserializationError
+from barnabas.client.errors import BadSetting, CannotReach, DeserializationError, NotAllowed
+from barnabas.client.serde.records import record_decoder
 from barnabas.client.serde.serializers import DeserializerLike, Value, decoder
 
 OnError = Literal["raise", "skip"] | Callable[[DeserializationError], object]
@@ -52,9 +53,15 @@ class MessageMaker:
     def __init__(self, key_deserializer: DeserializerLike, value_deserializer: DeserializerLike, on_error: OnError):
         if on_error not in ("raise", "skip") and not callable(on_error):
             raise BadSetting(f'on_error is "raise", "skip" or a function, not {on_error!r}')
+        self._by_record = record_decoder(key_deserializer, value_deserializer)
         self._decode_key = decoder(key_deserializer)
         self._decode_value = decoder(value_deserializer)
         self._on_error = on_error
+
+    def prepare(self, batch: Iterable[RawMessage]) -> None:
+        """Asks a registry for the schemas of these records, in the thread that waits for the cluster anyway."""
+        if self._by_record is not None:
+            self._by_record.prepare(batch)
 
     def make(self, raw: RawMessage) -> Message | None:
         key: Value = raw.key()
@@ -62,11 +69,20 @@ class MessageMaker:
         headers = raw.headers()
         part, data = "value", value
         try:
-            if self._decode_value is not None and value is not None:
-                value = self._decode_value(value)
-            if self._decode_key is not None and key is not None:
-                part, data = "key", key
-                key = self._decode_key(key)
+            if self._by_record is not None:
+                if value is not None:
+                    value = self._by_record.value(value, raw, headers)
+                if key is not None:
+                    part, data = "key", key
+                    key = self._by_record.key(key, raw, headers)
+            else:
+                if self._decode_value is not None and value is not None:
+                    value = self._decode_value(value)
+                if self._decode_key is not None and key is not None:
+                    part, data = "key", key
+                    key = self._decode_key(key)
+        except (CannotReach, NotAllowed):  # a registry that does not answer: no fault of the record
+            raise
         except Exception as error:  # a deserializer of the user's may raise anything
             self._unreadable(raw, part, data, error)
             return None

@@ -27,7 +27,7 @@ from barnabas.client.consumer.membership import Membership, Partitions
 from barnabas.client.consumer.message import Message, MessageMaker
 from barnabas.client.consumer.settings import Commit
 from barnabas.client.consumer.start import Where, resolve
-from barnabas.client.errors import BarnabasError, Closed, Refused, TimedOut
+from barnabas.client.errors import BarnabasError, CannotReach, Closed, NotAllowed, Refused, TimedOut
 from barnabas.model.ids import TopicPartition
 
 WAIT_SLICE_S = 0.2  # the longest stay inside librdkafka: Ctrl-C and stop() are noticed after it
@@ -74,7 +74,12 @@ class Reader:
         take, make = self._buffer.take, self._maker.make
         while (raw := take()) is not None:
             self._in_hand = True
-            message = make(raw)
+            try:
+                message = make(raw)
+            except (CannotReach, NotAllowed):  # of a registry: the record is read when it is asked for again
+                self._buffer.put_back()
+                self._in_hand = False
+                raise
             if message is not None:
                 return message
         self._in_hand = False
@@ -95,6 +100,7 @@ class Reader:
         self._store_progress()
         batch = self._feed.fetch(self._batch_records, wait_s)
         self._fetched_at = time.monotonic()
+        self._maker.prepare(batch)
         self._buffer.refill(batch)
         if self.commit_mode == "before" and batch:
             self._commit_before()
@@ -110,6 +116,7 @@ class Reader:
         return self._buffer.waiting == 0 and self._feed.at_end()
 
     def _append(self, batch: list[RawMessage]) -> None:
+        self._maker.prepare(batch)
         for raw in batch:
             self._buffer.append(raw)
         self._fetched_at = time.monotonic()

@@ -133,6 +133,9 @@ class AsyncProducer:
         assert producer is not None
         if partition is None and not producer.partitioning.knows(topic):
             await asyncio.to_thread(producer.partitioning.ask, topic)
+        encoder = producer.record_encoder
+        if encoder is not None and not encoder.is_ready(topic, value, key):
+            await asyncio.to_thread(producer.prepare, topic, value, key)
         future: asyncio.Future[RecordMetadata] = asyncio.get_running_loop().create_future()
         pending = _Pending(self, topic, future)
         while not producer.offer(pending, topic, value, key, headers, partition, timestamp_ms):

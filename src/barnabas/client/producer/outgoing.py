@@ -10,8 +10,11 @@ from confluent_kafka import KafkaException
 from barnabas.client.errors import (
     BadSetting,
     BarnabasError,
+    CannotReach,
     Closed,
+    NotAllowed,
     Refused,
+    RegistryError,
     SerializationError,
     UnknownTopic,
     translate,
@@ -83,8 +86,11 @@ def several(values: Iterable[object]) -> Iterable[object]:
     return values
 
 
-def not_encoded(topic: str, error: Exception) -> SerializationError:
-    """The text of a KeyError is only the key, and some errors have none: then their kind says more."""
+def not_encoded(topic: str, error: Exception) -> BarnabasError:
+    """The text of a KeyError is only the key, and some errors have none: then their kind says more. What a registry
+    said, or that it does not answer, is not about the value."""
+    if isinstance(error, (RegistryError, CannotReach, NotAllowed)):
+        return error
     reason = str(error) if str(error) and not isinstance(error, LookupError) else f"{type(error).__name__}: {error}"
     return SerializationError(f"send to {topic!r}: {reason.removesuffix(': ')}")
 

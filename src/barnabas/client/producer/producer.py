@@ -48,7 +48,9 @@ from barnabas.client.producer.partitioners import (
     make_chooser,
 )
 from barnabas.client.producer.settings import TRANSACTION_TIMEOUT_S, producer_settings
+from barnabas.client.serde.records import record_encoder
 from barnabas.client.serde.serializers import SerializerLike, encoder
+from barnabas.client.serde.shorthands import RegistryLike, SchemaLike, with_registry
 from barnabas.client.transactions.librdkafka import Transactions
 from barnabas.client.transactions.transaction import Transaction
 
@@ -66,7 +68,8 @@ class Producer:
     `acks` "all", 1 or 0: who must have a record. `delivery_timeout`: seconds of trying. `linger_ms`, `batch_bytes`: how
     long and how large batches grow. `compression` "lz4", "zstd", "gzip" or "snappy". `partitioner` "murmur2" (by key),
     "round_robin", "sticky" or a function. `key_serializer`, `value_serializer`: "json", "string", "bytes", Avro(...),
-    Protobuf(...) or a function. `on_delivery(error, record)`: called for every record. `transactional_id`: sends in
+    Protobuf(...) or a function; with a schema registry (`registry`, its address) "avro", "json-schema", "protobuf".
+    `on_delivery(error, record)`: called for every record. `transactional_id`: sends in
     transactions only. docs/python.md has examples of each.
     """
 
@@ -82,6 +85,9 @@ class Producer:
         partitioner: PartitionerName | PartitionFunction = "murmur2",
         key_serializer: SerializerLike = None,
         value_serializer: SerializerLike = None,
+        registry: RegistryLike = None,
+        schema: SchemaLike = None,
+        key_schema: SchemaLike = None,
         delivery_timeout: float = 120.0,
         transactional_id: str | None = None,
         transaction_timeout: float = TRANSACTION_TIMEOUT_S,
@@ -92,6 +98,9 @@ class Producer:
     ) -> None:
         """`idempotent` left out means: whenever acks allow it. Other settings of librdkafka go in `config` by their own
         names, or as keywords with _ for the dot."""
+        key_serializer, value_serializer = with_registry(
+            key_serializer, value_serializer, registry, key_schema, schema, "serializer"
+        )
         self.bootstrap = bootstrap = bootstrap_or_default(bootstrap)
         self._troubles = Troubles()
         ours = (
@@ -114,6 +123,7 @@ class Producer:
         chooser = make_chooser(partitioner, batch_bytes, linger_ms)
         self.partitioning = Partitioning(chooser, PartitionCounts(handle, bootstrap))
         self._choose = None if chooser is None else self.partitioning.choose
+        self.record_encoder = record_encoder(key_serializer, value_serializer)
         self._encode_key = encoder(key_serializer)
         self._encode_value = encoder(value_serializer)
         self._on_delivery = on_delivery
@@ -177,10 +187,13 @@ class Producer:
         """Queues a record, or says no because the queue is full. It never waits, but for a partition count."""
         data = value
         try:
-            if self._encode_value is not None and value is not None:
-                data = self._encode_value(value)
-            if self._encode_key is not None and key is not None:
-                key = self._encode_key(key)
+            if self.record_encoder is not None:
+                data, key, headers = self.record_encoder.encode(topic, value, key, headers)
+            else:
+                if self._encode_value is not None and value is not None:
+                    data = self._encode_value(value)
+                if self._encode_key is not None and key is not None:
+                    key = self._encode_key(key)
         except Exception as error:
             raise not_encoded(topic, error) from error
         if partition is None:
@@ -201,6 +214,14 @@ class Producer:
         if not self._sends % POLL_EVERY:
             self._librdkafka.poll(0)
         return True
+
+    def prepare(self, topic: str, value: object, key: object) -> None:
+        """Makes the requests to a registry that sending this would make, for whoever must not wait in `offer`."""
+        if self.record_encoder is not None:
+            try:
+                self.record_encoder.encode(topic, value, key, None)
+            except Exception as error:  # a serializer may raise anything
+                raise not_encoded(topic, error) from error
 
     # --- transactions ------------------------------------------------------------------------------------------------
 

@@ -3,17 +3,17 @@
 One object serves both ends: `value_serializer=Json()` on a producer, `value_deserializer=Json()` on a consumer; the
 shorthands "bytes", "string" and "json" do the same. None travels as None (a tombstone) and never meets a serializer.
 
-What Avro needs is loaded when it is used.
+What Avro needs is loaded when it is used. Schemas that are in a registry: serde/registry.
 """
 
 from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import msgspec
 
@@ -24,6 +24,10 @@ Value: TypeAlias = Any
 AvroSchema: TypeAlias = Mapping[str, object] | str | Path
 F = TypeVar("F", bound=Callable[..., object])
 
+Part = Literal["key", "value"]
+RecordHeaders = Sequence[tuple[str, bytes | None]]
+Encoded = tuple[bytes, tuple[str, bytes] | None]  # the bytes, and a header that the record gets
+
 
 @runtime_checkable
 class Serializer(Protocol):
@@ -31,6 +35,19 @@ class Serializer(Protocol):
 
     def to_bytes(self, value: Value) -> bytes: ...
     def from_bytes(self, data: bytes) -> Value: ...
+
+
+@runtime_checkable
+class RecordSerializer(Protocol):
+    """One that has to know the record: its topic, whether this is the key or the value, its headers. It may have to ask
+    somebody else for a schema, once: `is_ready` says whether `encode` would, and `prepare` asks what `decode` will
+    need, so that an asyncio loop is not held by it. What it raises as CannotReach or NotAllowed is no fault of the
+    record and is raised whatever `on_error` says."""
+
+    def encode(self, value: Value, topic: str, part: Part) -> Encoded: ...
+    def is_ready(self, value: Value, topic: str, part: Part) -> bool: ...
+    def decode(self, data: bytes, topic: str, part: Part, headers: RecordHeaders | None) -> Value: ...
+    def prepare(self, data: bytes, topic: str, part: Part, headers: RecordHeaders | None) -> None: ...
 
 
 class Bytes:
@@ -127,19 +144,23 @@ class Protobuf:
         return self._message.FromString(data)
 
 
-SerializerLike = Serializer | str | Callable[[Value], bytes] | None
-DeserializerLike = Serializer | str | Callable[[bytes], Value] | None
+SerializerLike = Serializer | RecordSerializer | str | Callable[[Value], bytes] | None
+DeserializerLike = Serializer | RecordSerializer | str | Callable[[bytes], Value] | None
 _SHORTHANDS: dict[str, Callable[[], Serializer]] = {"bytes": Bytes, "string": String, "json": Json}
 
 
 def encoder(serializer: SerializerLike) -> Callable[[Value], bytes] | None:
-    """The function value -> bytes; None when values are bytes or text already."""
+    """The function value -> bytes; None when values are bytes or text already. RecordSerializers: serde/records.py."""
+    if isinstance(serializer, RecordSerializer):
+        return None
     resolved = _resolve(serializer)
     return resolved.to_bytes if isinstance(resolved, Serializer) else resolved
 
 
 def decoder(deserializer: DeserializerLike) -> Callable[[bytes], Value] | None:
     """The function bytes -> value; None leaves them bytes."""
+    if isinstance(deserializer, RecordSerializer):
+        return None
     resolved = _resolve(deserializer)
     if isinstance(resolved, Bytes):
         return None

@@ -1,0 +1,1 @@
+"""Avro: by fastavro; schemas from type hints."""

@@ -1,0 +1,1 @@
+"""JSON Schema: texts by msgspec, checked by jsonschema-rs."""

@@ -1,0 +1,1 @@
+"""Protobuf: generated classes, or classes made from what the registry has."""

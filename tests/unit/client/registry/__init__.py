@@ -1,0 +1,1 @@
+"""The library and a schema registry."""
