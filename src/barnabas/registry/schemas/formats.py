@@ -19,8 +19,12 @@ def parse(
             from barnabas.registry.schemas import avro
 
             return avro.parse(text, references, stored=stored)
+        case "JSON":
+            from barnabas.registry.schemas import json_schema
+
+            return json_schema.parse(text, references, stored=stored)
         case "PROTOBUF":
             from barnabas.registry.schemas import protobuf
 
             return protobuf.parse(text, references)
-    raise InvalidSchema(f"schemas of type {type} cannot be parsed yet")
+    raise InvalidSchema(f"there are no schemas of type {type}")

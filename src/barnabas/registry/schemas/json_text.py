@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from decimal import Decimal
 from typing import NoReturn
 
 from barnabas.model import limits
@@ -27,13 +28,14 @@ class TextReader:
     def __init__(self) -> None:
         self._nodes = self._bytes = 0
 
-    def read(self, text: str, name: str = "", *, comments: bool = False) -> Json:
+    def read(self, text: str, name: str = "", *, comments: bool = False, exact: bool = False) -> Json:
         """The value of a JSON text; `name` is that of the reference whose text it is. `comments`: Avro's parser in
-        Java takes them, so registered schemas have them."""
+        Java takes them, so registered schemas have them. `exact`: numbers with a fraction are decimals, written as
+        they were, as Confluent keeps those of JSON Schema."""
         where = f"reference {name!r}: " if name else ""
         self._count_bytes(text, where)
         try:
-            value = self._decoded(text, comments)
+            value = self._decoded(text, comments, _EXACT if exact else _DECODER)
         except RecursionError:
             raise InvalidSchema(f"{where}{_too_deep()}") from None
         except json.JSONDecodeError as error:
@@ -41,18 +43,18 @@ class TextReader:
         except ValueError as error:
             raise InvalidSchema(f"{where}not JSON: {error}") from None
         self._count_nodes(value, where)
-        if _SURROGATE.search(text) and not _is_unicode(json.dumps(value, ensure_ascii=False)):
+        if _SURROGATE.search(text) and not _is_unicode(written(value)):
             raise InvalidSchema(f"{where}half of a surrogate pair is no character")
         return value
 
     @staticmethod
-    def _decoded(text: str, comments: bool) -> Json:
+    def _decoded(text: str, comments: bool, decoder: json.JSONDecoder) -> Json:
         try:
-            return _DECODER.decode(text)
+            return decoder.decode(text)
         except json.JSONDecodeError:
             if not comments or ("/*" not in text and "//" not in text):
                 raise
-            return _DECODER.decode(_COMMENT.sub(lambda found: found[1] or " ", text))
+            return decoder.decode(_COMMENT.sub(lambda found: found[1] or " ", text))
 
     def _count_bytes(self, text: str, where: str) -> None:
         if len(text) > limits.SCHEMA_MAX_BYTES:  # before it is encoded
@@ -90,8 +92,8 @@ def written(value: Json) -> str:
         return quoted(value)
     if value is None or isinstance(value, bool):
         return _WORDS[value]
-    if isinstance(value, int):
-        return str(value)
+    if isinstance(value, int | Decimal):
+        return str(value)  # of a decimal as Java's BigDecimal.toString
     if isinstance(value, float):
         return java_double(value)
     if isinstance(value, list):
@@ -147,6 +149,15 @@ def _float(digits: str) -> float:
     return number
 
 
+def _decimal(digits: str) -> Decimal:
+    if len(digits) > _DIGITS_MAX:
+        raise ValueError(f"{digits[:40]}... has more than {_DIGITS_MAX} digits")
+    number = Decimal(digits)
+    if number and not _SMALLEST <= abs(number) <= _LARGEST:
+        raise ValueError(f"{digits[:40]} is beyond a double")
+    return number
+
+
 def _too_deep() -> str:
     return f"nested deeper than {limits.SCHEMA_NESTING_MAX}"
 
@@ -156,4 +167,7 @@ def _too_long() -> str:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_no_number, parse_float=_float)
+_EXACT = json.JSONDecoder(parse_constant=_no_number, parse_float=_decimal)
+_DIGITS_MAX = 400
+_SMALLEST, _LARGEST = Decimal("1e-323"), Decimal("1e308")
 _WORDS = {None: "null", True: "true", False: "false"}
