@@ -57,10 +57,11 @@ class Loader:
         reader = TextReader()
         document = reader.read(text, exact=True)
         place = _top(document, "", "#")
+        own = document.get("id" if place.draft == 4 else "$id") if isinstance(document, dict) else None
         for each in references:
             value = reader.read(each.text, each.name, exact=True)
             within = _top(value, each.name, f"{each.name}#")
-            for address in (each.name, urljoin(place.base, each.name)):
+            for address in (each.name, _joined(own if isinstance(own, str) else "", each.name)):
                 self._addresses[urldefrag(address)[0]] = (value, within)
             self.node(value, within)
         root = self.node(document, place)
