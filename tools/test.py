@@ -63,6 +63,7 @@ PARTS = (
     Part("spark", ("tests/spark", *_SHORT)),
     _by_file("clients"),
     _by_file("console"),
+    _by_file("registry"),
     _by_file("security"),
     Part("differential", ("tests/differential", *_SHORT)),
     _by_file("metrics"),

@@ -84,9 +84,7 @@ def invalid_level() -> RegistryError:
 
 
 def invalid_mode() -> RegistryError:
-    return RegistryError(
-        42204, "Invalid mode. Valid values are READWRITE, READONLY, READONLY_OVERRIDE, IMPORT and FORWARD"
-    )
+    return RegistryError(42204, "Invalid mode. Valid values are READWRITE, READONLY, READONLY_OVERRIDE and IMPORT.")
 
 
 def not_permitted(reason: str) -> RegistryError:

@@ -3,6 +3,7 @@ with a context uses it without knowing of contexts."""
 
 from __future__ import annotations
 
+from barnabas.registry.errors import RegistryError
 from barnabas.registry.rest.request import Request
 from barnabas.registry.state import names
 
@@ -31,7 +32,9 @@ def without_context(request: Request) -> None:
 
 def context_named(text: str) -> str:
     """`.sales`, `:.sales:` or `sales`."""
-    name = text.strip(":")
+    name = text.removeprefix(":").removesuffix(":")
+    if ":" in name or not name:
+        raise RegistryError(400, "Context name cannot contain a colon")
     return name if name.startswith(".") else f".{name}"
 
 

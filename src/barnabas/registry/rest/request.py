@@ -64,7 +64,7 @@ class Request:
         try:
             return msgspec.json.decode(self.body, type=kind)
         except msgspec.ValidationError as problem:
-            raise RegistryError(422, f"The request body cannot be used: {problem}") from None
+            raise RegistryError(400, f"The request body cannot be used: {problem}") from None
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as problem:
             raise RegistryError(400, f"The request body is not JSON: {problem}") from None
 

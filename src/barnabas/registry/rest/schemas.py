@@ -64,7 +64,7 @@ def _has_rule(stored: Stored, types: set[str]) -> bool:
 async def find_id(service: Service, request: Request, id: str) -> Stored:
     number = id_named(id)
     told = request.text("subject")
-    subject = subject_named(told) if told and names.split(told)[1] else told or None
+    subject = service.real_subject(subject_named(told)) if told and names.split(told)[1] else told or None
 
     def look() -> Stored:
         found = questions.by_id(service.contents, number, subject)

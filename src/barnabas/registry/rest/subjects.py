@@ -78,8 +78,7 @@ async def look_up(service: Service, request: Request, subject: str) -> object:
         await service.store.reader.catch_up()
         stored = await _looked_up(service, request, subject, body, which)
     if stored is None:
-        elsewhere = (questions.has_subject(service.contents, each, which) for each in _places(service, subject))
-        raise no_schema() if any(elsewhere) else no_subject(subject)
+        raise no_schema() if questions.has_subject(service.contents, subject, which) else no_subject(subject)
     return answers.entity(stored, await service.formatted(stored, request.text("format")))
 
 

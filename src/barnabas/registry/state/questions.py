@@ -140,29 +140,25 @@ def referenced_by(contents: Contents, stored: Stored) -> list[int]:
 
 
 def own_config(contents: Contents, subject: str | None) -> Config | None:
-    return contents.configs.get(subject)
+    """Without what is inherited; one that says no level has the default one, as in Confluent's."""
+    found = contents.configs.get(subject)
+    return None if found is None else _with_level(found)
 
 
 def config_in_scope(contents: Contents, subject: str | None) -> Config:
-    """The subject's own, else its context's, else that of everything; each with the level of the next one where it
-    says none."""
-    found: Config | None = None
-    level: str | None = None
-    for place in _scopes(subject):
-        told = contents.configs.get(place)
-        if told is not None:
-            found = found or told
-            level = level or told.compatibility_level
-    found = found or Config()
-    return found if found.compatibility_level else _with_level(found, level or DEFAULT_LEVEL)
+    """The subject's own as a whole, else its context's; that of everything counts in the default context."""
+    return _with_level(
+        next((contents.configs[each] for each in _scopes(subject) if each in contents.configs), Config())
+    )
 
 
-def _with_level(config: Config, level: str) -> Config:
-    return msgspec.structs.replace(config, compatibility_level=level)
+def _with_level(config: Config) -> Config:
+    return config if config.compatibility_level else msgspec.structs.replace(config, compatibility_level=DEFAULT_LEVEL)
 
 
 def own_mode(contents: Contents, subject: str | None) -> Mode | None:
-    return contents.modes.get(subject)
+    override = contents.modes.get(None) == "READONLY_OVERRIDE"
+    return "READONLY_OVERRIDE" if override else contents.modes.get(subject)
 
 
 def mode_in_scope(contents: Contents, subject: str | None) -> Mode:
@@ -177,6 +173,7 @@ def _scopes(subject: str | None) -> Iterator[str | None]:
         where = names.context_of(subject)
         if where != names.DEFAULT_CONTEXT:
             yield names.context_prefix(where)
+            return
     yield None
 
 

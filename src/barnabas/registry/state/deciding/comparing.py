@@ -50,15 +50,18 @@ def _problems(parser: Parser, level: str, content: Content, parsed: ParsedSchema
     before = parser.parse(earlier.source)
     both = level.startswith("FULL")
     try:
-        found: list[Incompatibility] = []
-        if both or level.startswith("BACKWARD"):
-            found += parsed.unreadable(before)
         if both or level.startswith("FORWARD"):
-            found += before.unreadable(parsed)
+            yield from _told(before.unreadable(parsed), "old", "new")
+        if both or level.startswith("BACKWARD"):
+            yield from _told(parsed.unreadable(before), "new", "old")
     except InvalidSchema as problem:
         raise invalid_schema(f"Invalid schema of type {content.type}, details: {problem}") from None
+
+
+def _told(found: Sequence[Incompatibility], reader: str, writer: str) -> Iterator[str]:
     for each in found[:INCOMPATIBILITIES_MAX]:
-        yield f"{{errorType:'{each.kind}', description:'{each.message}', additionalInfo:'{each.path}'}}"
+        where = f"The {reader} schema cannot read data of the {writer} schema at path '{each.path}'"
+        yield f"{{errorType:'{each.kind}', description:'{where}: {each.message}', additionalInfo:'{each.path}'}}"
 
 
 def _group(content: Content, name: str) -> str | None:

@@ -61,7 +61,7 @@ def as_request(config: Config) -> dict[str, object]:
 
 
 def delete_config(contents: Contents, subject: str | None) -> Decision:
-    found = contents.configs.get(subject)
+    found = questions.own_config(contents, subject)
     if found is None:
         if subject is None:
             return Decision(questions.config_in_scope(contents, None))
