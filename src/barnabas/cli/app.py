@@ -28,6 +28,7 @@ COMMANDS = {
     "produce": "barnabas.cli.produce.command",
     "consume": "barnabas.cli.consume.command",
     "grep": "barnabas.cli.grep.command",
+    "schema": "barnabas.cli.schema.command",
     "group": "barnabas.cli.group.command",
     "txn": "barnabas.cli.txn.command",
     "pipeline": "barnabas.cli.pipeline.command",

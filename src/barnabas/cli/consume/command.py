@@ -46,6 +46,12 @@ def consume(
         str | None, typer.Option("--where", "-w", metavar="EXPRESSION", help="Only those with, say, .price > 10.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    registry: Annotated[
+        str | None,
+        typer.Option(
+            "--registry", "-r", metavar="URL", help="Show Avro, Protobuf and JSON Schema as JSON, by its schemas."
+        ),
+    ] = None,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """Print the records of a topic.
@@ -61,6 +67,7 @@ def consume(
       barnabas consume views --from 2026-05-01T10:00 --to 2026-05-01T11:00 -n 100
       barnabas consume views --where '.view > 8990' --offsets
       barnabas consume views --group billing --follow
+      barnabas consume payments --registry http://127.0.0.1:8081 --where '.cents > 100'
     """
     from barnabas.cli.consume.formats import FORMATS, Shown, renderer
 
@@ -77,6 +84,10 @@ def consume(
     else:
         source = _alone(bootstrap, topic, start, stop, follow, partition or [])
     handle, batches = source
+    if registry is not None:
+        from barnabas.cli.consume.schemas import decoded
+
+        batches = decoded(batches, registry)
     written = 0
     out = sys.stdout.buffer
     try:

@@ -134,15 +134,21 @@ def as_object(message: RawMessage) -> dict[str, object]:
         "offset": message.offset(),
         "timestamp": message.timestamp()[1],
     }
-    _put(record, "key", message.key())
-    _put(record, "value", message.value())
+    decoded = getattr(message, "decoded", ())  # what a registry's schema has made JSON of (schemas.py)
+    _put(record, "key", message.key(), "key" in decoded)
+    _put(record, "value", message.value(), "value" in decoded)
     headers = message.headers()
     if headers:
         record["headers"] = [_header(name, value) for name, value in headers]
     return record
 
 
-def _put(record: dict[str, object], name: str, value: bytes | None) -> None:
+def _put(record: dict[str, object], name: str, value: bytes | None, is_json: bool = False) -> None:
+    if is_json and value is not None:
+        import msgspec
+
+        record[name] = msgspec.Raw(value)
+        return
     try:
         record[name] = None if value is None else value.decode()
     except UnicodeDecodeError:

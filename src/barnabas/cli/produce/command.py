@@ -21,6 +21,7 @@ from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, Bootstrap, Topic, pai
 
 if TYPE_CHECKING:
     from barnabas.cli.common.progress import Progress
+    from barnabas.cli.produce.schemas import Encoding
     from barnabas.cli.produce.sending import Failures, Sender
     from barnabas.client.common.rdkafka import Handle
 
@@ -52,13 +53,27 @@ def produce(
         str, typer.Option("--compression", "-z", metavar="CODEC", help="none, gzip, snappy, lz4 or zstd.")
     ] = "none",
     acks: Annotated[str, typer.Option("--acks", "-a", metavar="N", help="Who must have it: 0, 1 or all.")] = "all",
+    registry: Annotated[
+        str | None, typer.Option("--registry", "-r", metavar="URL", help="Write JSON with schemas of this registry.")
+    ] = None,
+    value_schema: Annotated[
+        Path | None, typer.Option("--value-schema", metavar="FILE", help="The values' schema: .avsc, .json, .proto.")
+    ] = None,
+    value_subject: Annotated[
+        str | None, typer.Option("--value-subject", metavar="NAME", help="Its subject, where it is not TOPIC-value.")
+    ] = None,
+    key_schema: Annotated[Path | None, typer.Option("--key-schema", metavar="FILE", help="The keys' schema.")] = None,
+    key_subject: Annotated[
+        str | None, typer.Option("--key-subject", metavar="NAME", help="Its subject, such as TOPIC-key.")
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")] = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """Send lines, or JSON objects, to a topic.
 
     A line is a record. With --key-separator what stands before it is the key; with --json each line is an object, in
-    the form that `barnabas consume --json` prints.
+    the form that `barnabas consume --json` prints. With --registry the values are JSON, written with the schema of
+    --value-schema, or with the newest one of the subject; keys with one only where it is named.
 
     \b
     Example:
@@ -67,9 +82,11 @@ def produce(
       echo 'ada:searched' | barnabas produce activity --key-separator :
       echo '{"key": "ada", "value": {"act": "view"}, "headers": {"v": "1"}}' | barnabas produce activity --json
       barnabas consume views --json | jq -c 'del(.partition)' | barnabas produce copy --json
+      echo '{"cents": 1999}' | barnabas produce payments --registry http://127.0.0.1:8081 --value-schema payment.avsc
     """
     from barnabas.cli.common import link
     from barnabas.cli.produce import sending
+    from barnabas.cli.produce.schemas import SchemaOptions, encoding
 
     _check(compression, acks, partitioner, as_json, key_separator)
     failures = sending.Failures()
@@ -84,14 +101,15 @@ def produce(
     headers: list[tuple[str, bytes | None]] = [
         (name, value.encode()) for name, value in pairs(header, "--header", "source=web").items()
     ]
-    with _opened(file) as descriptor:
+    schemas = SchemaOptions(registry, value_schema, value_subject, key_schema, key_subject)
+    with _opened(file) as descriptor, encoding(topic, schemas) as written:
         handle = link.producer(bootstrap, settings)
         turns = _partitions(handle, topic) if partitioner == "round-robin" else 0
         sender = sending.Sender(handle, topic, round_robin=turns, partition=partition)
         total = os.fstat(descriptor).st_size if file is not None else None
         show = not quiet and sys.stderr.isatty() and not os.isatty(descriptor)
         try:
-            _pump(descriptor, sender, headers, as_json, key_separator, _bar(total) if show else None)
+            _pump(descriptor, sender, headers, as_json, key_separator, written, _bar(total) if show else None)
         finally:
             sender.finish()
     _summary(sender, failures, topic, quiet)
@@ -103,17 +121,21 @@ def _pump(
     headers: list[tuple[str, bytes | None]],
     as_json: bool,
     key_separator: str | None,
+    encoding: Encoding | None,
     bar: Progress | None,
 ) -> None:
     from barnabas.cli.produce.lines import Input, parse_json, read_lines, split_key
 
     separator = (key_separator or "").encode()
-    plain = sender.plain and not (as_json or separator or headers)
+    plain = sender.plain and not (as_json or separator or headers or encoding)
     number = 0
     try:
         for lines in read_lines(descriptor):
             if plain:
                 sender.send_values(lines)
+            elif encoding is not None:
+                numbered = [(line, number + i) for i, line in enumerate(lines, 1) if line.strip()]
+                sender.send((encoding.input(line, at, as_json, separator) for line, at in numbered), headers)
             elif as_json:
                 sender.send((parse_json(line, number + i) for i, line in enumerate(lines, 1) if line.strip()), headers)
             elif separator:

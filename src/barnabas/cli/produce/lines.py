@@ -64,11 +64,13 @@ def split_key(line: bytes, separator: bytes, number: int) -> Input:
     return Input(value, key)
 
 
-def parse_json(line: bytes, number: int) -> Input:
+def parse_json(line: bytes, number: int, json_values: bool = False) -> Input:
     """{"value": ..., "key": ..., "headers": ..., "partition": ..., "timestamp": ...}; all but the value may be missing.
 
     Text is sent as it is, null as null, and any other JSON as its compact text. `consume --json` writes this form.
+    `json_values`: key and value stay JSON, texts included, for whoever reads them as JSON.
     """
+    to_bytes = _json_text if json_values else as_bytes
     try:
         record = _decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -78,8 +80,8 @@ def parse_json(line: bytes, number: int) -> Input:
     if "value" not in record and "value_base64" not in record:
         raise Failure(f'line {number:,} has no "value"', 'Write {"key": "k", "value": "v"}; null is a tombstone.')
     return Input(
-        _bytes(record, "value", number) if "value_base64" in record else as_bytes(record["value"]),
-        _bytes(record, "key", number) if "key_base64" in record else as_bytes(record.get("key")),
+        _bytes(record, "value", number) if "value_base64" in record else to_bytes(record["value"]),
+        _bytes(record, "key", number) if "key_base64" in record else to_bytes(record.get("key")),
         _headers(record["headers"], number) if record.get("headers") else None,
         _whole(record, "partition", number) if "partition" in record else None,
         _whole(record, "timestamp", number) if "timestamp" in record else None,
@@ -91,6 +93,10 @@ def _bytes(record: JsonObject, name: str, number: int) -> bytes | None:
         return b64decode(record[f"{name}_base64"], validate=True)
     except (ValueError, TypeError):
         raise Failure(f"line {number:,}: {name}_base64 is not base64") from None
+
+
+def _json_text(value: object) -> bytes | None:
+    return None if value is None else _encode(value)
 
 
 def as_bytes(value: object) -> bytes | None:

@@ -56,6 +56,15 @@ def read(data: bytes, headers: RecordHeaders | None, part: Part) -> Framed:
     )
 
 
+def is_framed(data: bytes, headers: RecordHeaders | None, part: Part) -> bool:
+    """Whether it looks as if a schema were named. Registries count from 1: eight bytes of a small number are none."""
+    if headers and any(name == HEADER_NAMES[part] for name, _ in headers):
+        return True
+    if len(data) >= PREFIX_BYTES and data[0] == 0:
+        return any(data[1:PREFIX_BYTES])
+    return len(data) >= _GUID_BYTES and data[0] == 1
+
+
 def _of_header(value: bytes, data: bytes) -> Framed:
     """What Protobuf says of the message stands in the header, behind the GUID: it is put before the data here."""
     if len(value) >= _GUID_BYTES and value[0] == 1:

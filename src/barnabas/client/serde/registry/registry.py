@@ -17,6 +17,7 @@ from barnabas.client.errors import BadSetting, RegistryError
 from barnabas.client.serde.registry.cache import Cache
 from barnabas.client.serde.registry.connection import Http, Json
 from barnabas.client.serde.registry.framing import SchemaKey
+from barnabas.client.serde.registry.profile import settings_for
 from barnabas.client.serde.registry.schema import Registered, Schema, registered_of, schema_of, table_of
 from barnabas.client.serde.registry.serializer import SchemaSerializer, Writing
 from barnabas.client.serde.registry.settings import registry_settings
@@ -36,7 +37,10 @@ class Registry:
         """`url`: one address, or several with commas; else BARNABAS_REGISTRY, else http://127.0.0.1:8081. `settings` by
         Confluent's names with _ for the dot: basic_auth_user_info="user:password", bearer_auth_token, ssl_ca_location,
         ssl_certificate_location, ssl_key_location, timeout."""
-        self._http = Http(registry_settings(url, settings))
+        found = registry_settings(url, settings)
+        if found.authorization is None and (known := settings_for({str(each) for each in found.addresses})):
+            found = registry_settings(url, {**known, **settings})
+        self._http = Http(found)
         self._schemas: Cache[tuple[SchemaKey, str], Schema] = Cache()
         self._versions: Cache[tuple[str, int, str], Registered] = Cache()
 
@@ -124,6 +128,12 @@ class Registry:
         table = table_of(self._ask("POST", path, doing, schema.body(), verbose=True), doing)
         why = table.get("messages")
         return table.get("is_compatible") is True, [str(each) for each in why] if isinstance(why, list) else []
+
+    def newest(self, prefix: str | None = None, *, deleted: bool = False) -> list[Registered]:
+        """The newest version of every subject."""
+        doing = "list schemas"
+        found = self._ask("GET", "/schemas", doing, subjectPrefix=prefix, deleted=deleted, latestOnly=True)
+        return [registered_of(each, doing) for each in found] if isinstance(found, list) else []
 
     def subjects(self, prefix: str | None = None, *, deleted: bool = False) -> list[str]:
         return _texts(self._ask("GET", "/subjects", "list subjects", subjectPrefix=prefix, deleted=deleted))

@@ -32,7 +32,9 @@ Publish = Callable[[str, Schema], Registered]  # registers, or only looks up
 class Format(Protocol):
     """One of Avro, JSON Schema and Protobuf, with the schema that a program gave, or none."""
 
-    schema_type: SchemaType
+    @property
+    def schema_type(self) -> SchemaType | None:
+        """None takes all."""
 
     def kind_of(self, value: Value) -> object:
         """What of the value decides its schema: its type; None where the schema is given."""
@@ -43,10 +45,10 @@ class Format(Protocol):
     def schema_of(self, value: Value, publish: Publish) -> Schema | None:
         """What the value is written with; None where neither the program nor the value says it."""
 
-    def writer(self, schema: Schema, value: Value, registry: Registry) -> Write:
+    def writer(self, found: Registered, value: Value, registry: Registry) -> Write:
         """Makes bytes of values of this kind."""
 
-    def message_of(self, value: Value) -> bytes:
+    def message_of(self, found: Registered, value: Value) -> bytes:
         """What stands behind the id: Protobuf's message indexes."""
 
     def reader(self, key: framing.SchemaKey, registry: Registry) -> Read:
@@ -99,14 +101,14 @@ class SchemaSerializer:
 
     def _make_writer(self, value: Value, topic: str, part: Part) -> _Writer:
         found = self._registered(value, topic, part)
-        write = self._form.writer(found.schema, value, self.registry)
+        write = self._form.writer(found, value, self.registry)
         if not self._options.ids_in_headers:
-            return _Writer(framing.prefix(found.id) + self._form.message_of(value), write, None)
+            return _Writer(framing.prefix(found.id) + self._form.message_of(found, value), write, None)
         if not found.guid:
             raise BadSetting(
                 f"the registry {self.registry} gives schemas no GUIDs: ids cannot be in headers (ids_in_headers)"
             )
-        told = framing.guid_header(found.guid) + self._form.message_of(value)
+        told = framing.guid_header(found.guid) + self._form.message_of(found, value)
         return _Writer(b"", write, (framing.HEADER_NAMES[part], told))
 
     def _registered(self, value: Value, topic: str, part: Part) -> Registered:
@@ -114,7 +116,7 @@ class SchemaSerializer:
         if options.use_latest_version:
             subject = self._subject(topic, part, form.name_of(value, None) if options.subject != "topic" else "")
             found = self.registry.version(subject)
-            if found.schema.type != form.schema_type:
+            if form.schema_type is not None and found.schema.type != form.schema_type:
                 raise BadSetting(f"the newest schema of {subject!r} is {found.schema.type}, not {form.schema_type}")
             return found
         schema = form.schema_of(value, self._publish)

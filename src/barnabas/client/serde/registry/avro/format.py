@@ -19,7 +19,7 @@ from barnabas.client.errors import BadSetting
 from barnabas.client.serde.registry.avro.types import TypeMapper
 from barnabas.client.serde.registry.framing import SchemaKey
 from barnabas.client.serde.registry.models import kind_of
-from barnabas.client.serde.registry.schema import Schema, SchemaType
+from barnabas.client.serde.registry.schema import Registered, Schema, SchemaType
 from barnabas.client.serde.registry.serializer import Publish, Read, Write
 from barnabas.client.serde.registry.texts import text_of
 from barnabas.client.serde.serializers import Value
@@ -71,11 +71,11 @@ class AvroFormat:
         shape = self._shape(value)
         return None if shape is None else shape.schema
 
-    def message_of(self, value: Value) -> bytes:
+    def message_of(self, found: Registered, value: Value) -> bytes:
         return b""
 
-    def writer(self, schema: Schema, value: Value, registry: Registry) -> Write:
-        parsed, shape = parse(schema, registry), self._shape(value)
+    def writer(self, found: Registered, value: Value, registry: Registry) -> Write:
+        parsed, shape = parse(found.schema, registry), self._shape(value)
         convert = None if shape is None else shape.write
         if _is_bytes(parsed):
             return _plain_bytes

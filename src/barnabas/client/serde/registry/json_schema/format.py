@@ -16,7 +16,7 @@ import msgspec
 from barnabas.client.errors import BadSetting
 from barnabas.client.serde.registry.framing import SchemaKey
 from barnabas.client.serde.registry.models import kind_of
-from barnabas.client.serde.registry.schema import Schema, SchemaType
+from barnabas.client.serde.registry.schema import Registered, Schema, SchemaType
 from barnabas.client.serde.registry.serializer import Publish, Read, Write
 from barnabas.client.serde.registry.texts import text_of
 from barnabas.client.serde.serializers import Value
@@ -53,14 +53,14 @@ class JsonSchemaFormat:
     def schema_of(self, value: Value, publish: Publish) -> Schema | None:
         return self._schema(value)
 
-    def message_of(self, value: Value) -> bytes:
+    def message_of(self, found: Registered, value: Value) -> bytes:
         return b""
 
-    def writer(self, schema: Schema, value: Value, registry: Registry) -> Write:
+    def writer(self, found: Registered, value: Value, registry: Registry) -> Write:
         encode = _encode_pydantic if kind_of(type(value)) == "pydantic" else _encode
         if not self._validate:
             return encode
-        check = validator(schema, registry).validate
+        check = validator(found.schema, registry).validate
 
         def to_bytes(value: Value) -> bytes:
             data = encode(value)

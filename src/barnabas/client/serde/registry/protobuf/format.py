@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from barnabas.client.errors import BadSetting
 from barnabas.client.serde.registry.framing import SchemaKey, indexes_bytes, read_indexes
 from barnabas.client.serde.registry.protobuf.files import is_built_in, messages_of
-from barnabas.client.serde.registry.schema import Reference, Schema, SchemaType
+from barnabas.client.serde.registry.schema import Reference, Registered, Schema, SchemaType
 from barnabas.client.serde.registry.serializer import Publish, Read, Write
 from barnabas.client.serde.serializers import Value
 
@@ -37,10 +37,10 @@ class ProtobufFormat:
     def schema_of(self, value: Value, publish: Publish) -> Schema:
         return _schema(self._of(value).DESCRIPTOR.file, publish)
 
-    def message_of(self, value: Value) -> bytes:
+    def message_of(self, found: Registered, value: Value) -> bytes:
         return indexes_bytes(_indexes(self._of(value).DESCRIPTOR))
 
-    def writer(self, schema: Schema, value: Value, registry: Registry) -> Write:
+    def writer(self, found: Registered, value: Value, registry: Registry) -> Write:
         wanted = self._of(value)
 
         def to_bytes(value: Value) -> bytes:

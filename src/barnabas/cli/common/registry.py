@@ -1,0 +1,42 @@
+"""The registry that a command speaks to, and what goes wrong there as one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from barnabas.cli.common.failure import Failure
+
+if TYPE_CHECKING:
+    from barnabas.client.serde.registry.registry import Registry
+
+DEFAULT_REGISTRY = "http://127.0.0.1:8081"
+
+RegistryUrl = Annotated[
+    str,
+    typer.Option(
+        "--registry",
+        "-r",
+        envvar="BARNABAS_REGISTRY",
+        metavar="URL",
+        help="The schema registry, or several with commas.",
+    ),
+]
+
+
+@contextmanager
+def connected(url: str) -> Iterator[Registry]:
+    """A Registry whose errors end the command."""
+    from barnabas.client.errors import BarnabasError
+    from barnabas.client.serde.registry.registry import Registry
+
+    try:
+        registry = Registry(url)
+        yield registry
+        registry.close()
+    except BarnabasError as error:
+        text = str(error)
+        raise Failure(f"{text[:1].lower()}{text[1:]}") from None

@@ -1,0 +1,145 @@
+"""Records of any format as JSON, and JSON as a record of a schema: what the command line and the console show and take.
+
+Avro's logical types are ISO texts and decimals texts, bytes are base64; Protobuf is its own JSON mapping with the names
+of the .proto file; JSON is as it was written.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from barnabas.client.errors import BadSetting
+from barnabas.client.serde.registry.framing import SchemaKey, indexes_bytes
+from barnabas.client.serde.registry.schema import Reference, Registered, Schema, SchemaType
+from barnabas.client.serde.registry.serializer import Publish, Read, SchemaSerializer, Write, Writing
+from barnabas.client.serde.registry.texts import read_schema
+from barnabas.client.serde.serializers import Value
+
+if TYPE_CHECKING:
+    from barnabas.client.serde.registry.registry import Registry
+
+TYPE_OF_ENDING: dict[str, SchemaType] = {".avsc": "AVRO", ".json": "JSON", ".proto": "PROTOBUF"}
+_encode = msgspec.json.Encoder().encode
+_check = msgspec.json.Decoder(msgspec.Raw).decode
+
+
+def plain_reader(registry: Registry) -> SchemaSerializer:
+    """`decode` gives JSON texts as bytes, whatever the record's format."""
+    return SchemaSerializer(registry, PlainFormat(None), Writing())
+
+
+def plain_writer(registry: Registry, schema: Schema | None, subject: str | None = None) -> SchemaSerializer:
+    """`encode` takes what a JSON text says. `schema` None: the newest one of the subject, which is named after the
+    topic where it is not given."""
+    writing = Writing(
+        use_latest_version=schema is None, subject="topic" if subject is None else lambda _topic, _part, _name: subject
+    )
+    return SchemaSerializer(registry, PlainFormat(schema), writing)
+
+
+def schema_of_file(path: Path, type: SchemaType | None = None, references: tuple[Reference, ...] = ()) -> Schema:
+    """A schema of a file; its type by the name's ending where it is not said."""
+    found = type or TYPE_OF_ENDING.get(path.suffix)
+    if found is None:
+        raise BadSetting(f"{path}: what is it? The name ends with {', '.join(TYPE_OF_ENDING)} for the three types")
+    return Schema(found, read_schema(path, found.capitalize()), references)
+
+
+class PlainFormat:
+    schema_type = None  # whichever a schema has
+
+    def __init__(self, schema: Schema | None) -> None:
+        self._schema = schema
+
+    def kind_of(self, value: Value) -> object:
+        return None
+
+    def name_of(self, value: Value, schema: Schema | None) -> str:
+        return ""
+
+    def schema_of(self, value: Value, publish: Publish) -> Schema | None:
+        return self._schema
+
+    def message_of(self, found: Registered, value: Value) -> bytes:
+        return indexes_bytes([0]) if found.schema.type == "PROTOBUF" else b""
+
+    def writer(self, found: Registered, value: Value, registry: Registry) -> Write:
+        if found.schema.type == "AVRO":
+            return _avro_writer(found.schema, registry)
+        if found.schema.type == "PROTOBUF":
+            return _protobuf_writer(found.id, registry)
+        from barnabas.client.serde.registry.json_schema.format import JsonSchemaFormat
+
+        return JsonSchemaFormat(None).writer(found, value, registry)
+
+    def reader(self, key: SchemaKey, registry: Registry) -> Read:
+        schema = registry.schema(key)
+        if schema.type == "JSON":
+            return _json_text
+        if schema.type == "AVRO":
+            from barnabas.client.serde.registry.avro.format import AvroFormat
+
+            read = AvroFormat(None).reader(key, registry)
+            return lambda data, start: _encode(read(data, start))
+        from google.protobuf.json_format import MessageToJson
+
+        from barnabas.client.serde.registry.protobuf.format import ProtobufFormat
+
+        parse = ProtobufFormat(None).reader(key, registry)
+
+        def as_json(data: bytes, start: int) -> bytes:
+            text: str = MessageToJson(parse(data, start), preserving_proto_field_name=True, indent=None)
+            return text.encode()
+
+        return as_json
+
+
+def _json_text(data: bytes, start: int) -> bytes:
+    text = data[start:]
+    _check(text)
+    return text
+
+
+def _avro_writer(schema: Schema, registry: Registry) -> Write:
+    import fastavro
+
+    from barnabas.client.serde.registry.avro.format import parse
+    from barnabas.client.serde.registry.avro.from_json import JsonToAvro
+
+    parsed = parse(schema, registry)
+    convert = JsonToAvro(parsed).convert
+    is_bytes = parsed == "bytes" or (isinstance(parsed, dict) and parsed.get("type") == "bytes")
+
+    def to_bytes(value: Value) -> bytes:
+        if is_bytes:
+            plain: bytes = convert(value)
+            return plain
+        out = io.BytesIO()
+        fastavro.schemaless_writer(out, parsed, convert(value))
+        return out.getvalue()
+
+    return to_bytes
+
+
+def _protobuf_writer(schema_id: int, registry: Registry) -> Write:
+    from google.protobuf.json_format import ParseDict, ParseError
+
+    from barnabas.client.serde.registry.protobuf.files import messages_of
+
+    message = messages_of(schema_id, registry)((0,))
+
+    def to_bytes(value: Value) -> bytes:
+        if not isinstance(value, dict):
+            raise ValueError(f"an object ({message.DESCRIPTOR.full_name}) is wanted, not {json.dumps(value)[:60]}")
+        try:
+            data: bytes = ParseDict(value, message()).SerializeToString()
+        except ParseError as error:
+            raise ValueError(str(error)) from None
+        return data
+
+    return to_bytes
