@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.model.limits import LOOP_BUDGET_MS
+from barnabas.model.limits import LOOP_BUDGET_MS, TELEMETRY_SUBSCRIPTIONS_MAX
 from barnabas.observe.scrape import NodeScraper
 from barnabas.wire import apis
 from tests.support import measured_node
@@ -190,3 +190,32 @@ def test_thousands_of_groups_are_listed(node: BarnabasNode) -> None:
         assert len(list_groups(client)) >= groups
 
     assert_no_hold(node, work)
+
+
+def test_a_client_is_compared_with_patterns_that_take_long(node: BarnabasNode) -> None:
+    """As many subscriptions as there may be; a pattern costs 0.3 ms where the client id is long."""
+    keys = ("client_id", "client_software_name", "client_software_version", "client_source_address")
+    slow = "(a?){100}a{100}|.*"
+    entries = [("metrics", "*"), ("match", ",".join(f"{key}={slow}" for key in keys))]
+    body = {
+        "resources": [
+            {
+                "resource_type": 16,
+                "resource_name": f"slow-{number}",
+                "configs": [{"name": name, "config_operation": 0, "value": value} for name, value in entries],
+            }
+            for number in range(TELEMETRY_SUBSCRIPTIONS_MAX)
+        ],
+        "validate_only": False,
+    }
+    with WireClient(node.bootstrap, 60) as client:
+        made = client.call(apis.INCREMENTAL_ALTER_CONFIGS, 1, body)
+        assert not any(each["error_code"] for each in made["responses"])
+        ask_for_subscription(client)  # compiles them, in a thread
+    assert_no_hold(node, ask_for_subscription)
+
+
+def ask_for_subscription(client: WireClient) -> None:
+    client.client_id = "a" * 255
+    told = client.call(apis.GET_TELEMETRY_SUBSCRIPTIONS, 0, {"client_instance_id": bytes(16)})
+    assert told["error_code"] == 0 and told["requested_metrics"] == ["*"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from barnabas.core.telemetry import clients as clients_module
-from barnabas.core.telemetry.clients import FORGOTTEN_MS, ONE_ID, ZERO_ID, Clients, Push
+from barnabas.core.telemetry.clients import FORGOTTEN_MS, ONE_ID, ZERO_ID, Clients, Compared, Push
 from barnabas.core.telemetry.subscriptions import Subscribed, Subscription, subscribed
 from barnabas.model.errors import ErrorCode, KafkaError
 
@@ -21,10 +21,15 @@ def taken(clients: Clients, now_ms: int, **more: int) -> ErrorCode:
 
 def pushed(clients: Clients, instance_id: bytes, push: Push, now_ms: int) -> ErrorCode:
     try:
-        clients.push(instance_id, {}, push, MAX_BYTES, now_ms)
+        clients.push(instance_id, compared(clients), push, MAX_BYTES, now_ms)
     except KafkaError as error:
         return error.code
     return ErrorCode.NONE
+
+
+def compared(clients: Clients) -> Compared:
+    """All of them fit."""
+    return Compared(clients._subscriptions, clients._subscriptions)
 
 
 def right_id(clients: Clients) -> int:
@@ -32,12 +37,12 @@ def right_id(clients: Clients) -> int:
 
 
 def subscription(clients: Clients, instance_id: bytes) -> int:
-    return subscribed(clients._subscriptions, instance_id, {}).subscription_id
+    return subscribed(clients._subscriptions, instance_id).subscription_id
 
 
 def got(clients: Clients, now_ms: int) -> ErrorCode:
     try:
-        assert isinstance(clients.get(ME, {}, now_ms), Subscribed)
+        assert isinstance(clients.get(ME, compared(clients), now_ms), Subscribed)
     except KafkaError as error:
         return error.code
     return ErrorCode.NONE
@@ -123,8 +128,8 @@ def test_too_many_clients(monkeypatch: pytest.MonkeyPatch) -> None:
     clients = Clients()
     ids = [bytes([number]) * 16 for number in range(4)]
     for each in ids[1:]:
-        clients.get(each, {}, 1000)
+        clients.get(each, compared(clients), 1000)
     with pytest.raises(KafkaError):
-        clients.get(ids[1], {}, 1001)  # throttled, and heard of
-    clients.get(ids[0], {}, 1002)
+        clients.get(ids[1], compared(clients), 1001)  # throttled, and heard of
+    clients.get(ids[0], compared(clients), 1002)
     assert [each in clients for each in ids] == [True, True, False, True], "who was silent longest has given way"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from barnabas.core.telemetry.selectors import fits, parse_match
-from barnabas.core.telemetry.subscriptions import Subscribed, subscribed, subscriptions
+from barnabas.core.telemetry.subscriptions import Subscribed, Subscription, subscribed, subscriptions
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.settings import ResourceType
 
@@ -18,6 +18,10 @@ def configs(**by_name: dict[str, str]) -> dict[tuple[int, str], dict[str, str]]:
     return {(int(ResourceType.CLIENT_METRICS), name): each for name, each in stored.items()}
 
 
+def fitting(stored: dict[tuple[int, str], dict[str, str]], client: dict[str, str]) -> list[Subscription]:
+    return [each for each in subscriptions(stored) if fits(each.match, client)]
+
+
 def test_the_union_by_the_shortest_interval() -> None:
     stored = configs(
         a={"metrics": "x.,y.", "interval_ms": "5000"},
@@ -25,20 +29,20 @@ def test_the_union_by_the_shortest_interval() -> None:
         c={"metrics": "never.", "match": "client_id=app-.*,client_software_name=librdkafka", "interval_ms": "100"},
     )
     stored[int(ResourceType.GROUP), "g"] = {"metrics": "no."}
-    found = subscribed(subscriptions(stored), ONE, JAVA)
+    found = subscribed(fitting(stored, JAVA), ONE)
     assert (found.metrics, found.interval_ms) == (("x.", "y.", "z."), 5000)
-    assert subscribed(subscriptions(stored), ONE, {"client_id": "b"}).metrics == ("x.", "y.")
+    assert subscribed(fitting(stored, {"client_id": "b"}), ONE).metrics == ("x.", "y.")
     everything = configs(a={"metrics": "x."}, b={"metrics": "*,y."})
-    assert subscribed(subscriptions(everything), ONE, JAVA).metrics == ("*",)
-    assert subscribed([], ONE, JAVA)[:2] == ((), 300_000)
+    assert subscribed(fitting(everything, JAVA), ONE).metrics == ("*",)
+    assert subscribed([], ONE)[:2] == ((), 300_000)
 
 
 def test_the_subscription_id() -> None:
     """By the instance, the metrics and the interval; tests/differential compares it with Kafka's."""
-    assert subscribed([], ONE, JAVA) == Subscribed((), 300_000, subscribed([], ONE, {}).subscription_id)
-    ids = {subscribed([], each, JAVA).subscription_id for each in (ONE, OTHER)}
+    assert subscribed([], ONE) == Subscribed((), 300_000, subscribed([], ONE).subscription_id)
+    ids = {subscribed([], each).subscription_id for each in (ONE, OTHER)}
     assert len(ids) == 2 and all(-(1 << 31) <= each < 1 << 31 for each in ids)
-    other = subscribed(subscriptions(configs(a={"metrics": "x."})), ONE, JAVA)
+    other = subscribed(subscriptions(configs(a={"metrics": "x."})), ONE)
     assert other.subscription_id not in ids
 
 

@@ -12,16 +12,18 @@ a push that was lost or went to another node then loses nothing, and it is what 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
+from itertools import compress
 from typing import TYPE_CHECKING, Protocol
 from weakref import ReferenceType, ref
 
 from barnabas.broker.clock import Clock
 from barnabas.broker.metrics.collect.clients import RECEIVERS
+from barnabas.broker.network.loop_budget import in_turns
 from barnabas.core.cluster.image import MetadataImage
 from barnabas.core.telemetry import selectors
-from barnabas.core.telemetry.clients import FORGOTTEN_MS, MISSED_PUSHES, ZERO_ID, Clients, Push
+from barnabas.core.telemetry.clients import FORGOTTEN_MS, MISSED_PUSHES, ZERO_ID, Clients, Compared, Push
 from barnabas.core.telemetry.series import Pushed, series_of
 from barnabas.core.telemetry.subscriptions import Subscription, subscriptions
 from barnabas.core.telemetry.values import COUNTER, GAUGE, Row, Values, Who
@@ -98,7 +100,8 @@ class Receiver:
             instance_id = self._node.platform.new_uuid()
         await self._follow_image()
         now_ms = self._begin(instance_id)
-        found = self._clients.get(instance_id, _attributes(instance_id, context), now_ms)
+        compared = await self._compared(instance_id, _attributes(instance_id, context))
+        found = self._clients.get(instance_id, compared, now_ms)
         self._came_on(instance_id, context)
         return {
             "error_code": 0,
@@ -118,7 +121,8 @@ class Receiver:
         client = _attributes(instance_id, context)
         wanted = Push(request.subscription_id, request.terminating, request.compression_type, len(data))
         max_bytes = self._node.settings.int("telemetry.max.bytes")
-        subscribed = self._clients.push(instance_id, client, wanted, max_bytes, now_ms)
+        compared = await self._compared(instance_id, client)
+        subscribed = self._clients.push(instance_id, compared, wanted, max_bytes, now_ms)
         self._came_on(instance_id, context)
         if not data:
             return {"error_code": 0}
@@ -161,6 +165,14 @@ class Receiver:
                     self._subscriptions = found
                     self._clients.subscriptions_changed(found)
                 self._configs = configs
+
+    async def _compared(self, instance_id: bytes, client: Mapping[str, str]) -> Compared:
+        """In turns: 1,200 patterns that are made to take long take 0.4 s."""
+        known = self._subscriptions
+        if self._clients.knows(instance_id):
+            return Compared(known, ())
+        fit = await in_turns(known, lambda each: selectors.fits(each.match, client))
+        return Compared(known, list(compress(known, fit)))
 
     def _begin(self, instance_id: bytes) -> int:
         now_ms = self._node.clock.steady_ms()

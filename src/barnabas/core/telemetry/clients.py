@@ -13,7 +13,8 @@ three pushes, when the connection it came on closes (the caller says so), or whe
 silent longest.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -35,6 +36,13 @@ class Push(Struct, frozen=True):
     terminating: bool
     compression_type: int
     size: int
+
+
+class Compared(NamedTuple):
+    """What came of comparing a client with all subscriptions."""
+
+    subscriptions: Sequence[Subscription]
+    fitting: Sequence[Subscription]
 
 
 class Instance(Struct):
@@ -82,6 +90,11 @@ class Clients:
     def subscriptions_changed(self, subscriptions: Sequence[Subscription]) -> None:
         self._subscriptions = subscriptions
 
+    def knows(self, instance_id: bytes) -> bool:
+        """Else a request of it comes with what it was compared with."""
+        instance = self._instances.get(instance_id)
+        return instance is not None and instance.subscriptions is self._subscriptions
+
     def source(self, instance_id: bytes) -> object:
         """What its last request came on."""
         instance = self._instances.get(instance_id)
@@ -99,22 +112,20 @@ class Clients:
         for instance_id in [key for key, each in self._instances.items() if each.forgotten_ms <= now_ms]:
             del self._instances[instance_id]
 
-    def get(self, instance_id: bytes, client: Mapping[str, str], now_ms: int) -> Subscribed:
+    def get(self, instance_id: bytes, compared: Compared, now_ms: int) -> Subscribed:
         """`instance_id` is the client's, or a new one. Raises KafkaError."""
-        instance = self._instance(instance_id, client, now_ms)
+        instance = self._instance(instance_id, compared, now_ms)
         if not instance.takes_get(now_ms):
             self.throttled += 1
             raise KafkaError(ErrorCode.THROTTLING_QUOTA_EXCEEDED, "asked before the push interval was over")
         instance.last_error = ErrorCode.NONE
         return instance.subscribed
 
-    def push(
-        self, instance_id: bytes, client: Mapping[str, str], push: Push, max_bytes: int, now_ms: int
-    ) -> Subscribed:
+    def push(self, instance_id: bytes, compared: Compared, push: Push, max_bytes: int, now_ms: int) -> Subscribed:
         """May its payload be read? Raises KafkaError if not."""
         if instance_id in RESERVED_IDS:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "no client instance id")
-        instance = self._instance(instance_id, client, now_ms)
+        instance = self._instance(instance_id, compared, now_ms)
         error = self._refusal(instance, push, max_bytes, now_ms)
         instance.terminating = push.terminating
         instance.last_error = ErrorCode.NONE if error is None else error.code
@@ -145,10 +156,11 @@ class Clients:
             return KafkaError(ErrorCode.TELEMETRY_TOO_LARGE, f"{push.size} bytes where {max_bytes} are allowed")
         return None
 
-    def _instance(self, instance_id: bytes, client: Mapping[str, str], now_ms: int) -> Instance:
+    def _instance(self, instance_id: bytes, compared: Compared, now_ms: int) -> Instance:
+        known = self.knows(instance_id)
         instance = self._instances.pop(instance_id, None)
-        if instance is None or instance.subscriptions is not self._subscriptions:
-            instance = Instance(subscribed(self._subscriptions, instance_id, client), self._subscriptions)
+        if instance is None or not known:
+            instance = Instance(subscribed(compared.fitting, instance_id), compared.subscriptions)
             while len(self._instances) >= TELEMETRY_CLIENTS_MAX:
                 del self._instances[next(iter(self._instances))]
         instance.seen_ms = now_ms

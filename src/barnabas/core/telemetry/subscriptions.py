@@ -9,7 +9,7 @@ of a hash table in Java.)
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from barnabas.core.telemetry.selectors import Match, fits, parse_match
+from barnabas.core.telemetry.selectors import Match, parse_match
 from barnabas.model.errors import KafkaError
 from barnabas.model.settings import METRICS_SETTINGS, ResourceType, parse_value
 from barnabas.wire.checksum import crc32c
@@ -53,13 +53,13 @@ def _subscription(configs: Mapping[str, str]) -> Subscription | None:
         return None
 
 
-def subscribed(all_of_them: Iterable[Subscription], instance_id: bytes, client: Mapping[str, str]) -> Subscribed:
+def subscribed(fitting: Iterable[Subscription], instance_id: bytes) -> Subscribed:
+    """`fitting`: those that fit the client."""
     metrics: set[str] = set()
     interval_ms = DEFAULT_INTERVAL_MS
-    for subscription in all_of_them:
-        if fits(subscription.match, client):
-            metrics.update(subscription.metrics)
-            interval_ms = min(interval_ms, subscription.interval_ms)
+    for subscription in fitting:
+        metrics.update(subscription.metrics)
+        interval_ms = min(interval_ms, subscription.interval_ms)
     names = (EVERYTHING,) if EVERYTHING in metrics else tuple(sorted(metrics))
     return Subscribed(names, interval_ms, _subscription_id(names, interval_ms, instance_id))
 
