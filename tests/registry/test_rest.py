@@ -127,8 +127,8 @@ def test_levels_of_everything_and_of_a_subject(api: Api) -> None:
         ("BACKWARD", True),
         ("BACKWARD_TRANSITIVE", False),
         ("FORWARD", True),
-        ("FULL", True),
         ("FORWARD_TRANSITIVE", False),
+        ("FULL", True),
         ("FULL_TRANSITIVE", False),
     ],
 )

@@ -84,6 +84,8 @@ class Application:
                 _check_type(headers)
                 size = self._expected(headers)
                 request.body = await self._body(receive, size)
+            if route.changes:
+                await self._service.fresh()
             result = await route.handler(self._service, request, *found)
         finally:
             self._receiving -= size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -16,9 +17,12 @@ from barnabas.registry.state.values import Stored
 from barnabas.registry.store.handing_on import Peers
 from barnabas.registry.store.store import Store
 
+log = logging.getLogger("barnabas.registry")
+
 Result = TypeVar("Result")
 
 _INLINE_BYTES = 4_000  # a schema of this size is parsed in well under a millisecond
+_FRESH_S = 2.0
 _AT_ONCE = 4  # threads that parse and compare: what waits costs little, what runs takes the loop's time
 
 
@@ -59,6 +63,17 @@ class Service:
             return self.parser.parse(source).formatted(format)
         except InvalidSchema as problem:
             raise invalid_schema(f"Invalid schema of type {source.type}, details: {problem}") from None
+
+    async def fresh(self) -> None:
+        """Before something is answered that changes (what is the latest version?) by an instance that does not write:
+        what others have acknowledged is read first. While the cluster cannot be asked, what is known is answered."""
+        if self.store.is_writer:
+            return
+        try:
+            async with asyncio.timeout(_FRESH_S):
+                await self.store.reader.catch_up()
+        except (RegistryError, TimeoutError):
+            log.warning("the end of the topic cannot be asked for: answering what is known")
 
     async def found(self, look: Callable[[], Result]) -> Result:
         """What is not here may have been registered at another instance a moment ago: before that is said, everything

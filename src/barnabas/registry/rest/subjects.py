@@ -203,6 +203,8 @@ async def find_version(service: Service, request: Request, subject: str, version
     subject = service.real_subject(subject_named(subject))
     number = version_named(version)
     which: questions.Which = "all" if request.flag("deleted") else "live"
+    if number == questions.LATEST:
+        await service.fresh()
 
     def look() -> Stored:
         found = questions.find_version(service.contents, subject, number, which)
