@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import socket
 import ssl
@@ -116,6 +117,8 @@ class _Server(uvicorn.Server):
             self.problem = problem
             self.should_exit = True
             return
+        gc.collect()
+        gc.freeze()  # schemas stay: a collection that looks at all of them would hold the loop
         await super().startup(sockets)
         if self.started:
             self._ready()
@@ -177,10 +180,14 @@ def _check_certificate(options: RegistryOptions) -> None:
 
 
 def _bound(options: RegistryOptions) -> socket.socket:
-    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+    """It listens when everything is loaded: until then a client that has other addresses goes there."""
+    bound = socket.socket(socket.AF_INET6 if ":" in options.host else socket.AF_INET)
     try:
-        return socket.create_server((options.host, options.port), family=family, backlog=512)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((options.host, options.port))
+        return bound
     except OSError as error:
+        bound.close()
         reason = (os.strerror(error.errno) if error.errno else str(error)).lower()
         raise Problem(
             f"the registry cannot listen on {options.host}:{options.port}: {reason}", "Choose another one: --port 0"

@@ -16,7 +16,7 @@ from barnabas.registry.rest.answers import Answer, encode
 from barnabas.registry.rest.request import Request
 from barnabas.registry.rest.service import Service
 from barnabas.registry.state.contents import Contents
-from barnabas.registry.state.deciding.decision import Decision
+from barnabas.registry.state.deciding.decision import Batch, Decision
 from barnabas.registry.store.appending import WriterLost
 from barnabas.registry.store.handing_on import NobodyAnswers, hand_on
 
@@ -26,7 +26,7 @@ POSITION_HEADER = b"x-barnabas-position"  # of an answer: behind the records of 
 _PATIENCE_S = 25.0
 _NOT_THE_WRITER = "another instance writes now"
 
-Decide = Callable[[Contents], Decision]
+Decide = Callable[[Contents, Batch], Decision]
 Prepare = Callable[[], Awaitable[Decide]]
 
 
@@ -34,7 +34,23 @@ class Stale(Exception):
     """The contents have changed since a decision was prepared."""
 
 
-async def change(service: Service, request: Request, prepare: Prepare, shown: Callable[[object], object]) -> object:
+def alone(decide: Callable[[Contents], Decision]) -> Prepare:
+    """Of a change that takes no time to prepare, and that is appended by itself."""
+
+    async def prepare() -> Decide:
+        return lambda contents, batch: decide(contents)
+
+    return prepare
+
+
+async def change(
+    service: Service,
+    request: Request,
+    prepare: Prepare,
+    shown: Callable[[object], object] = lambda answer: answer,
+    *,
+    together: bool = False,
+) -> object:
     """`prepare` does what takes long, and gives what decides. Raises RegistryError."""
     deadline = time.monotonic() + _PATIENCE_S
     store = service.store
@@ -46,7 +62,7 @@ async def change(service: Service, request: Request, prepare: Prepare, shown: Ca
                 raise not_handed_on(_NOT_THE_WRITER)
         try:
             if take_over or store.writes_here:
-                decision, position = await store.change(await prepare())
+                decision, position = await store.change(await prepare(), together=together)
                 return _answer(shown(decision.answer), position)
             assert store.writer is not None
             answer = _passed_back(await hand_on(service.peers, store.writer.address, request))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from barnabas.registry.rest.changing import Decide, change
+from barnabas.registry.rest.changing import alone, change
 from barnabas.registry.rest.contexts import context_named
 from barnabas.registry.rest.request import Request
 from barnabas.registry.rest.service import Service
@@ -22,11 +22,7 @@ async def list_contexts(service: Service, request: Request) -> object:
 
 async def delete_context(service: Service, request: Request, context: str) -> object:
     name = context_named(context)
-
-    async def prepare() -> Decide:
-        return lambda contents: deleting.delete_context(contents, name)
-
-    return await change(service, request, prepare, lambda answer: answer)
+    return await change(service, request, alone(lambda contents: deleting.delete_context(contents, name)))
 
 
 async def metadata_id(service: Service, request: Request) -> object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from barnabas.registry.errors import no_level, no_mode
-from barnabas.registry.rest.changing import Decide, change
+from barnabas.registry.rest.changing import alone, change
 from barnabas.registry.rest.request import Request, scope_named
 from barnabas.registry.rest.service import Service
 from barnabas.registry.rest.subjects import check_rules
@@ -35,20 +35,14 @@ async def put_config(service: Service, request: Request, subject: str = "") -> o
     for rules in (body.default_rule_set, body.override_rule_set):
         if isinstance(rules, RuleSet):
             check_rules(rules)
-
-    async def prepare() -> Decide:
-        return lambda contents: settings.set_config(contents, scope, body)
-
-    return await change(service, request, prepare, lambda answer: answer)
+    return await change(service, request, alone(lambda contents: settings.set_config(contents, scope, body)))
 
 
 async def delete_config(service: Service, request: Request, subject: str = "") -> object:
     scope = scope_named(subject)
-
-    async def prepare() -> Decide:
-        return lambda contents: settings.delete_config(contents, scope)
-
-    return await change(service, request, prepare, msgspec.to_builtins)
+    return await change(
+        service, request, alone(lambda contents: settings.delete_config(contents, scope)), msgspec.to_builtins
+    )
 
 
 async def get_mode(service: Service, request: Request, subject: str = "") -> object:
@@ -68,17 +62,11 @@ async def get_mode(service: Service, request: Request, subject: str = "") -> obj
 async def put_mode(service: Service, request: Request, subject: str = "") -> object:
     scope = scope_named(subject)
     body = request.json(ModeRequest)
-
-    async def prepare() -> Decide:
-        return lambda contents: settings.set_mode(contents, scope, body, force=request.flag("force"))
-
-    return await change(service, request, prepare, lambda answer: answer)
+    return await change(
+        service, request, alone(lambda contents: settings.set_mode(contents, scope, body, force=request.flag("force")))
+    )
 
 
 async def delete_mode(service: Service, request: Request, subject: str = "") -> object:
     scope = scope_named(subject)
-
-    async def prepare() -> Decide:
-        return lambda contents: settings.delete_mode(contents, scope)
-
-    return await change(service, request, prepare, lambda answer: answer)
+    return await change(service, request, alone(lambda contents: settings.delete_mode(contents, scope)))

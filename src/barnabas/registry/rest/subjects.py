@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from barnabas.registry.errors import RegistryError, invalid_rules, no_schema, no_subject, no_version
 from barnabas.registry.rest import answers
-from barnabas.registry.rest.changing import Decide, Stale, change
+from barnabas.registry.rest.changing import Decide, Stale, alone, change
 from barnabas.registry.rest.request import Request, subject_named, version_named
 from barnabas.registry.rest.service import Service
 from barnabas.registry.state import names, questions
 from barnabas.registry.state.contents import Contents
 from barnabas.registry.state.deciding import deleting, registering
-from barnabas.registry.state.deciding.decision import Decision
+from barnabas.registry.state.deciding.decision import Batch, Decision
 from barnabas.registry.state.deciding.registering import SchemaRequest
 from barnabas.registry.state.values import RuleSet, Stored
 
 
 async def list_subjects(service: Service, request: Request) -> object:
     prefix = request.text("subjectPrefix", names.EVERY_CONTEXT)
-    return questions.subjects(service.contents, prefix, request.which)[request.page()]
+    page = request.page()
+    return list(islice(questions.subjects(service.contents, prefix, request.which), page.start, page.stop))
 
 
 async def list_versions(service: Service, request: Request, subject: str) -> object:
@@ -127,10 +130,10 @@ async def register(service: Service, request: Request, subject: str) -> object:
         )
         checked = await service.checked(wanted, compare=True)
 
-        def decide(contents: Contents) -> Decision:
+        def decide(contents: Contents, batch: Batch) -> Decision:
             if registering.basis(contents, subject) != wanted.basis:
                 raise Stale
-            return registering.decide(contents, wanted, checked, 0)
+            return registering.decide(contents, wanted, checked, batch)
 
         return decide
 
@@ -139,7 +142,7 @@ async def register(service: Service, request: Request, subject: str) -> object:
         applied = questions.version_of(service.contents, subject, answer.version, "all")
         return answers.registered(applied or answer)  # with the time of its record
 
-    return await change(service, request, prepare, shown)
+    return await change(service, request, prepare, shown, together=True)
 
 
 async def _registered_already(service: Service, request: Request, subject: str, body: SchemaRequest) -> Stored | None:
@@ -180,23 +183,21 @@ def check_rules(rules: RuleSet) -> None:
 
 async def delete_subject(service: Service, request: Request, subject: str) -> object:
     subject = service.real_subject(subject_named(subject))
-
-    async def prepare() -> Decide:
-        return lambda contents: deleting.delete_subject(contents, subject, permanent=request.flag("permanent"))
-
-    return await change(service, request, prepare, lambda answer: answer)
+    permanent = request.flag("permanent")
+    return await change(
+        service, request, alone(lambda contents: deleting.delete_subject(contents, subject, permanent=permanent))
+    )
 
 
 async def delete_version(service: Service, request: Request, subject: str, version: str) -> object:
     subject = service.real_subject(subject_named(subject))
     number = version_named(version)
-
-    async def prepare() -> Decide:
-        return lambda contents: deleting.delete_version(
-            contents, subject, number, version, permanent=request.flag("permanent")
-        )
-
-    return await change(service, request, prepare, lambda answer: answer)
+    permanent = request.flag("permanent")
+    return await change(
+        service,
+        request,
+        alone(lambda contents: deleting.delete_version(contents, subject, number, version, permanent=permanent)),
+    )
 
 
 async def find_version(service: Service, request: Request, subject: str, version: str) -> Stored:

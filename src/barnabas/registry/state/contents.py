@@ -7,7 +7,7 @@ away from everybody.
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_left, insort
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -34,6 +34,7 @@ class Context:
 @dataclass(slots=True)
 class Contents:
     contexts: dict[str, Context] = field(default_factory=lambda: {names.DEFAULT_CONTEXT: Context()})
+    subjects: list[str] = field(default_factory=list)  # of all contexts, sorted
     known_contexts: list[str] = field(default_factory=list)  # sorted, without the default one
     configs: dict[str | None, Config] = field(default_factory=dict)
     modes: dict[str | None, Mode] = field(default_factory=dict)
@@ -94,7 +95,10 @@ class Contents:
         self._add(context, Stored(subject, version, told.id, content, hash, told.deleted, timestamp))
 
     def _add(self, context: Context, stored: Stored) -> None:
-        versions = context.subjects.setdefault(stored.subject, {})
+        versions = context.subjects.get(stored.subject)
+        if versions is None:
+            versions = context.subjects[stored.subject] = {}
+            insort(self.subjects, stored.subject)
         last = next(reversed(versions), 0)
         versions[stored.version] = stored
         if stored.version < last:
@@ -116,6 +120,7 @@ class Contents:
         stored = versions.pop(version)
         if not versions:
             del context.subjects[subject]
+            del self.subjects[bisect_left(self.subjects, subject)]
         same = context.by_id[stored.id]
         del same[subject, version]
         if not same:

@@ -3,6 +3,7 @@ as Confluent's registry does it: a client that was not told of contexts still fi
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
@@ -106,29 +107,35 @@ def _preferred(same: Mapping[tuple[str, int], Stored] | None) -> Stored | None:
     return next((each for each in same.values() if not each.deleted), None) or next(iter(same.values()))
 
 
-def subjects(contents: Contents, prefix: str, which: Which) -> list[str]:
+def subjects(contents: Contents, prefix: str, which: Which) -> Iterator[str]:
     """Sorted; `:*:` is every context, a prefix without a context is of the default one."""
-    found = [each for each in _with_prefix(contents, prefix) if has_subject(contents, each, which)]
-    if which == "deleted":
-        found = [each for each in found if not has_subject(contents, each)]
-    return sorted(found)
+    for each in _with_prefix(contents, prefix):
+        if has_subject(contents, each, which) and not (which == "deleted" and has_subject(contents, each)):
+            yield each
 
 
 def schemas(contents: Contents, prefix: str, which: Which, *, latest_only: bool) -> Iterator[Stored]:
-    for subject in sorted(_with_prefix(contents, prefix)):
+    for subject in _with_prefix(contents, prefix):
         found = versions_of(contents, subject, which)
         yield from found[-1:] if latest_only else found
 
 
 def _with_prefix(contents: Contents, prefix: str) -> Iterable[str]:
+    if prefix == names.EVERY_CONTEXT:
+        return contents.subjects
     if prefix.startswith(names.EVERY_CONTEXT):
-        wanted = prefix.removeprefix(names.EVERY_CONTEXT)
-        for where in contents.contexts.values():
-            yield from (each for each in where.subjects if names.split(each)[1].startswith(wanted))
-        return
-    where = contents.contexts.get(names.context_of(prefix), Context())
-    wanted = names.normal(prefix) if names.split(prefix)[1] else names.context_prefix(names.context_of(prefix))
-    yield from (each for each in where.subjects if each.startswith(wanted))
+        name = prefix.removeprefix(names.EVERY_CONTEXT)
+        return sorted(each for where in contents.contexts for each in _between(contents, names.qualified(where, name)))
+    context, name = names.split(prefix)
+    found = _between(contents, names.qualified(context, name))
+    return found if prefix or context != names.DEFAULT_CONTEXT else (e for e in found if not e.startswith(":."))
+
+
+def _between(contents: Contents, prefix: str) -> Iterator[str]:
+    for place in range(bisect_left(contents.subjects, prefix), len(contents.subjects)):
+        if not contents.subjects[place].startswith(prefix):
+            return
+        yield contents.subjects[place]
 
 
 def contexts(contents: Contents) -> list[str]:

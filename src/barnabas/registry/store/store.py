@@ -13,7 +13,7 @@ from barnabas.link.async_nodes import AsyncNodes
 from barnabas.link.errors import LinkDown, LoginFailed, UnknownApi
 from barnabas.registry.errors import RegistryError, store_failed
 from barnabas.registry.state.contents import Contents
-from barnabas.registry.state.deciding.decision import Decision
+from barnabas.registry.state.deciding.decision import Batch, Decision, Later
 from barnabas.registry.state.records import NOOP_KEY
 from barnabas.registry.store.appending import Appended, Appender, WriterLost
 from barnabas.registry.store.reading import Reader
@@ -26,8 +26,9 @@ _ADDRESS_HEADER = "barnabas.writer.address"
 _SESSION_HEADER = "barnabas.writer.session"  # one taking of the id
 _START_S = 60.0
 _AGAIN_S = 0.5
+_BATCH_CHANGES, _BATCH_BYTES = 50, 1024 * 1024  # of one transaction
 
-Decide = Callable[[Contents], Decision]
+Decide = Callable[[Contents, Batch], Decision]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,24 @@ class Writer:
 
     address: str
     session: str
+
+
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    """A change, and whoever waits for it."""
+
+    decide: Decide
+    together: bool
+    done: asyncio.Future[tuple[Decision, int]]
+
+    def finish(self, decision: Decision, position: int) -> None:
+        if not self.done.done():
+            self.done.set_result((decision, position))
+
+    def fail(self, problem: Exception) -> None:
+        if not self.done.done():
+            self.done.set_exception(problem)
+            self.done.exception()  # a client that has gone away is not complained about
 
 
 class Store:
@@ -51,6 +70,7 @@ class Store:
         self._appender: Appender | None = None
         self._session = ""
         self._writing = asyncio.Lock()
+        self._waiting: list[_Waiting] = []
 
     async def start(self) -> None:
         """Everything that the topic has when this returns, has been read."""
@@ -107,26 +127,91 @@ class Store:
         """Whether no other instance is known to write."""
         return self.is_writer or self.writer is None or self.writer.address == self.address
 
-    async def change(self, decide: Decide) -> tuple[Decision, int]:
+    async def change(self, decide: Decide, *, together: bool = False) -> tuple[Decision, int]:
         """Decides on all that was ever acknowledged, appends, and has applied it; gives the position behind it. Raises
         WriterLost when another instance writes, or when it is not known what became of the records: then ask again,
-        which finds what is there."""
+        which finds what is there. `together`: it may share a transaction with others that may."""
+        waiting = _Waiting(decide, together, asyncio.get_running_loop().create_future())
+        self._waiting.append(waiting)
+        try:
+            while not waiting.done.done():
+                # a task of its own: a client that leaves must not leave half a transaction behind
+                await asyncio.shield(asyncio.get_running_loop().create_task(self._round(waiting)))
+            return waiting.done.result()
+        finally:
+            if waiting in self._waiting:
+                self._waiting.remove(waiting)
+
+    async def _round(self, waiting: _Waiting) -> None:
         async with self._writing:
-            appender = await self._be_writer()
+            if waiting.done.done():
+                return  # somebody else's round had it
             try:
-                decision = decide(self.contents)
+                appender = await self._be_writer()
+            except (WriterLost, RegistryError) as problem:
+                waiting.fail(problem)
+                return
+            chosen, refused = self._decided()
+            if chosen:
+                await self._append(appender, chosen)
+            if refused:
+                await self._refuse(refused)
+
+    def _decided(self) -> tuple[list[tuple[_Waiting, Decision]], list[_Waiting]]:
+        """As many from the front as may go together, and those that were refused."""
+        batch, size = Batch(), 0
+        chosen: list[tuple[_Waiting, Decision]] = []
+        refused: list[_Waiting] = []
+        for waiting in [*self._waiting]:
+            if chosen and not (waiting.together and chosen[0][0].together):
+                break
+            try:
+                decision = waiting.decide(self.contents, batch)
+            except Later:
+                continue
             except RegistryError:
-                await self.reader.catch_up()  # if somebody else writes by now, it may be another one's answer
-                decision = decide(self.contents)
-            if not decision.records:
-                return decision, self.reader.position
-            try:
-                last = await appender.append([Appended(each.key, each.value) for each in decision.records])
-            except (WriterLost, RegistryError):
-                self._appender = None
-                raise
+                refused.append(waiting)
+            except Exception as problem:
+                waiting.fail(problem)
+            else:
+                if decision.records:
+                    chosen.append((waiting, decision))
+                    size += sum(len(each.value or b"") for each in decision.records)
+                else:
+                    waiting.finish(decision, self.reader.position)
+            self._waiting.remove(waiting)
+            if size > _BATCH_BYTES or len(chosen) >= _BATCH_CHANGES:
+                break
+        return chosen, refused
+
+    async def _append(self, appender: Appender, chosen: list[tuple[_Waiting, Decision]]) -> None:
+        records = [Appended(each.key, each.value) for _, decision in chosen for each in decision.records]
+        try:
+            last = await appender.append(records)
             await self.reader.reached(last + 1)
-            return decision, last + 1
+        except Exception as problem:  # told to those who wait
+            self._appender = None
+            for waiting, _ in chosen:
+                waiting.fail(problem)
+            return
+        for waiting, decision in chosen:
+            waiting.finish(decision, last + 1)
+
+    async def _refuse(self, refused: list[_Waiting]) -> None:
+        """If somebody else writes by now, it may be another one's answer."""
+        try:
+            await self.reader.catch_up()
+        except RegistryError as problem:
+            for waiting in refused:
+                waiting.fail(problem)
+            return
+        for waiting in refused:
+            try:
+                waiting.decide(self.contents, Batch())
+            except Exception as problem:
+                waiting.fail(problem)
+            else:
+                self._waiting.append(waiting)
 
     async def _be_writer(self) -> Appender:
         if self._appender is not None:

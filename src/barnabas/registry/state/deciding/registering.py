@@ -20,7 +20,7 @@ from barnabas.registry.errors import incompatible, invalid_schema, not_permitted
 from barnabas.registry.state import merging, names, questions, records
 from barnabas.registry.state.contents import Contents
 from barnabas.registry.state.deciding.comparing import Earlier, incompatibilities
-from barnabas.registry.state.deciding.decision import Decision
+from barnabas.registry.state.deciding.decision import Batch, Decision
 from barnabas.registry.state.parsing import Parser, Source, concrete, resolved, source_of, type_named
 from barnabas.registry.state.values import (
     IMPORTING,
@@ -182,7 +182,7 @@ def existing(contents: Contents, subject: str, checked: Checked, which: question
     return None
 
 
-def decide(contents: Contents, wanted: Wanted, checked: Checked, timestamp: int) -> Decision:
+def decide(contents: Contents, wanted: Wanted, checked: Checked, batch: Batch) -> Decision:
     subject = wanted.subject
     _check_mode(wanted)
     found = existing(contents, subject, checked)
@@ -201,14 +201,18 @@ def decide(contents: Contents, wanted: Wanted, checked: Checked, timestamp: int)
         raise invalid_schema("Version is not one more than previous version")
     if id >= 0:
         _check_id(contents, subject, id, checked)
-    else:
-        id = context.max_id + 1
     if contents.versions >= REGISTRY_VERSIONS_MAX or contents.text_bytes >= REGISTRY_TEXT_MAX_BYTES:
         raise not_permitted(
             f"the registry holds {contents.versions} versions with {contents.text_bytes} bytes, which is its most;"
             " delete some permanently"
         )
-    stored = Stored(subject, version, id, checked.content, checked.hash, False, timestamp)
+    where = names.context_of(subject)
+    batch.take(("subject", subject), ("schema", where, checked.hash))
+    if id >= 0:
+        batch.take(("id", where, id))
+    else:
+        id = batch.next_id(where, context.max_id)
+    stored = Stored(subject, version, id, checked.content, checked.hash, False, 0)
     return Decision(stored, (*_before(contents, stored), records.schema_record(stored)))
 
 
