@@ -130,7 +130,8 @@ def delete(user: User, yes: Yes = False, as_json: AsJson = False, bootstrap: Boo
                 "Let another one who may do everything delete it.",
             )
         confirm(f"Delete user {user}?", yes)
-        _alter(cluster, user, {"deletions": deletions(user, mechanisms), "upsertions": []})
+        for each in deletions(user, mechanisms):
+            _alter(cluster, user, {"deletions": [each], "upsertions": []})
     outcome(as_json, {"user": user, "deleted": True}, f"user {user} is deleted")
 
 
@@ -171,7 +172,8 @@ def _set_password(cluster: Cluster, user: str, file: str | None) -> str:
         check_name(user)
     secret = secrets.token_urlsafe(18) if file is None else _read_password(file)
     salts = secrets.token_bytes(SALT_BYTES), secrets.token_bytes(SALT_BYTES)
-    _alter(cluster, user, {"deletions": [], "upsertions": upsertions(user, secret, salts)})
+    for each in upsertions(user, secret, salts):  # Kafka refuses two credentials of a user in one request
+        _alter(cluster, user, {"deletions": [], "upsertions": [each]})
     return secret
 
 
