@@ -102,6 +102,9 @@ def test_a_role_without_data_that_may_only_look(browser: Browser, safe: ConsoleP
             403,
             "you may see topics, but not their records",
         ]
+        support.open("/c/safe/access/changes")
+        tried = page.get_by_role("row", name=re.compile("support.*this console is read-only for you"))
+        expect(tried).to_be_visible()  # also what was refused is written down
 
 
 def test_one_console_has_several_clusters(browser: Browser, safe: ConsoleProcess) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -147,7 +147,9 @@ class Console:
                     outcome = type(error).__name__
             if route.change and call is not None:
                 call.connection.observer.hurry()
-                self._write_down(route, call, began, outcome)
+                self._write_down(route, request, call.user, call.names, began, outcome)
+            elif route.change:  # a role, or a page of another site: whoever looks for tries finds them
+                self._write_down(route, request, self._user(request), (), began, outcome)
             return response
 
         return answer
@@ -180,14 +182,23 @@ class Console:
             return Login("")
         return found
 
-    def _write_down(self, route: Route, call: Call, began: float, outcome: str) -> None:
-        on = " ".join([call.request.url.path.partition(f"/{call.connection.options.name}/")[2], *call.names])
+    def _user(self, request: Request) -> str:
+        """Whoever is signed in, if somebody is."""
+        session = self.sessions.find(request.cookies.get(self._cookie))
+        login = session.logins.get(str(request.path_params["cluster"])) if session is not None else None
+        return login.user if login is not None else ""
+
+    def _write_down(
+        self, route: Route, request: Request, user: str, names: Iterable[str], began: float, outcome: str
+    ) -> None:
+        cluster = str(request.path_params["cluster"])
+        on = " ".join([request.url.path.partition(f"/{cluster}/")[2], *names])
         self.changes.add(
             Change(
                 time=began,
-                user=call.user or "anybody",
-                address=call.request.client.host if call.request.client else "",
-                cluster=call.connection.options.name,
+                user=user or "anybody",
+                address=request.client.host if request.client else "",
+                cluster=cluster[:500],
                 what=route.change,
                 on=on[:500],
                 outcome=outcome[:500],
