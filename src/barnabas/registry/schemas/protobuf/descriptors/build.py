@@ -80,7 +80,9 @@ class Builder:
 
     def file(self) -> pb.FileDescriptorProto:
         source = self._source
-        it = self._pb.FileDescriptorProto(name=self._path, package=source.package)
+        it = self._pb.FileDescriptorProto(name=self._path)
+        if source.package:
+            it.package = source.package
         if source.edition:
             it.syntax = "editions"
             it.edition = EDITIONS[source.edition]  # type: ignore[assignment]
