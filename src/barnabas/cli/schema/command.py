@@ -156,7 +156,7 @@ def check(
     Example:
       barnabas schema check payments-value payment.avsc
     """
-    from barnabas.cli.schema.reasons import reasons
+    from barnabas.client.serde.registry.reasons import reasons
 
     with connected(registry) as client:
         schema = _schema(file, kind, reference)

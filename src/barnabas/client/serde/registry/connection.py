@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from barnabas.client.errors import BarnabasError, CannotReach, NotAllowed, RegistryError
+from barnabas.client.serde.registry.reasons import refusal
 from barnabas.client.serde.registry.settings import Address, RegistrySettings
 from barnabas.model.limits import REGISTRY_ANSWER_MAX_BYTES, REGISTRY_REASON_MAX_CHARS
 
@@ -148,6 +149,8 @@ def _answer(status: int, data: bytes, doing: str) -> Json:
     if status in (401, 403):
         way = "wrong user, password or token" if status == 401 else "this user may not do it"
         raise NotAllowed(f"{doing}: the registry refused: {reason or way}")
+    if status == 409:
+        reason = refusal(reason)
     raise RegistryError(f"{doing}: {reason or f'HTTP status {status}'}", status, code)
 
 

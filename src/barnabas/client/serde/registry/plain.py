@@ -108,15 +108,16 @@ def _json_text(data: bytes, start: int) -> bytes:
 def _avro_writer(schema: Schema, registry: Registry) -> Write:
     import fastavro
 
-    from barnabas.client.serde.registry.avro.format import parse
+    from barnabas.client.serde.registry.avro.format import is_bytes
     from barnabas.client.serde.registry.avro.from_json import JsonToAvro
+    from barnabas.client.serde.registry.avro.parsing import parse
 
     parsed = parse(schema, registry)
     convert = JsonToAvro(parsed).convert
-    is_bytes = parsed == "bytes" or (isinstance(parsed, dict) and parsed.get("type") == "bytes")
+    plain_bytes = is_bytes(parsed)
 
     def to_bytes(value: Value) -> bytes:
-        if is_bytes:
+        if plain_bytes:
             plain: bytes = convert(value)
             return plain
         out = io.BytesIO()

@@ -8,14 +8,14 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import fastavro
-from fastavro.repository.base import AbstractSchemaRepository
-from fastavro.schema import load_schema
 
 from barnabas.client.errors import BadSetting
+from barnabas.client.serde.registry.avro.parsing import has_containers, parse
 from barnabas.client.serde.registry.avro.types import TypeMapper
 from barnabas.client.serde.registry.framing import SchemaKey
 from barnabas.client.serde.registry.models import kind_of
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from barnabas.client.serde.registry.registry import Registry
 
 AvroSource = type[Value] | Mapping[str, object] | Sequence[object] | str | Path
-_ROOT = "$root"  # no name of Avro
 
 
 class _Shape:
@@ -77,7 +76,7 @@ class AvroFormat:
     def writer(self, found: Registered, value: Value, registry: Registry) -> Write:
         parsed, shape = parse(found.schema, registry), self._shape(value)
         convert = None if shape is None else shape.write
-        if _is_bytes(parsed):
+        if is_bytes(parsed):
             return _plain_bytes
         write = fastavro.schemaless_writer
 
@@ -96,7 +95,8 @@ class AvroFormat:
         given = self._given
         if given is not None and given.text != schema.text:
             wanted = _checked(given.schema)
-        if _is_bytes(written):
+        shares = wanted is not None and has_containers(wanted)
+        if is_bytes(written):
             return lambda data, start: data[start:]
         read, convert = fastavro.schemaless_reader, None if given is None else given.read
 
@@ -104,6 +104,8 @@ class AvroFormat:
             stream = io.BytesIO(data)
             stream.seek(start)
             value = read(stream, written, wanted)
+            if shares:
+                value = deepcopy(value)
             if stream.tell() != len(data):
                 raise ValueError(f"{len(data) - stream.tell()} bytes are left over behind the value")
             return value if convert is None else convert(value)
@@ -119,30 +121,11 @@ class AvroFormat:
         return self._shapes.get(kind)
 
 
-class _Named(AbstractSchemaRepository):
-    def __init__(self, schemas: dict[str, Value]) -> None:
-        self._schemas = schemas
-
-    def load(self, name: str) -> Value:
-        return self._schemas.get(name)
-
-
-def parse(schema: Schema, registry: Registry | None) -> Value:
-    """For fastavro. What the schema names is put in its place, for a schema may be nothing but a union of names."""
-    try:
-        if not schema.references or registry is None:
-            return fastavro.parse_schema(json.loads(schema.text))
-        named = {name: json.loads(each.text) for name, each in registry.references(schema)}
-        return load_schema(_ROOT, repo=_Named({**named, _ROOT: json.loads(schema.text)}))
-    except (fastavro.schema.SchemaParseException, ValueError, TypeError, KeyError, RecursionError) as error:
-        raise BadSetting(f"not an Avro schema: {error or type(error).__name__}") from None
-
-
 def _checked(schema: Schema) -> Value:
     return parse(schema, None)
 
 
-def _is_bytes(parsed: Value) -> bool:
+def is_bytes(parsed: Value) -> bool:
     return bool(parsed == "bytes" or (isinstance(parsed, dict) and parsed.get("type") == "bytes"))
 
 
