@@ -111,6 +111,8 @@ class _Parser:
     def _union(self, value: list[Json], space: str) -> Union:
         if any(isinstance(each, list) for each in value):
             raise InvalidSchema(f"a union directly in a union: {_shown(value)}")
+        if (twice := _twice([each for each in value if isinstance(each, str)])) is not None:
+            raise InvalidSchema(f"{twice} is twice in a union")  # before all of them are looked up
         branches = tuple([self.type(each, space) for each in value])
         seen: set[str] = set()
         for each in branches:
@@ -176,8 +178,7 @@ class _Parser:
             raise InvalidSchema(f"enum {name.full} has no list of symbols")
         for each in symbols:
             self._check_name(each, f"symbol of enum {name.full}")
-        if len(set(symbols)) != len(symbols):
-            twice = next(each for index, each in enumerate(symbols) if each in symbols[:index])
+        if (twice := _twice(symbols)) is not None:
             raise InvalidSchema(f"enum {name.full} has symbol {twice} twice")
         default = _text(value, "default")
         if default is not None and default not in symbols:
@@ -239,6 +240,16 @@ def _above(height: int) -> int:
     if height >= limits.SCHEMA_TYPE_NESTING_MAX:
         raise InvalidSchema(f"types nested deeper than {limits.SCHEMA_TYPE_NESTING_MAX}")
     return height + 1
+
+
+def _twice(names: Sequence[str]) -> str | None:
+    """A name that is there twice, if one is."""
+    seen: set[str] = set()
+    for each in names:
+        if each in seen:
+            return each[:200]
+        seen.add(each)
+    return None
 
 
 def _others(value: JsonObject, known: frozenset[str]) -> JsonObject:

@@ -36,6 +36,7 @@ class Resolution:
     def __init__(self) -> None:
         self._known: dict[tuple[int, int], _Found] = {}
         self._readable: list[tuple[int, int]] = []  # pairs found readable, in that order
+        self._by_label: dict[int, dict[str, list[Type]]] = {}  # branches of a union
         self._steps = self._depth = 0
 
     def unreadable(self, reader: Type, writer: Type) -> Sequence[Incompatibility]:
@@ -86,27 +87,44 @@ class Resolution:
     def _of_union(self, reader: Type, writer: Union, path: str) -> _Found:
         result: list[Incompatibility] = []
         for index, branch in enumerate(writer.branches):
+            if len(result) >= limits.INCOMPATIBILITIES_MAX:
+                break
             result += self._compare(reader, branch, f"{path}/{index}")
         return tuple(result)
 
     def _to_union(self, reader: Union, writer: Type, path: str) -> _Found:
         nearest: _Found = ()
-        for branch in reader.branches:
+        for branch in self._branches(reader, writer):
             found = self._compare(branch, writer, path)
             if not found:
                 return _READABLE
-            if branch.kind == writer.kind and (not nearest or _same_name(branch, writer)):
-                nearest = found
-        branches = _some([_label(each) for each in reader.branches]) or "none"
+            nearest = nearest or found
+        more = len(reader.branches) - _SHOWN_MAX
+        branches = _some([_label(each) for each in reader.branches[:_SHOWN_MAX]], more) or "none"
         message = f"data of {_label(writer)} fits no branch of the union ({branches})"
         if nearest:
             message += f"; the nearest: {nearest[0].message}"
             message += f" ({nearest[0].path})" if nearest[0].path != _shown(path) else ""
         return (Incompatibility("MISSING_UNION_BRANCH", _shown(path), message),)
 
+    def _branches(self, reader: Union, writer: Type) -> Sequence[Type]:
+        """The branches that may take data of a type: those of its name or alias, or of its kind."""
+        index = self._by_label.get(id(reader))
+        if index is None:
+            index = self._by_label[id(reader)] = {}
+            for branch in reader.branches:
+                for label in _labels(branch):
+                    index.setdefault(label, []).append(branch)
+        if isinstance(writer, Record | Enum | Fixed):
+            named = index.get(f"{writer.kind} {writer.name.simple}", [])
+            return [*named, *index.get(f"{writer.kind} alias {writer.name.full}", ())]
+        return index.get(writer.kind, ())
+
     def _fields(self, reader: Record, writer: Record, path: str) -> _Found:
         result: list[Incompatibility] = []
         for index, field in enumerate(reader.fields.values()):
+            if len(result) >= limits.INCOMPATIBILITIES_MAX:
+                break
             here = f"{path}/fields/{index}"
             matches = _writer_fields(field, writer)
             if len(matches) > 1:
@@ -124,6 +142,14 @@ class Resolution:
 def _writer_fields(field: Field, writer: Record) -> list[Field]:
     names = dict.fromkeys((field.name, *field.aliases))
     return [writer.fields[name] for name in names if name in writer.fields]
+
+
+def _labels(branch: Type) -> list[str]:
+    """What data may be called that a branch takes."""
+    if isinstance(branch, Record | Enum | Fixed):
+        aliases = [f"{branch.kind} alias {each.full}" for each in branch.aliases if each.simple != branch.name.simple]
+        return [f"{branch.kind} {branch.name.simple}", *aliases]
+    return [branch.kind, *_PROMOTED.get(branch.kind, ())]
 
 
 def _takes(reader: Primitive, writer: Primitive) -> bool:
@@ -150,7 +176,8 @@ def _symbols(reader: Enum, writer: Enum, path: str) -> _Found:
     missing = sorted(set(writer.symbols) - set(reader.symbols))
     if not missing or reader.default is not None:
         return _READABLE
-    message = f"enum {reader.name.full!r} has no default and lacks symbols of the data: {_some(missing)}"
+    shown = _some(missing[:_SHOWN_MAX], len(missing) - _SHOWN_MAX)
+    message = f"enum {reader.name.full!r} has no default and lacks symbols of the data: {shown}"
     return (Incompatibility("MISSING_ENUM_SYMBOLS", f"{path}/symbols", message),)
 
 
@@ -173,9 +200,8 @@ def _label(type_: Type) -> str:
     return f"type {type_.kind}" if type_.kind != "union" else "a union"
 
 
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN_MAX} more" if len(names) > _SHOWN_MAX else ""
-    return ", ".join(names[:_SHOWN_MAX]) + more
+def _some(names: Sequence[str], more: int = 0) -> str:
+    return ", ".join(names) + (f" and {more} more" if more > 0 else "")
 
 
 def _shown(path: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from urllib.parse import unquote, urldefrag, urljoin
+from urllib.parse import unquote, urljoin
 
 from barnabas.model import limits
 from barnabas.model.json_values import Json, JsonObject
@@ -20,7 +20,7 @@ from barnabas.registry.schemas.parsed import InvalidSchema, ReferencedSchema
 _REFS = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Place:
     """Where a schema stands."""
 
@@ -62,7 +62,7 @@ class Loader:
             value = reader.read(each.text, each.name, exact=True)
             within = _top(value, each.name, f"{each.name}#")
             for address in (each.name, _joined(own if isinstance(own, str) else "", each.name)):
-                self._addresses[urldefrag(address)[0]] = (value, within)
+                self._addresses[_parts(address)[0]] = (value, within)
             self.node(value, within)
         root = self.node(document, place)
         self._work()
@@ -72,7 +72,7 @@ class Loader:
     def node(self, value: Json, place: Place) -> Node:
         """The node of a schema, to be filled later."""
         if isinstance(value, bool):
-            return Node(value, nothing=not value)
+            return Node(value)
         if not isinstance(value, dict):
             raise InvalidSchema(f"{place.path} is no schema: an object, true or false is one")
         found = self._nodes.get(id(value))
@@ -108,23 +108,22 @@ class Loader:
         if refused:
             raise InvalidSchema(f"{place.path}: {refused}")
         for keyword in ("definitions", "$defs"):
-            for name, each in self._members(schema, keyword, place):
-                self.node(each, place.below(keyword, name))
+            if keyword in schema:
+                self._definitions(schema[keyword], place.below(keyword))
         if "$ref" not in schema or place.draft > 7:
             fill(node, schema, place, self.node)
 
-    @staticmethod
-    def _members(schema: JsonObject, keyword: str, place: Place) -> Sequence[tuple[str, Json]]:
-        found = schema.get(keyword, {})
-        if not isinstance(found, dict):
-            raise InvalidSchema(f"{place.path}/{keyword} is no object of schemas")
-        return tuple(found.items())
+    def _definitions(self, definitions: Json, place: Place) -> None:
+        if not isinstance(definitions, dict):
+            raise InvalidSchema(f"{place.path} is no object of schemas")
+        for name, each in definitions.items():
+            self.node(each, Place(place.root, place.base, place.draft, (place, name), place.depth))
 
     def _addressed(self, schema: JsonObject, place: Place) -> Place:
         """The place by the schema's own address, if it has one."""
         stated = schema.get("id" if place.draft == 4 else "$id")
         if isinstance(stated, str) and stated:
-            address, fragment = urldefrag(_joined(place.base, stated))
+            address, fragment = _parts(_joined(place.base, stated))
             if fragment and stated.startswith("#"):  # draft-04 to -07: a name within the document
                 self._addresses.setdefault(f"{place.base}#{fragment}", (schema, place))
             else:
@@ -136,14 +135,14 @@ class Loader:
         return place
 
     def _target(self, ref: str, place: Place) -> Node:
-        address, fragment = urldefrag(_joined(place.base, ref))
+        address, fragment = _parts(_joined(place.base, ref))
         fragment = unquote(fragment)
         if f"{address}#{fragment}" in self._addresses:
             return self.node(*self._addresses[f"{address}#{fragment}"])
         if ref.startswith("#"):
             value, within = place.root, place
-        elif urldefrag(ref)[0] in self._addresses:  # the reference's name, as the text says it
-            value, within = self._addresses[urldefrag(ref)[0]]
+        elif _parts(ref)[0] in self._addresses:  # the reference's name, as the text says it
+            value, within = self._addresses[_parts(ref)[0]]
         elif address in self._addresses:
             value, within = self._addresses[address]
         else:
@@ -173,6 +172,12 @@ def _joined(base: str, address: str) -> str:
         return urljoin(base, address)
     except ValueError:  # an address that is none, such as http://[
         return address
+
+
+def _parts(address: str) -> tuple[str, str]:
+    """An address without its fragment, and that."""
+    address, _, fragment = address.partition("#")
+    return address, fragment
 
 
 def _pointed(value: Json, pointer: str) -> Json:

@@ -5,7 +5,7 @@ object, so recursive schemas are cycles."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from types import MappingProxyType
 from typing import TypeAlias
@@ -15,7 +15,7 @@ from barnabas.registry.schemas.json_text import sorted_keys, written
 
 TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 Number: TypeAlias = int | Decimal
-_NONE: Mapping[str, Node] = MappingProxyType({})  # shared: most nodes have few keywords
+_NONE: Mapping[str, Node] = MappingProxyType({})
 _NO_NAMES: Mapping[str, frozenset[str]] = MappingProxyType({})
 
 
@@ -26,9 +26,10 @@ class Condition:
     otherwise: Node | None
 
 
-@dataclass(slots=True, eq=False)
 class Node:
-    value: Json = True  # the schema as JSON
+    """What a schema does not say is the class's: most say little, and there may be thousands."""
+
+    value: Json  # the schema as JSON
     nothing: bool = False  # accepts no value: false
     has_default: bool = False
     ref: Node | None = None
@@ -48,13 +49,13 @@ class Node:
     exclusive_minimum: Number | None = None
     multiple_of: Number | None = None
 
-    properties: Mapping[str, Node] = field(default_factory=lambda: _NONE)
-    pattern_properties: Mapping[str, Node] = field(default_factory=lambda: _NONE)
+    properties: Mapping[str, Node] = _NONE
+    pattern_properties: Mapping[str, Node] = _NONE
     additional: Node | None = None  # additionalProperties; None: any
     property_names: Node | None = None
     required: frozenset[str] = frozenset()
-    dependent_required: Mapping[str, frozenset[str]] = field(default_factory=lambda: _NO_NAMES)
-    dependent_schemas: Mapping[str, Node] = field(default_factory=lambda: _NONE)
+    dependent_required: Mapping[str, frozenset[str]] = _NO_NAMES
+    dependent_schemas: Mapping[str, Node] = _NONE
     max_properties: Number | None = None
     min_properties: Number | None = None
     unevaluated_properties: Node | None = None
@@ -76,6 +77,17 @@ class Node:
     condition: Condition | None = None
     by_type: Sequence[Node] | None = None  # a node each for the listed types: made when they are asked for
 
+    def __init__(self, value: Json = True) -> None:
+        self.value = value
+        if value is False:
+            self.nothing = True
+
+    @classmethod
+    def of_type(cls, type_: str) -> Node:
+        node = cls({"type": type_})
+        node.types = frozenset((type_,))
+        return node
+
     def meant(self) -> Node:
         """This schema, or the one that it stands for."""
         node = self
@@ -85,7 +97,7 @@ class Node:
 
     def one_type_each(self) -> Sequence[Node]:
         if self.by_type is None:
-            self.by_type = [Node(types=frozenset((each,))) for each in sorted(self.types or ())]
+            self.by_type = [Node.of_type(each) for each in sorted(self.types or ())]
         return self.by_type
 
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from barnabas.model import limits
 from barnabas.model.json_values import Json
-from barnabas.registry.schemas.json_schema.compare.found import NOTHING, ROOT, Facts, Found, Path
+from barnabas.registry.schemas.json_schema.compare.found import ENOUGH, NOTHING, ROOT, Facts, Found, Path
 from barnabas.registry.schemas.json_schema.compare.items import array_differences
 from barnabas.registry.schemas.json_schema.compare.members import object_differences
+from barnabas.registry.schemas.json_schema.compare.patterns import Patterns
 from barnabas.registry.schemas.json_schema.compare.values import (
     enum_differences,
     number_differences,
@@ -24,6 +25,7 @@ from barnabas.registry.schemas.json_schema.node import Node
 from barnabas.registry.schemas.parsed import Incompatibility, InvalidSchema
 
 _DEPTH_MAX = 150  # of schemas in schemas, those that are referred to included: four calls each
+_STEPS_EACH = 8  # a comparison looks at some forty keywords
 _Key = tuple[tuple[int, ...], frozenset[int], int]
 
 
@@ -43,19 +45,16 @@ class Comparison:
         self._known: dict[_Key, Found] = {}
         self._readable: list[_Key] = []  # keys found readable, in that order
         self._kept: list[object] = []  # what a key names by identity
+        self._patterns = Patterns()
         self._bounds: dict[frozenset[str], Node] = {}
         self._steps = self._depth = 0
 
     def unreadable(self, reader: Node, writer: Node) -> Sequence[Incompatibility]:
-        return self._compare((writer,), reader, ROOT)[: limits.INCOMPATIBILITIES_MAX]
+        return self.compare((writer,), reader, ROOT)[:ENOUGH]
 
-    def _compare(
-        self, data: tuple[Node, ...], reader: Node, path: Path, settled: frozenset[int] = frozenset()
-    ) -> Found:
+    def compare(self, data: tuple[Node, ...], reader: Node, path: Path, settled: frozenset[int] = frozenset()) -> Found:
         """Why data that keeps to all of `data` does not keep to `reader`. `settled`: nodes whose cases are chosen."""
-        self._steps += 1
-        if self._steps > limits.SCHEMA_COMPARISONS_MAX:
-            raise InvalidSchema(f"comparing the schemas takes more than {limits.SCHEMA_COMPARISONS_MAX:,} steps")
+        self.step(_STEPS_EACH)
         if self._depth >= _DEPTH_MAX:
             raise InvalidSchema(f"comparing the schemas goes deeper than {_DEPTH_MAX} schemas")
         data, reader = tuple([each.meant() for each in data]), reader.meant()
@@ -66,7 +65,7 @@ class Comparison:
         self._known[key] = NOTHING  # unless found otherwise
         mark = len(self._readable)
         self._depth += 1
-        found = self._differences(data, reader, path, settled)[: limits.INCOMPATIBILITIES_MAX]
+        found = self._differences(data, reader, path, settled)[:ENOUGH]
         self._depth -= 1
         if found:
             for each in self._readable[mark:]:
@@ -77,9 +76,17 @@ class Comparison:
             self._readable.append(key)
         return found
 
+    def step(self, count: int) -> None:
+        self._steps += count
+        if self._steps > limits.SCHEMA_COMPARISONS_MAX:
+            raise InvalidSchema(f"comparing the schemas takes more than {limits.SCHEMA_COMPARISONS_MAX:,} steps")
+
+    def matches(self, pattern: str, name: str) -> bool | None:
+        self.step(1)
+        return self._patterns.matches(pattern, name)
+
     def _differences(self, data: tuple[Node, ...], reader: Node, path: Path, settled: frozenset[int]) -> Found:
         facts = list(_facts(data))
-        self._steps += len(facts)
         if any(each.nothing for each in facts):
             return NOTHING
         found = NOTHING
@@ -91,7 +98,7 @@ class Comparison:
             return NOTHING
         for case in _cases(facts, settled):
             chosen = settled | {id(case.of)}
-            if all(not self._compare((*data, each), reader, path, chosen) for each in case.branches):
+            if all(not self.compare((*data, each), reader, path, chosen) for each in case.branches):
                 return NOTHING
         return found
 
@@ -99,6 +106,7 @@ class Comparison:
         self, data: tuple[Node, ...], facts: list[Node], reader: Node, path: Path, settled: frozenset[int]
     ) -> Found:
         """One schema of the reader's, without what it refers to."""
+        self.step(len(facts))
         types = types_of(facts)
         if not types:
             return NOTHING  # no value is of all these types
@@ -114,9 +122,9 @@ class Comparison:
         if "number" in types or "integer" in types:
             found += number_differences(facts, types, reader, path)
         if "object" in types:
-            found += object_differences(facts, reader, path, self._compare)
+            found += object_differences(facts, reader, path, self)
         if "array" in types:
-            found += array_differences(facts, reader, path, self._compare)
+            found += array_differences(facts, reader, path, self)
         return found + self._combined(data, facts, reader, path, settled)
 
     def _of_values(self, values: dict[str, Json]) -> Node:
@@ -142,7 +150,9 @@ class Comparison:
     def _all_of(self, data: tuple[Node, ...], facts: Facts, reader: Node, path: Path, settled: frozenset[int]) -> Found:
         found = NOTHING
         for index, part in enumerate(reader.all_of):
-            found += self._compare(data, part, path / "allOf" / index, settled)
+            if len(found) >= ENOUGH:
+                break
+            found += self.compare(data, part, path / "allOf" / index, settled)
         before = max((len(each.all_of) for each in facts), default=0)
         if not found or not before:
             return found
@@ -165,7 +175,7 @@ class Comparison:
             return path.says("COMBINED_TYPE_CHANGED", "data may match several schemas, and oneOf takes one only")
         nearest = NOTHING
         for index, branch in enumerate(branches):
-            found = self._compare(data, branch, path / kind / index, settled)
+            found = self.compare(data, branch, path / kind / index, settled)
             if not found:
                 return NOTHING
             nearest = min(nearest or found, found, key=len)
@@ -182,7 +192,7 @@ class Comparison:
         if not types_of([*facts, *_facts((negated,))]):
             return True  # nothing is of the types of both
         before = [each.negated for each in facts if each.negated is not None]
-        return any(not self._compare((negated,), each, path / "not") for each in before)
+        return any(not self.compare((negated,), each, path / "not") for each in before)
 
     def _condition(
         self, data: tuple[Node, ...], facts: Facts, reader: Node, path: Path, settled: frozenset[int]
@@ -197,7 +207,7 @@ class Comparison:
                 continue
             before = [each.then if name == "then" else each.otherwise for each in same]
             known = tuple(each for each in before if each is not None)
-            if self._compare((*data, *known), wanted, path / name, settled):
+            if self.compare((*data, *known), wanted, path / name, settled):
                 return (path / "if").says("TYPE_CHANGED", f"data need not keep to the schema of `{name}`")
         return NOTHING
 

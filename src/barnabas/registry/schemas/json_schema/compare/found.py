@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
+from barnabas.model import limits
 from barnabas.registry.schemas.json_schema.node import Node
 from barnabas.registry.schemas.parsed import Incompatibility
 
 Found: TypeAlias = tuple[Incompatibility, ...]
 Facts: TypeAlias = Sequence[Node]
 NOTHING: Found = ()
+ENOUGH = limits.INCOMPATIBILITIES_MAX  # no more are looked for in a list of properties or items
 _STEP_MAX = 200  # characters of a step that are shown
 
 
@@ -38,4 +40,16 @@ class Path:
 
 
 ROOT = Path()
-Compare: TypeAlias = Callable[[tuple[Node, ...], Node, Path], Found]  # facts that data keeps to, what is asked of it
+
+
+class Comparing(Protocol):
+    """One comparison of two schemas, as its parts use it."""
+
+    def compare(self, data: tuple[Node, ...], reader: Node, path: Path, /) -> Found:
+        """Why data that keeps to all of `data` does not keep to `reader`."""
+
+    def matches(self, pattern: str, name: str) -> bool | None:
+        """Whether a name matches a pattern; None: not known."""
+
+    def step(self, count: int) -> None:
+        """Counts what is looked at; InvalidSchema when it is too much."""

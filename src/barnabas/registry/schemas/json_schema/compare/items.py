@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from barnabas.registry.schemas.json_schema.compare.found import NOTHING, Compare, Facts, Found, Path
+from barnabas.registry.schemas.json_schema.compare.found import ENOUGH, NOTHING, Comparing, Facts, Found, Path
 from barnabas.registry.schemas.json_schema.compare.values import lower, upper
 from barnabas.registry.schemas.json_schema.node import Node
 
 
-def array_differences(facts: Facts, reader: Node, path: Path, compare: Compare) -> Found:
+def array_differences(facts: Facts, reader: Node, path: Path, comparing: Comparing) -> Found:
     found = (
-        _by_position(facts, reader, path, compare)
-        + _others(facts, reader, path, compare)
+        _by_position(facts, reader, path, comparing)
+        + _others(facts, reader, path, comparing)
         + upper(facts, reader, "max_items", "maxItems", path)
         + lower(facts, reader, "min_items", "minItems", path)
-        + _contains(facts, reader, path, compare)
+        + _contains(facts, reader, path, comparing)
         + _unevaluated(facts, reader, path)
     )
     if reader.unique and not any(each.unique for each in facts):
@@ -33,19 +33,20 @@ def _at(facts: Facts, index: int) -> tuple[Node, ...] | None:
     return tuple(result)
 
 
-def _by_position(facts: Facts, reader: Node, path: Path, compare: Compare) -> Found:
+def _by_position(facts: Facts, reader: Node, path: Path, comparing: Comparing) -> Found:
     found, longest = NOTHING, max((len(each.prefix) for each in facts), default=0)
     for index in range(max(longest, len(reader.prefix))):
+        comparing.step(len(facts))
         data, here = _at(facts, index), path / "items" / index
-        if data is None:
+        if data is None or len(found) >= ENOUGH:
             break  # nor are there any behind it
         if index < len(reader.prefix):
-            inner = compare(data, reader.prefix[index], here)
+            inner = comparing.compare(data, reader.prefix[index], here)
             if inner and index >= longest:
                 inner = _added(data, inner, here)
             found += inner
         elif reader.rest is not None:
-            found += _removed(data, reader.rest, here, compare)
+            found += _removed(data, reader.rest, here, comparing)
     return found
 
 
@@ -57,18 +58,18 @@ def _added(data: tuple[Node, ...], inner: Found, here: Path) -> Found:
     return inner + here.says("ITEM_ADDED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL", message)
 
 
-def _removed(data: tuple[Node, ...], rest: Node, here: Path, compare: Compare) -> Found:
+def _removed(data: tuple[Node, ...], rest: Node, here: Path, comparing: Comparing) -> Found:
     if rest.nothing:
         message = "the item is gone, and the content model is closed: data may have it"
         return here.says("ITEM_REMOVED_FROM_CLOSED_CONTENT_MODEL", message)
-    inner = compare(data, rest, here)
+    inner = comparing.compare(data, rest, here)
     if not inner:
         return NOTHING
     message = "the item is gone, and the content model does not take what data may have there"
     return inner + here.says("ITEM_REMOVED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL", message)
 
 
-def _others(facts: Facts, reader: Node, path: Path, compare: Compare) -> Found:
+def _others(facts: Facts, reader: Node, path: Path, comparing: Comparing) -> Found:
     if reader.rest is None:
         return NOTHING
     longest = max([len(reader.prefix), *(len(each.prefix) for each in facts)])
@@ -76,7 +77,7 @@ def _others(facts: Facts, reader: Node, path: Path, compare: Compare) -> Found:
     if data is None:
         return NOTHING
     here = path / ("additionalItems" if reader.prefix else "items")
-    inner = compare(data, reader.rest, here)
+    inner = comparing.compare(data, reader.rest, here)
     if not inner:
         return NOTHING
     if reader.prefix and reader.rest.nothing:
@@ -87,7 +88,7 @@ def _others(facts: Facts, reader: Node, path: Path, compare: Compare) -> Found:
     return inner
 
 
-def _contains(facts: Facts, reader: Node, path: Path, compare: Compare) -> Found:
+def _contains(facts: Facts, reader: Node, path: Path, comparing: Comparing) -> Found:
     if reader.contains is None:
         return NOTHING
     found, same = NOTHING, [each for each in facts if each.contains is not None]
@@ -98,8 +99,14 @@ def _contains(facts: Facts, reader: Node, path: Path, compare: Compare) -> Found
             kind = "SCHEMA_ADDED" if have is None else "MIN_CONTAINS_INCREASED"
             keyword = "contains" if have is None else "minContains"
             found += (path / keyword).says(kind, "data need not have as many items that match `contains`")
-        elif all(compare((each.contains,), reader.contains, path) for each in same if each.contains is not None):
-            inner = compare((same[0].contains,), reader.contains, path / "contains") if same[0].contains else NOTHING
+        elif all(
+            comparing.compare((each.contains,), reader.contains, path) for each in same if each.contains is not None
+        ):
+            inner = (
+                comparing.compare((same[0].contains,), reader.contains, path / "contains")
+                if same[0].contains
+                else NOTHING
+            )
             found += inner
     if reader.max_contains is not None:
         equal = [each for each in same if each.contains is not None and each.contains.value == reader.contains.value]

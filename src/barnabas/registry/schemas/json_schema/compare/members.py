@@ -9,35 +9,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from barnabas.registry.schemas.json_schema.compare.found import NOTHING, Compare, Facts, Found, Path
-from barnabas.registry.schemas.json_schema.compare.patterns import matches
+from barnabas.registry.schemas.json_schema.compare.found import ENOUGH, NOTHING, Comparing, Facts, Found, Path
 from barnabas.registry.schemas.json_schema.compare.values import lower, upper
 from barnabas.registry.schemas.json_schema.node import Node
 
 
-def object_differences(facts: Facts, reader: Node, path: Path, compare: Compare) -> Found:
+def object_differences(facts: Facts, reader: Node, path: Path, comparing: Comparing) -> Found:
     return (
-        _required(facts, reader, path)
-        + _named(facts, reader, path, compare)
-        + _by_pattern(facts, reader, path, compare)
-        + _additional(facts, reader, path, compare)
-        + _dependencies(facts, reader, path, compare)
-        + _names(facts, reader, path, compare)
+        _required(facts, reader, path, comparing)
+        + _named(facts, reader, path, comparing)
+        + _by_pattern(facts, reader, path, comparing)
+        + _additional(facts, reader, path, comparing)
+        + _dependencies(facts, reader, path, comparing)
+        + _names(facts, reader, path, comparing)
         + upper(facts, reader, "max_properties", "maxProperties", path)
         + lower(facts, reader, "min_properties", "minProperties", path)
         + _unevaluated(facts, reader, path)
     )
 
 
-def _required(facts: Facts, reader: Node, path: Path) -> Found:
+def _required(facts: Facts, reader: Node, path: Path, comparing: Comparing) -> Found:
     before = frozenset[str]().union(*(each.required for each in facts))
     found = NOTHING
     for name in sorted(reader.required - before):
+        if len(found) >= ENOUGH:
+            break
         schema = reader.properties.get(name)
         if schema is not None and _default_of(schema):
             continue
         known = any(name in each.properties for each in facts)
-        opened = _of_name(facts, name) == ()
+        opened = _of_name(facts, name, comparing) == ()
         if schema is not None and not known and opened and not _takes_all(schema):
             continue  # said of the property already: it was added to an open content model
         if schema is not None and not known:
@@ -57,24 +58,25 @@ def _takes_all(schema: Node) -> bool:
     return schema.value is True or schema.value == {}
 
 
-def _of_name(facts: Facts, name: str) -> tuple[Node, ...] | None:
+def _of_name(facts: Facts, name: str, comparing: Comparing) -> tuple[Node, ...] | None:
     """What data's property of a name keeps to; None: data does not have it."""
+    comparing.step(len(facts))
     result: list[Node] = []
     for fact in facts:
-        own = list(_schemas(fact, name))
+        own = list(_schemas(fact, name, comparing))
         if any(each.nothing for each in own):
             return None
         result += own
     return tuple(result)
 
 
-def _schemas(fact: Node, name: str) -> Iterator[Node]:
+def _schemas(fact: Node, name: str, comparing: Comparing) -> Iterator[Node]:
     named = fact.properties.get(name)
     if named is not None:
         yield named
     certain = named is not None
     for pattern, schema in fact.pattern_properties.items():
-        match matches(pattern, name):
+        match comparing.matches(pattern, name):
             case True:
                 certain = True
                 yield schema
@@ -84,24 +86,26 @@ def _schemas(fact: Node, name: str) -> Iterator[Node]:
         yield fact.additional
 
 
-def _named(facts: Facts, reader: Node, path: Path, compare: Compare) -> Found:
+def _named(facts: Facts, reader: Node, path: Path, comparing: Comparing) -> Found:
     found = NOTHING
     before = dict.fromkeys(name for each in facts for name in each.properties)
     for name in (*reader.properties, *(each for each in before if each not in reader.properties)):
+        if len(found) >= ENOUGH:
+            break
         here = path / "properties" / name
-        data = _of_name(facts, name)
+        data = _of_name(facts, name, comparing)
         if data is None:
             continue
         if name in reader.properties:
-            inner = compare(data, reader.properties[name], here)
+            inner = comparing.compare(data, reader.properties[name], here)
             if inner and name not in before:
                 inner = _added(data, name, inner, here)
             found += inner
         elif name in before:
-            found += _removed(data, name, reader, here, compare)
+            found += _removed(data, name, reader, here, comparing)
         for pattern, schema in reader.pattern_properties.items():
-            if matches(pattern, name) is not False:
-                found += compare(data, schema, here)
+            if comparing.matches(pattern, name) is not False:
+                found += comparing.compare(data, schema, here)
     return found
 
 
@@ -113,22 +117,25 @@ def _added(data: tuple[Node, ...], name: str, inner: Found, here: Path) -> Found
     return inner + here.says("PROPERTY_ADDED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL", message)
 
 
-def _removed(data: tuple[Node, ...], name: str, reader: Node, here: Path, compare: Compare) -> Found:
-    if any(matches(pattern, name) for pattern in reader.pattern_properties) or reader.additional is None:
+def _removed(data: tuple[Node, ...], name: str, reader: Node, here: Path, comparing: Comparing) -> Found:
+    if any(comparing.matches(pattern, name) for pattern in reader.pattern_properties) or reader.additional is None:
         return NOTHING
     if reader.additional.nothing:
         message = f"property {name!r} is gone, and the content model is closed: data may have it"
         return here.says("PROPERTY_REMOVED_FROM_CLOSED_CONTENT_MODEL", message)
-    inner = compare(data, reader.additional, here)
+    inner = comparing.compare(data, reader.additional, here)
     if not inner:
         return NOTHING
     message = f"property {name!r} is gone, and the content model does not take what data may have there"
     return inner + here.says("PROPERTY_REMOVED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL", message)
 
 
-def _by_pattern(facts: Facts, reader: Node, path: Path, compare: Compare) -> Found:
+def _by_pattern(facts: Facts, reader: Node, path: Path, comparing: Comparing) -> Found:
     found = NOTHING
+    comparing.step(len(facts) * len(reader.pattern_properties))
     for pattern, schema in reader.pattern_properties.items():
+        if len(found) >= ENOUGH:
+            break
         data: list[Node] = []
         for fact in facts:
             if pattern in fact.pattern_properties:
@@ -138,7 +145,7 @@ def _by_pattern(facts: Facts, reader: Node, path: Path, compare: Compare) -> Fou
         if any(each.nothing for each in data):
             continue
         here = path / "patternProperties" / pattern
-        inner = compare(tuple(data), schema, here)
+        inner = comparing.compare(tuple(data), schema, here)
         if inner and not data:
             message = f"properties that match {pattern[:200]!r} may have any value in data"
             inner = here.says("ADDITIONAL_PROPERTIES_NARROWED", message)
@@ -146,21 +153,21 @@ def _by_pattern(facts: Facts, reader: Node, path: Path, compare: Compare) -> Fou
     return found
 
 
-def _additional(facts: Facts, reader: Node, path: Path, compare: Compare) -> Found:
+def _additional(facts: Facts, reader: Node, path: Path, comparing: Comparing) -> Found:
     """Properties that neither names nor patterns of the reader's schema cover."""
     if reader.additional is None:
         return NOTHING
     here, found = path / "additionalProperties", NOTHING
     for fact in facts:
         for pattern, schema in fact.pattern_properties.items():
-            if pattern not in reader.pattern_properties and not schema.nothing:
-                found += compare((schema,), reader.additional, path / "patternProperties" / pattern)
+            if len(found) < ENOUGH and pattern not in reader.pattern_properties and not schema.nothing:
+                found += comparing.compare((schema,), reader.additional, path / "patternProperties" / pattern)
     if found and _refuted_elsewhere(facts):
         found = NOTHING
     data = tuple(fact.additional for fact in facts if fact.additional is not None)
     if any(each.nothing for each in data):
         return found
-    inner = compare(data, reader.additional, here)
+    inner = comparing.compare(data, reader.additional, here)
     if not inner:
         return found
     if reader.additional.nothing:
@@ -179,21 +186,24 @@ def _refuted_elsewhere(facts: Facts) -> bool:
     )
 
 
-def _dependencies(facts: Facts, reader: Node, path: Path, compare: Compare) -> Found:
+def _dependencies(facts: Facts, reader: Node, path: Path, comparing: Comparing) -> Found:
     found, always = NOTHING, frozenset[str]().union(*(each.required for each in facts))
+    comparing.step(len(facts) * (len(reader.dependent_required) + len(reader.dependent_schemas)))
     for name, wanted in reader.dependent_required.items():
         here = path / "dependencies" / name
         stated = [each.dependent_required[name] for each in facts if name in each.dependent_required]
         before = frozenset[str]().union(*stated)
         lost = sorted(wanted - before - always)
-        if lost:
+        if lost and len(found) < ENOUGH:
             kind = "ADDED" if not stated else "EXTENDED" if before <= wanted else "CHANGED"
             message = f"data with property {name!r} need not have {', '.join(lost[:10])[:500]}"
             found += here.says(f"DEPENDENCY_ARRAY_{kind}", message)
     for name, schema in reader.dependent_schemas.items():
+        if len(found) >= ENOUGH:
+            break
         here = path / "dependencies" / name
         data = tuple(each.dependent_schemas[name] for each in facts if name in each.dependent_schemas)
-        inner = compare((*facts, *data), schema, here)
+        inner = comparing.compare((*facts, *data), schema, here)
         if inner and not data:
             message = f"data with property {name!r} did not have to keep to a schema"
             inner = here.says("DEPENDENCY_SCHEMA_ADDED", message)
@@ -201,12 +211,12 @@ def _dependencies(facts: Facts, reader: Node, path: Path, compare: Compare) -> F
     return found
 
 
-def _names(facts: Facts, reader: Node, path: Path, compare: Compare) -> Found:
+def _names(facts: Facts, reader: Node, path: Path, comparing: Comparing) -> Found:
     if reader.property_names is None:
         return NOTHING
     here = path / "propertyNames"
     data = tuple(each.property_names for each in facts if each.property_names is not None)
-    inner = compare((_NAME, *data), reader.property_names, here)
+    inner = comparing.compare((_NAME, *data), reader.property_names, here)
     if inner and not data:
         return here.says("SCHEMA_ADDED", "names of properties did not have to keep to a schema")
     return inner
@@ -242,4 +252,4 @@ _EVALUATING = (
     "$ref",
     "dependentSchemas",
 )
-_NAME = Node(types=frozenset(("string",)))
+_NAME = Node.of_type("string")

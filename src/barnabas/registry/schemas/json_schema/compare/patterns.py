@@ -8,15 +8,28 @@ import re
 _SIMPLE = re.compile(
     r"\^?(?:[\w \-:@/]|\\[dws.\-]|\.(?![*+])|\[[\w \-.:]+\])*(?:(?<=[\]\w.])[*+])?\$?|\^?\.[*+]\$?", re.ASCII
 )
-_PATTERN_MAX = 200
+_LENGTH_MAX = 200
 
 
-def matches(pattern: str, name: str) -> bool | None:
-    """None: not known. A simple pattern repeats one character at its end at most: that takes linear time for each
-    place of the name where it may begin."""
-    if len(pattern) > _PATTERN_MAX or len(name) > _PATTERN_MAX or not _SIMPLE.fullmatch(pattern):
+class Patterns:
+    """Those of one comparison: a pattern is looked at once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, re.Pattern[str] | None] = {}
+
+    def matches(self, pattern: str, name: str) -> bool | None:
+        """None: not known. A simple pattern repeats one character at its end at most: that takes linear time for each
+        place of the name where it may begin."""
+        if pattern not in self._known:
+            self._known[pattern] = _simple(pattern)
+        simple = self._known[pattern]
+        return None if simple is None or len(name) > _LENGTH_MAX else simple.search(name) is not None
+
+
+def _simple(pattern: str) -> re.Pattern[str] | None:
+    if len(pattern) > _LENGTH_MAX or not _SIMPLE.fullmatch(pattern):
         return None
     try:
-        return re.search(pattern, name, re.ASCII) is not None
+        return re.compile(pattern, re.ASCII)
     except re.error:  # such as [z-a]
         return None

@@ -49,12 +49,10 @@ def of_values(values: dict[str, Json]) -> Node:
     """What is true of all of the values: their bounds."""
     lengths = [len(each) for each in values.values() if isinstance(each, str)]
     numbers: list[Number] = [each for each in values.values() if type_of(each) in ("integer", "number")]
-    return Node(
-        max_length=max(lengths, default=None),
-        min_length=min(lengths, default=None),
-        maximum=max(numbers, default=None),
-        minimum=min(numbers, default=None),
-    )
+    node = Node()
+    node.max_length, node.min_length = max(lengths, default=None), min(lengths, default=None)
+    node.maximum, node.minimum = max(numbers, default=None), min(numbers, default=None)
+    return node
 
 
 def _is(type_: str, types: Iterable[str]) -> bool:
