@@ -1,0 +1,180 @@
+"""Decisions change nothing; applied, they make what was promised. Random changes keep every invariant, and whoever
+reads the log from its beginning knows the same as whoever was there."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from barnabas.registry.errors import RegistryError
+from barnabas.registry.state import questions
+from barnabas.registry.state.contents import Contents
+from barnabas.registry.state.deciding import deleting, registering, settings
+from barnabas.registry.state.deciding.decision import Batch, Decision, Later
+from barnabas.registry.state.deciding.registering import SchemaRequest
+from barnabas.registry.state.deciding.settings import ConfigRequest, ModeRequest
+from barnabas.registry.state.parsing import Parser
+from barnabas.registry.state.records import Record
+from barnabas.registry.state.values import Stored
+
+PARSER = Parser()
+
+
+class Log:
+    """The topic, with one reader that is always there."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+        self.contents = Contents()
+
+    def append(self, decision: Decision) -> object:
+        for record in decision.records:
+            self.contents.apply(len(self.records), record.key, record.value, 1)
+            self.records.append(record)
+        return decision.answer
+
+    def read(self) -> Contents:
+        contents = Contents()
+        for offset, record in enumerate(self.records):
+            contents.apply(offset, record.key, record.value, 1)
+        return contents
+
+    def compacted(self) -> Contents:
+        """As a reader that comes after compaction, when tombstones are gone."""
+        last = {record.key: offset for offset, record in enumerate(self.records)}
+        contents = Contents()
+        for offset, record in enumerate(self.records):
+            if last[record.key] == offset and record.value is not None:
+                contents.apply(offset, record.key, record.value, 1)
+        return contents
+
+    def decide(self, subject: str, schema: str, batch: Batch | None = None, id: int | None = None) -> Decision:
+        wanted = registering.want(
+            self.contents,
+            subject,
+            SchemaRequest(schema, id=id),
+            normalize=False,
+            populate=True,
+            compare=True,
+            is_new=True,
+        )
+        checked = registering.check(PARSER, wanted, compare=True)
+        return registering.decide(self.contents, wanted, checked, batch or Batch())
+
+    def register(self, subject: str, schema: str) -> Stored:
+        answer = self.append(self.decide(subject, schema))
+        assert isinstance(answer, Stored)
+        return answer
+
+
+def enum(name: str, *symbols: str) -> str:
+    listed = ",".join(f'"{each}"' for each in symbols)
+    return f'{{"type":"enum","name":"{name}","symbols":[{listed}]}}'
+
+
+def test_a_decision_changes_nothing() -> None:
+    log = Log()
+    assert log.decide("s", '"string"').records
+    assert log.contents == Contents()
+
+
+def test_one_id_for_one_schema() -> None:
+    log = Log()
+    assert [log.register(each, '"string"').id for each in ("a", "b", ":.c:a")] == [1, 1, 1]
+    assert [log.register(each, '"int"').id for each in (":.c:b", "c")] == [2, 2]
+    assert log.register("a", '"string"').version == 1
+
+
+def test_together_only_what_does_not_depend_on_each_other() -> None:
+    log = Log()
+    batch = Batch()
+    first, second = log.decide("a", '"int"', batch), log.decide("b", '"long"', batch)
+    with pytest.raises(Later):
+        log.decide("a", '"float"', batch)  # the next version of the same subject
+    with pytest.raises(Later):
+        log.decide("c", '"int"', batch)  # the same schema, whose id nobody knows yet
+    stored = [log.append(each) for each in (first, second)]
+    assert [(each.id, each.version) for each in stored if isinstance(each, Stored)] == [(1, 1), (2, 1)]
+
+
+def test_an_id_is_not_given_again_when_compaction_has_removed_every_trace() -> None:
+    log = Log()
+    log.register("a", '"int"')
+    log.register("b", '"long"')
+    log.append(deleting.delete_subject(log.contents, "b", permanent=False))
+    log.append(deleting.delete_subject(log.contents, "b", permanent=True))
+    log.contents = log.compacted()
+    assert list(questions.subjects(log.contents, ":*:", "all")) == ["a"]
+    assert log.register("b", '"float"').id == 3
+
+
+def test_refusals_have_confluents_codes() -> None:
+    log = Log()
+    log.register("s", '"string"')
+    asked: tuple[tuple[int, Callable[[], Decision]], ...] = (
+        (409, lambda: log.decide("s", '"int"')),
+        (42201, lambda: log.decide("s", "{")),
+        (42205, lambda: log.decide("s", '"long"', id=7)),
+        (40401, lambda: deleting.delete_subject(log.contents, "t", permanent=False)),
+        (40405, lambda: deleting.delete_subject(log.contents, "s", permanent=True)),
+        (42203, lambda: settings.set_config(log.contents, None, ConfigRequest(compatibility="x"))),
+        (42204, lambda: settings.set_mode(log.contents, None, ModeRequest("x"), force=False)),
+        (42205, lambda: settings.set_mode(log.contents, None, ModeRequest("IMPORT"), force=False)),
+    )
+    for code, ask in asked:
+        with pytest.raises(RegistryError) as refused:
+            ask()
+        assert refused.value.code == code
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_changes_keep_the_invariants(seed: int) -> None:
+    rng = random.Random(seed)
+    log = Log()
+    given: dict[tuple[str, int], str] = {}
+    log.append(settings.set_config(log.contents, None, ConfigRequest(compatibility="NONE")))
+    for _ in range(120):
+        subject = rng.choice(("a", "b", "c", ":.x:a", ":.x:b"))
+        try:
+            match rng.randrange(8):
+                case 0:
+                    log.append(deleting.delete_subject(log.contents, subject, permanent=rng.random() < 0.5))
+                case 1 | 2:
+                    version = rng.randrange(1, 6)
+                    permanent = rng.random() < 0.5
+                    log.append(
+                        deleting.delete_version(log.contents, subject, version, str(version), permanent=permanent)
+                    )
+                case 3:
+                    mode = ModeRequest(rng.choice(("READWRITE", "READWRITE", "READONLY", "IMPORT")))
+                    log.append(settings.set_mode(log.contents, subject, mode, force=False))
+                case _:
+                    stored = log.register(subject, enum("E", rng.choice("ABCDEFGH")))
+                    where = ".x" if subject.startswith(":") else "."
+                    assert given.setdefault((where, stored.id), stored.content.text) == stored.content.text
+        except RegistryError:
+            pass
+        check(log.contents)
+    assert log.read() == log.contents
+    compacted = log.compacted()
+    assert compacted.subjects == log.contents.subjects
+    for name, context in log.contents.contexts.items():
+        assert compacted.contexts.get(name) is None or compacted.contexts[name].max_id == context.max_id
+
+
+def check(contents: Contents) -> None:
+    assert contents.subjects == sorted(each for context in contents.contexts.values() for each in context.subjects)
+    count = 0
+    for context in contents.contexts.values():
+        for subject, versions in context.subjects.items():
+            assert versions and list(versions) == sorted(versions)
+            count += len(versions)
+            for version, stored in versions.items():
+                assert (stored.subject, stored.version) == (subject, version)
+                assert context.by_id[stored.id][subject, version] is stored
+                assert context.ids[stored.hash] == stored.id
+                assert stored.id <= context.max_id
+        assert sum(len(same) for same in context.by_id.values()) == sum(len(each) for each in context.subjects.values())
+    assert contents.versions == count
