@@ -10,6 +10,9 @@ from barnabas.client.common.connection import addresses
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8081
 DEFAULT_TOPIC = "_schemas"
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_PASSWORDS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+_DEFAULT_MECHANISM = "SCRAM-SHA-512"
 
 
 class Problem(Exception):
@@ -43,6 +46,28 @@ class RegistryOptions:
     def scheme(self) -> str:
         return "https" if self.certificate else "http"
 
+    @property
+    def needs_login(self) -> bool:
+        """Then users and rules of the cluster apply here as well."""
+        return self.settings.get("security.protocol", "").upper().startswith("SASL_")
+
+    @property
+    def mechanism(self) -> str:
+        """For passwords."""
+        told = self.settings.get("sasl.mechanism", self.settings.get("sasl.mechanisms", "")).upper()
+        return told if told in _PASSWORDS else _DEFAULT_MECHANISM
+
     def check(self) -> None:
+        """Raises a Problem for what must not be served."""
+        if self.host not in _LOOPBACK and self.needs_login and self.certificate is None:
+            raise Problem(
+                f"passwords would travel to {self.host} in plain text",
+                "Give the registry a --certificate, or stay on 127.0.0.1 behind a proxy that has one.",
+            )
+        if self.host not in _LOOPBACK and self.settings.get("security.protocol", "").upper() == "SSL":
+            raise Problem(
+                f"the registry would let everybody on {self.host} use its own certificate, and has no users to ask for",
+                "Log in at the cluster with SASL_SSL, or stay on 127.0.0.1.",
+            )
         if self.key is not None and self.certificate is None:
             raise Problem("--key without --certificate", "Name both, or the certificate alone if it has the key.")

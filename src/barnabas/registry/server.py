@@ -9,6 +9,7 @@ import socket
 import ssl
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -16,6 +17,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from barnabas.link.async_nodes import AsyncNodes, AsyncOptions
 from barnabas.link.login_settings import UnusableLogin, credentials_of, tls_of
 from barnabas.model.limits import REGISTRY_CONNECTIONS_MAX, REGISTRY_HEAD_MAX_BYTES
+from barnabas.registry.access.people import People
+from barnabas.registry.access.rights import Rights
 from barnabas.registry.errors import RegistryError
 from barnabas.registry.options import Problem, RegistryOptions
 from barnabas.registry.rest.http import Application
@@ -68,6 +71,7 @@ class _Registry:
         self._address = address
         self._store: Store | None = None
         self._application: Application | None = None
+        self._asking: AsyncNodes | None = None  # for the access rules
 
     async def start(self) -> None:
         options = self._options
@@ -85,13 +89,31 @@ class _Registry:
         try:
             await self._store.start()
             service.cluster_id = await self._store.cluster_id()
+            people, rights = await self._access(asking)
         except RegistryError as error:
             raise Problem(error.message) from None
-        self._application = Application(service)
+        self._application = Application(service, people, rights)
+
+    async def _access(self, asking: AsyncOptions) -> tuple[People | None, Rights | None]:
+        options = self._options
+        if not options.needs_login:
+            return None, None
+        self._asking = AsyncNodes(options.addresses, asking)
+        rights = Rights(self._asking)
+        await rights.refresh()
+        return (
+            People(
+                lambda credentials: AsyncNodes(options.addresses, replace(asking, credentials=credentials)),
+                options.mechanism,
+            ),
+            rights,
+        )
 
     async def stop(self) -> None:
         if self._store is not None:
             await self._store.stop()
+        if self._asking is not None:
+            self._asking.close()
 
     async def __call__(self, scope, receive, send) -> None:  # type: ignore[no-untyped-def]  # ASGI's
         assert self._application is not None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from barnabas.registry.errors import no_version
-from barnabas.registry.rest.request import Request, subject_named, version_named
+from barnabas.registry.rest.allowing import READ, allowed, check_references
+from barnabas.registry.rest.request import Request, version_named
 from barnabas.registry.rest.service import Service
 from barnabas.registry.state import questions
 from barnabas.registry.state.deciding import registering
@@ -17,7 +18,7 @@ from barnabas.registry.state.values import Stored
 
 async def with_version(service: Service, request: Request, subject: str, version: str) -> object:
     """With one version, however many the level would compare."""
-    subject = service.real_subject(subject_named(subject))
+    subject = allowed(service, request, subject, READ)
     number = version_named(version)
 
     def look() -> Stored | None:
@@ -32,12 +33,13 @@ async def with_version(service: Service, request: Request, subject: str, version
 
 async def with_all(service: Service, request: Request, subject: str) -> object:
     """With as many as the level says."""
-    subject = service.real_subject(subject_named(subject))
+    subject = allowed(service, request, subject, READ)
     return await _checked(service, request, subject, questions.versions_of(service.contents, subject))
 
 
 async def _checked(service: Service, request: Request, subject: str, before: list[Stored]) -> object:
     body = request.json(SchemaRequest)
+    check_references(request, subject, body.references)
     contents = service.contents
     wanted = registering.want(
         contents, subject, body, normalize=request.flag("normalize"), populate=False, compare=False, is_new=True

@@ -11,6 +11,8 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from barnabas.model.limits import REGISTRY_BODIES_MAX_BYTES, REGISTRY_BODY_MAX_BYTES
+from barnabas.registry.access.people import People
+from barnabas.registry.access.rights import Caller, Rights
 from barnabas.registry.errors import RegistryError, too_large
 from barnabas.registry.rest.answers import JSON, KINDS, Answer, encode
 from barnabas.registry.rest.contexts import without_context
@@ -36,8 +38,12 @@ class ClientLeft(Exception):
 
 
 class Application:
-    def __init__(self, service: Service) -> None:
+    """`people` and `rights` where the cluster has logins."""
+
+    def __init__(self, service: Service, people: People | None = None, rights: Rights | None = None) -> None:
         self._service = service
+        self._people = people
+        self._rights = rights
         self._table = Table()
         self._receiving = 0  # bytes of all bodies
 
@@ -76,6 +82,8 @@ class Application:
             headers,
             handed_on=HANDED_ON_HEADER in headers,
         )
+        if self._people is not None:
+            request.caller = await self._caller(self._people, scope, headers)
         without_context(request)
         route, found = self._table.find(request)
         size = 0
@@ -90,6 +98,12 @@ class Application:
         finally:
             self._receiving -= size
         return result if isinstance(result, Answer) else Answer(200, encode(result))
+
+    async def _caller(self, people: People, scope: Scope, headers: dict[bytes, bytes]) -> Caller:
+        assert self._rights is not None
+        principal = await people.principal(headers.get(b"authorization", b""))
+        await self._rights.refresh()
+        return Caller(self._rights, principal, scope["client"][0] if scope.get("client") else "")
 
     # --- bodies -----------------------------------------------------------------------------------------------------
 
@@ -144,4 +158,5 @@ def _kind_wanted(accepted: bytes) -> bytes:
 
 
 def _refusal(problem: RegistryError) -> Answer:
-    return Answer(problem.status, encode({"error_code": problem.code, "message": problem.message}))
+    headers = ((b"www-authenticate", b'Basic realm="schema registry"'),) if problem.status == 401 else ()
+    return Answer(problem.status, encode({"error_code": problem.code, "message": problem.message}), headers)

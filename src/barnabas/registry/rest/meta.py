@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from barnabas.registry.rest.allowing import check
 from barnabas.registry.rest.changing import alone, change
 from barnabas.registry.rest.contexts import context_named
 from barnabas.registry.rest.request import Request
@@ -17,10 +18,12 @@ async def root(service: Service, request: Request) -> object:
 
 
 async def list_contexts(service: Service, request: Request) -> object:
+    check(request, None, ("describe",))
     return questions.contexts(service.contents)[request.page()]
 
 
 async def delete_context(service: Service, request: Request, context: str) -> object:
+    check(request, None, ("alter",))
     name = context_named(context)
     return await change(service, request, alone(lambda contents: deleting.delete_context(contents, name)))
 

@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, unquote
 import msgspec
 
 from barnabas.model.limits import REGISTRY_LISTED_MAX
+from barnabas.registry.access.rights import ANYBODY, Anybody, Caller
 from barnabas.registry.errors import RegistryError, invalid_subject, invalid_version
 from barnabas.registry.state import names
 from barnabas.registry.state.questions import LATEST, Which
@@ -29,7 +30,7 @@ class Request:
     query: dict[str, list[str]]
     headers: dict[bytes, bytes]
     body: bytes = b""
-    user: str = ""
+    caller: Caller | Anybody = ANYBODY
     handed_on: bool = False
 
     def flag(self, *called: str) -> bool:

@@ -1,18 +1,15 @@
-"""The table of routes: a method and a path, who handles it, and what a user needs a right to."""
+"""The table of routes: a method and a path, and who handles it."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
 
 from barnabas.registry.errors import RegistryError
 from barnabas.registry.rest import compatibility, meta, schemas, settings, subjects
 from barnabas.registry.rest.request import Request
 
 Handler = Callable[..., Awaitable[object]]
-# What is asked of a subject's topic (of the cluster where no subject is named), and what needs no right
-Need = Literal["READ", "WRITE", "DELETE", "DESCRIBE_CONFIGS", "ALTER_CONFIGS", "ID", "LIST", "NONE"]
 _HOLE = "{}"
 
 
@@ -21,7 +18,6 @@ class Route:
     method: str
     path: str
     handler: Handler
-    need: Need
     changes: bool = False  # what is answered may be another thing later
 
     @property
@@ -30,44 +26,44 @@ class Route:
 
 
 ROUTES = (
-    Route("GET", "/", meta.root, "NONE"),
-    Route("POST", "/", meta.root, "NONE"),
-    Route("GET", "/subjects", subjects.list_subjects, "LIST", changes=True),
-    Route("POST", "/subjects/{}", subjects.look_up, "READ"),
-    Route("DELETE", "/subjects/{}", subjects.delete_subject, "DELETE"),
-    Route("GET", "/subjects/{}/metadata", subjects.get_with_metadata, "READ", changes=True),
-    Route("GET", "/subjects/{}/versions", subjects.list_versions, "READ", changes=True),
-    Route("POST", "/subjects/{}/versions", subjects.register, "WRITE"),
-    Route("GET", "/subjects/{}/versions/{}", subjects.get_version, "READ"),
-    Route("DELETE", "/subjects/{}/versions/{}", subjects.delete_version, "DELETE"),
-    Route("GET", "/subjects/{}/versions/{}/schema", subjects.get_version_schema, "READ"),
-    Route("GET", "/subjects/{}/versions/{}/referencedby", subjects.get_referenced_by, "READ", changes=True),
-    Route("GET", "/schemas", schemas.list_schemas, "LIST", changes=True),
-    Route("GET", "/schemas/types", schemas.list_types, "NONE"),
-    Route("GET", "/schemas/ids/{}", schemas.get_by_id, "ID"),
-    Route("GET", "/schemas/ids/{}/schema", schemas.get_schema_by_id, "ID"),
-    Route("GET", "/schemas/ids/{}/subjects", schemas.get_subjects_by_id, "ID", changes=True),
-    Route("GET", "/schemas/ids/{}/versions", schemas.get_versions_by_id, "ID", changes=True),
-    Route("GET", "/schemas/guids/{}", schemas.get_by_guid, "ID"),
-    Route("GET", "/schemas/guids/{}/ids", schemas.get_ids_by_guid, "ID"),
-    Route("GET", "/config", settings.get_config, "DESCRIBE_CONFIGS", changes=True),
-    Route("PUT", "/config", settings.put_config, "ALTER_CONFIGS"),
-    Route("DELETE", "/config", settings.delete_config, "ALTER_CONFIGS"),
-    Route("GET", "/config/{}", settings.get_config, "DESCRIBE_CONFIGS", changes=True),
-    Route("PUT", "/config/{}", settings.put_config, "ALTER_CONFIGS"),
-    Route("DELETE", "/config/{}", settings.delete_config, "ALTER_CONFIGS"),
-    Route("GET", "/mode", settings.get_mode, "DESCRIBE_CONFIGS", changes=True),
-    Route("PUT", "/mode", settings.put_mode, "ALTER_CONFIGS"),
-    Route("DELETE", "/mode", settings.delete_mode, "ALTER_CONFIGS"),
-    Route("GET", "/mode/{}", settings.get_mode, "DESCRIBE_CONFIGS", changes=True),
-    Route("PUT", "/mode/{}", settings.put_mode, "ALTER_CONFIGS"),
-    Route("DELETE", "/mode/{}", settings.delete_mode, "ALTER_CONFIGS"),
-    Route("POST", "/compatibility/subjects/{}/versions", compatibility.with_all, "READ", changes=True),
-    Route("POST", "/compatibility/subjects/{}/versions/{}", compatibility.with_version, "READ", changes=True),
-    Route("GET", "/contexts", meta.list_contexts, "LIST", changes=True),
-    Route("DELETE", "/contexts/{}", meta.delete_context, "ALTER_CONFIGS"),
-    Route("GET", "/v1/metadata/id", meta.metadata_id, "NONE"),
-    Route("GET", "/v1/metadata/version", meta.metadata_version, "NONE"),
+    Route("GET", "/", meta.root),
+    Route("POST", "/", meta.root),
+    Route("GET", "/subjects", subjects.list_subjects, changes=True),
+    Route("POST", "/subjects/{}", subjects.look_up),
+    Route("DELETE", "/subjects/{}", subjects.delete_subject),
+    Route("GET", "/subjects/{}/metadata", subjects.get_with_metadata, changes=True),
+    Route("GET", "/subjects/{}/versions", subjects.list_versions, changes=True),
+    Route("POST", "/subjects/{}/versions", subjects.register),
+    Route("GET", "/subjects/{}/versions/{}", subjects.get_version),
+    Route("DELETE", "/subjects/{}/versions/{}", subjects.delete_version),
+    Route("GET", "/subjects/{}/versions/{}/schema", subjects.get_version_schema),
+    Route("GET", "/subjects/{}/versions/{}/referencedby", subjects.get_referenced_by, changes=True),
+    Route("GET", "/schemas", schemas.list_schemas, changes=True),
+    Route("GET", "/schemas/types", schemas.list_types),
+    Route("GET", "/schemas/ids/{}", schemas.get_by_id),
+    Route("GET", "/schemas/ids/{}/schema", schemas.get_schema_by_id),
+    Route("GET", "/schemas/ids/{}/subjects", schemas.get_subjects_by_id, changes=True),
+    Route("GET", "/schemas/ids/{}/versions", schemas.get_versions_by_id, changes=True),
+    Route("GET", "/schemas/guids/{}", schemas.get_by_guid),
+    Route("GET", "/schemas/guids/{}/ids", schemas.get_ids_by_guid),
+    Route("GET", "/config", settings.get_config, changes=True),
+    Route("PUT", "/config", settings.put_config),
+    Route("DELETE", "/config", settings.delete_config),
+    Route("GET", "/config/{}", settings.get_config, changes=True),
+    Route("PUT", "/config/{}", settings.put_config),
+    Route("DELETE", "/config/{}", settings.delete_config),
+    Route("GET", "/mode", settings.get_mode, changes=True),
+    Route("PUT", "/mode", settings.put_mode),
+    Route("DELETE", "/mode", settings.delete_mode),
+    Route("GET", "/mode/{}", settings.get_mode, changes=True),
+    Route("PUT", "/mode/{}", settings.put_mode),
+    Route("DELETE", "/mode/{}", settings.delete_mode),
+    Route("POST", "/compatibility/subjects/{}/versions", compatibility.with_all, changes=True),
+    Route("POST", "/compatibility/subjects/{}/versions/{}", compatibility.with_version, changes=True),
+    Route("GET", "/contexts", meta.list_contexts, changes=True),
+    Route("DELETE", "/contexts/{}", meta.delete_context),
+    Route("GET", "/v1/metadata/id", meta.metadata_id),
+    Route("GET", "/v1/metadata/version", meta.metadata_version),
 )
 
 

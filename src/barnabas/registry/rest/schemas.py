@@ -7,6 +7,7 @@ import uuid
 from barnabas.model.limits import REGISTRY_SCHEMAS_LISTED_MAX
 from barnabas.registry.errors import no_schema
 from barnabas.registry.rest import answers
+from barnabas.registry.rest.allowing import check_id, may_see
 from barnabas.registry.rest.request import Request, id_named, subject_named
 from barnabas.registry.rest.service import Service
 from barnabas.registry.rest.subjects import qualified
@@ -30,7 +31,7 @@ async def list_schemas(service: Service, request: Request) -> object:
     size = passed = 0
     which: questions.Which = "all" if request.flag("deleted") else "live"
     for stored in questions.schemas(service.contents, prefix, which, latest_only=request.flag("latestOnly")):
-        if rule_types and not _has_rule(stored, rule_types):
+        if not may_see(request, stored.subject) or (rule_types and not _has_rule(stored, rule_types)):
             continue
         passed += 1
         if passed <= page.start:
@@ -72,7 +73,9 @@ async def find_id(service: Service, request: Request, id: str) -> Stored:
             raise no_schema(number)
         return found
 
-    return await service.found(look)
+    stored = await service.found(look)
+    check_id(service, request, stored)
+    return stored
 
 
 async def get_by_id(service: Service, request: Request, id: str) -> object:
@@ -105,7 +108,7 @@ async def get_versions_by_id(service: Service, request: Request, id: str) -> obj
     return [{"subject": each.subject, "version": each.version} for each in found][request.page()]
 
 
-async def _find_guid(service: Service, guid: str) -> list[tuple[str, Stored]]:
+async def _find_guid(service: Service, request: Request, guid: str) -> list[tuple[str, Stored]]:
     try:
         hash = uuid.UUID(guid).bytes
     except ValueError:
@@ -117,14 +120,17 @@ async def _find_guid(service: Service, guid: str) -> list[tuple[str, Stored]]:
             raise no_schema(guid)
         return found
 
-    return await service.found(look)
+    found = await service.found(look)
+    for _, stored in found[:1]:
+        check_id(service, request, stored)
+    return found
 
 
 async def get_by_guid(service: Service, request: Request, guid: str) -> object:
-    stored = (await _find_guid(service, guid))[0][1]
+    stored = (await _find_guid(service, request, guid))[0][1]
     text = await service.formatted(stored, request.text("format"))
     return answers.by_id(stored, text, with_subject=False, max_id=None, qualified=qualified(request))
 
 
 async def get_ids_by_guid(service: Service, request: Request, guid: str) -> object:
-    return [{"context": context, "id": stored.id} for context, stored in await _find_guid(service, guid)]
+    return [{"context": context, "id": stored.id} for context, stored in await _find_guid(service, request, guid)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from barnabas.registry.errors import no_level, no_mode
+from barnabas.registry.rest.allowing import CHANGE_SETTINGS, SEE_SETTINGS, check
 from barnabas.registry.rest.changing import alone, change
 from barnabas.registry.rest.request import Request, scope_named
 from barnabas.registry.rest.service import Service
@@ -17,6 +18,7 @@ from barnabas.registry.state.values import Config, Mode, RuleSet
 
 async def get_config(service: Service, request: Request, subject: str = "") -> object:
     scope = scope_named(subject)
+    check(request, scope, SEE_SETTINGS)
     if scope is None or request.flag("defaultToGlobal"):
         return questions.config_in_scope(service.contents, scope)
 
@@ -31,6 +33,7 @@ async def get_config(service: Service, request: Request, subject: str = "") -> o
 
 async def put_config(service: Service, request: Request, subject: str = "") -> object:
     scope = scope_named(subject)
+    check(request, scope, CHANGE_SETTINGS)
     body = request.json(ConfigRequest)
     for rules in (body.default_rule_set, body.override_rule_set):
         if isinstance(rules, RuleSet):
@@ -40,6 +43,7 @@ async def put_config(service: Service, request: Request, subject: str = "") -> o
 
 async def delete_config(service: Service, request: Request, subject: str = "") -> object:
     scope = scope_named(subject)
+    check(request, scope, CHANGE_SETTINGS)
     return await change(
         service, request, alone(lambda contents: settings.delete_config(contents, scope)), msgspec.to_builtins
     )
@@ -47,6 +51,7 @@ async def delete_config(service: Service, request: Request, subject: str = "") -
 
 async def get_mode(service: Service, request: Request, subject: str = "") -> object:
     scope = scope_named(subject)
+    check(request, scope, SEE_SETTINGS)
     if scope is None or request.flag("defaultToGlobal"):
         return {"mode": questions.mode_in_scope(service.contents, scope)}
 
@@ -61,6 +66,7 @@ async def get_mode(service: Service, request: Request, subject: str = "") -> obj
 
 async def put_mode(service: Service, request: Request, subject: str = "") -> object:
     scope = scope_named(subject)
+    check(request, scope, CHANGE_SETTINGS)
     body = request.json(ModeRequest)
     return await change(
         service, request, alone(lambda contents: settings.set_mode(contents, scope, body, force=request.flag("force")))
@@ -69,4 +75,5 @@ async def put_mode(service: Service, request: Request, subject: str = "") -> obj
 
 async def delete_mode(service: Service, request: Request, subject: str = "") -> object:
     scope = scope_named(subject)
+    check(request, scope, CHANGE_SETTINGS)
     return await change(service, request, alone(lambda contents: settings.delete_mode(contents, scope)))

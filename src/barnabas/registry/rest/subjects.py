@@ -6,8 +6,9 @@ from itertools import islice
 
 from barnabas.registry.errors import RegistryError, invalid_rules, no_schema, no_subject, no_version
 from barnabas.registry.rest import answers
+from barnabas.registry.rest.allowing import DELETE, READ, WRITE, allowed, check_references, may_see
 from barnabas.registry.rest.changing import Decide, Stale, alone, change
-from barnabas.registry.rest.request import Request, subject_named, version_named
+from barnabas.registry.rest.request import Request, version_named
 from barnabas.registry.rest.service import Service
 from barnabas.registry.state import names, questions
 from barnabas.registry.state.contents import Contents
@@ -18,13 +19,15 @@ from barnabas.registry.state.values import RuleSet, Stored
 
 
 async def list_subjects(service: Service, request: Request) -> object:
+    """Those that the user may read."""
     prefix = request.text("subjectPrefix", names.EVERY_CONTEXT)
     page = request.page()
-    return list(islice(questions.subjects(service.contents, prefix, request.which), page.start, page.stop))
+    found = (each for each in questions.subjects(service.contents, prefix, request.which) if may_see(request, each))
+    return list(islice(found, page.start, page.stop))
 
 
 async def list_versions(service: Service, request: Request, subject: str) -> object:
-    subject = service.real_subject(subject_named(subject))
+    subject = allowed(service, request, subject, READ)
 
     def look() -> list[int]:
         if not questions.has_subject(service.contents, subject, "live" if request.which == "live" else "all"):
@@ -54,7 +57,7 @@ async def get_referenced_by(service: Service, request: Request, subject: str, ve
 
 async def get_with_metadata(service: Service, request: Request, subject: str) -> object:
     """The newest version whose metadata have all that is asked for."""
-    subject = service.real_subject(subject_named(subject))
+    subject = allowed(service, request, subject, READ)
     wanted = dict(zip(request.query.get("key", ()), request.query.get("value", ()), strict=False))
 
     def look() -> Stored:
@@ -73,8 +76,9 @@ async def get_with_metadata(service: Service, request: Request, subject: str) ->
 
 async def look_up(service: Service, request: Request, subject: str) -> object:
     """Is this schema registered here, and as which version?"""
-    subject = service.real_subject(subject_named(subject))
+    subject = allowed(service, request, subject, READ)
     body = request.json(SchemaRequest)
+    check_references(request, subject, body.references)
     which: questions.Which = "all" if request.flag("deleted", "lookupDeletedSchema") else "live"
     stored = await _looked_up(service, request, subject, body, which)
     if stored is None:
@@ -111,8 +115,9 @@ def _places(service: Service, subject: str) -> list[str]:
 
 
 async def register(service: Service, request: Request, subject: str) -> object:
-    subject = service.real_subject(subject_named(subject, to_write=True))
+    subject = allowed(service, request, subject, WRITE, to_write=True)
     body = request.json(SchemaRequest)
+    check_references(request, subject, body.references)
     if body.rule_set is not None:
         check_rules(body.rule_set)
     if (found := await _registered_already(service, request, subject, body)) is not None:
@@ -182,7 +187,7 @@ def check_rules(rules: RuleSet) -> None:
 
 
 async def delete_subject(service: Service, request: Request, subject: str) -> object:
-    subject = service.real_subject(subject_named(subject))
+    subject = allowed(service, request, subject, DELETE)
     permanent = request.flag("permanent")
     return await change(
         service, request, alone(lambda contents: deleting.delete_subject(contents, subject, permanent=permanent))
@@ -190,7 +195,7 @@ async def delete_subject(service: Service, request: Request, subject: str) -> ob
 
 
 async def delete_version(service: Service, request: Request, subject: str, version: str) -> object:
-    subject = service.real_subject(subject_named(subject))
+    subject = allowed(service, request, subject, DELETE)
     number = version_named(version)
     permanent = request.flag("permanent")
     return await change(
@@ -201,7 +206,7 @@ async def delete_version(service: Service, request: Request, subject: str, versi
 
 
 async def find_version(service: Service, request: Request, subject: str, version: str) -> Stored:
-    subject = service.real_subject(subject_named(subject))
+    subject = allowed(service, request, subject, READ)
     number = version_named(version)
     which: questions.Which = "all" if request.flag("deleted") else "live"
     if number == questions.LATEST:

@@ -1,0 +1,47 @@
+"""The subject that a request names, behind its alias, if the user may do this to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from barnabas.registry.access.rights import forbidden
+from barnabas.registry.rest.request import Request, subject_named
+from barnabas.registry.rest.service import Service
+from barnabas.registry.state import names, questions
+from barnabas.registry.state.values import Reference, Stored
+
+READ = ("read", "write")  # a producer looks its schema up too
+WRITE = ("write",)
+DELETE = ("delete",)
+SEE_SETTINGS = ("describe",)  # which READ and WRITE imply
+CHANGE_SETTINGS = ("alter-configs",)
+
+
+def allowed(service: Service, request: Request, text: str, operations: Sequence[str], *, to_write: bool = False) -> str:
+    subject = service.real_subject(subject_named(text, to_write=to_write))
+    check(request, subject, operations)
+    return subject
+
+
+def check(request: Request, subject: str | None, operations: Sequence[str]) -> None:
+    """`subject` None: all of them. A context (`:.context:`) is asked of the cluster, too."""
+    whole = subject is None or not names.split(subject)[1]
+    if not request.caller.may(None if whole else subject, *operations):
+        raise forbidden(request.caller, None if whole else subject, *operations)
+
+
+def check_references(request: Request, subject: str, references: Sequence[Reference] | None) -> None:
+    """What a schema refers to is part of it: whoever may not read that could read it so."""
+    for each in references or ():
+        check(request, names.in_context_of(subject, each.subject), READ)
+
+
+def check_id(service: Service, request: Request, stored: Stored) -> None:
+    """One of the subjects that have it is enough: its data may be in their topics."""
+    every = questions.same_id(service.contents, stored, "all")
+    if not any(request.caller.may(each.subject, *READ) for each in every):
+        raise forbidden(request.caller, stored.subject, *READ)
+
+
+def may_see(request: Request, subject: str) -> bool:
+    return request.caller.may(subject, *READ)
