@@ -18,6 +18,7 @@ from barnabas.pipelines.framework.spark_start import SPARK_CONF
 from barnabas.pipelines.jvm import LOG_LEVEL, write_no_checksums
 from barnabas.testing import RunningNode, running_node
 from tests.spark.stage import quick_spark  # noqa: F401
+from tests.support.registry import RegistryProcess
 
 _numbers = itertools.count(1)
 
@@ -33,6 +34,16 @@ def node() -> Iterator[RunningNode]:
 def admin(node: RunningNode) -> Iterator[Admin]:
     with Admin(node.bootstrap) as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def registry(node: RunningNode, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RegistryProcess]:
+    serving = RegistryProcess(tmp_path_factory.mktemp("registry"), node.bootstrap)
+    try:
+        serving.start()
+        yield serving
+    finally:
+        serving.stop()
 
 
 @pytest.fixture(scope="session")

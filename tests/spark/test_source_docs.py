@@ -13,14 +13,19 @@ import pytest
 from barnabas import Admin
 from barnabas.pipelines.source.options import _KNOWN
 from barnabas.testing import RunningNode
+from tests.support.registry import RegistryProcess
 
 PAGE = Path(__file__).parents[2] / "docs" / "spark.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def test_the_page_does_what_it_says(spark: Any, node: RunningNode, admin: Admin, tmp_path: Path) -> None:
+def test_the_page_does_what_it_says(
+    spark: Any, node: RunningNode, registry: RegistryProcess, admin: Admin, tmp_path: Path
+) -> None:
     admin.create_topic("orders", partitions=1)
+    admin.create_topic("payments", partitions=1)
     names: dict[str, Any] = {"BOOTSTRAP": node.bootstrap, "CHECKPOINT": str(tmp_path / "checkpoint")}
+    names["REGISTRY"] = registry.address
     printed = ""
     for kind, body in BLOCK.findall(PAGE.read_text()):
         if kind == "python":

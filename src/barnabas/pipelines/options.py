@@ -11,10 +11,10 @@ ALMOST_THE_SAME = 0.85
 
 
 def refuse_unknown(options: Mapping[str, str], known: Iterable[str], purpose: str = "") -> None:
-    """`kafka.*` are the client's settings, which others look at; `purpose` follows the name in the error."""
+    """`kafka.*` and `registry.*` are settings of clients, which others look at; `purpose` follows the name."""
     by_lower = {name.lower(): name for name in known}
     for name in options:
-        if name.startswith("kafka.") or name in by_lower:
+        if name.startswith(("kafka.", "registry.")) or name in by_lower:
             continue
         near = nearest(name, by_lower)
         hint = f": did you mean {by_lower[near]}?" if near else ""

@@ -71,7 +71,7 @@ def test_the_group_is_named_after_the_application(monkeypatch: pytest.MonkeyPatc
         ({"kafka__group__id": ""}, "kafka.group.id is empty"),
         ({"maxTriggerDelay": "soon"}, "a time such as 30s or 15m"),
         ({"valueSchema": "a INT"}, "valueSchema needs valueFormat"),
-        ({"valueFormat": "xml"}, "valueFormat is json, avro, protobuf, not 'xml'"),
+        ({"valueFormat": "xml"}, "valueFormat is json, avro, protobuf, json-schema, not 'xml'"),
         ({"valueFormat": "avro"}, "valueFormat avro needs valueSchema"),
         ({"valueFormat": "avro", "valueSchema": "/no/such.avsc"}, "cannot read /no/such.avsc: no such file"),
         ({"valueFormat": "protobuf", "valueSchema": "/no"}, "needs valueMessage"),

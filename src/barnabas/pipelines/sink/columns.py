@@ -7,6 +7,7 @@ these columns, strings turned to bytes without a Python object for each.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from barnabas.pipelines.errors import PipelineError
+from barnabas.pipelines.sink.values.settings import RECORD_COLUMNS, SinkValue
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -29,9 +31,12 @@ _WANTED = {
 Header = tuple[str, bytes | None]
 
 
-def check_schema(schema: StructType, topic: str | None) -> None:
-    """`schema` is Spark's StructType; `topic` the option, without which a topic column is needed."""
+def check_schema(schema: StructType, topic: str | None, value: SinkValue | None = None) -> None:
+    """`schema` is Spark's StructType; `topic` the option, without which a topic column is needed. With `value` the
+    columns that are not the record's own are the value's fields."""
     found = {field.name.lower(): field.dataType.simpleString() for field in schema.fields}
+    if value is not None:
+        found = _of_record(found, value)
     for name, kind in found.items():
         if name not in _WANTED:
             known = ", ".join(_WANTED)
@@ -40,10 +45,17 @@ def check_schema(schema: StructType, topic: str | None) -> None:
             )
         if kind not in _WANTED[name]:
             raise PipelineError(f"column {name!r} is {' or '.join(_WANTED[name])}, not {kind}: cast it")
-    if "value" not in found:
+    if value is None and "value" not in found:
         raise PipelineError("a write needs a column 'value' (string or binary)")
     if topic is None and "topic" not in found:
         raise PipelineError('say where to write: .option("topic", "name"), or a column \'topic\'')
+
+
+def _of_record(found: dict[str, str], value: SinkValue) -> dict[str, str]:
+    """Those columns that are not the value's fields."""
+    if value.column is not None:
+        return {name: kind for name, kind in found.items() if name != value.column.lower()}
+    return {name: kind for name, kind in found.items() if name in RECORD_COLUMNS}
 
 
 @dataclass(frozen=True)
@@ -56,12 +68,13 @@ class Rows:
     headers: pa.Array | None
 
 
-def rows_of(batch: pa.RecordBatch) -> Rows:
+def rows_of(batch: pa.RecordBatch, encode: Callable[[pa.RecordBatch], pa.Array] | None = None) -> Rows:
+    """`encode` makes the values of a batch whose columns are the value's fields."""
     columns = {name.lower(): column for name, column in zip(batch.schema.names, batch.columns, strict=True)}
     key, topic = columns.get("key"), columns.get("topic")
     return Rows(
         count=batch.num_rows,
-        value=_as_bytes(columns["value"]),
+        value=_as_bytes(columns["value"]) if encode is None else encode(batch),
         key=None if key is None else _as_bytes(key),
         topic=None if topic is None else pc.dictionary_encode(topic),
         partition=columns.get("partition"),

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from barnabas.client.common.connection import bootstrap_or_default, with_profile
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.options import flag, refuse_misspelt, refuse_not_yours, refuse_unknown
+from barnabas.pipelines.registry import options as registry
+from barnabas.pipelines.sink.values import settings as values
 from barnabas.pipelines.source.security import librdkafka_settings_of
 
 EXACTLY_ONCE, AT_LEAST_ONCE = "exactly-once", "at-least-once"
@@ -23,7 +25,7 @@ QUERY_ID = re.compile(r"[A-Za-z0-9._-]{1,120}")
 
 _KNOWN = (
     "topic", "delivery", "queryId", "batchId", "includeHeaders", "checkpointLocation",
-    "queryName", "path", "failOnDataLoss",
+    "queryName", "path", "failOnDataLoss", *values.NAMES, *registry.NAMES,
 )  # fmt: skip
 _USED = (
     "bootstrap.servers", "acks", "compression.type", "batch.size", "buffer.memory", "request.timeout.ms",

@@ -32,6 +32,7 @@ from barnabas.pipelines.sink.producer import RecordProducer, Span
 from barnabas.pipelines.sink.settle import task_prefix
 from barnabas.pipelines.sink.spread import Spread
 from barnabas.pipelines.sink.transactions import Transactions
+from barnabas.pipelines.sink.values.settings import SinkValue
 
 
 @dataclass(frozen=True)
@@ -84,8 +85,13 @@ def process() -> _Process:
     return _kept
 
 
-def write_rows(options: SinkOptions, identity: Identity | None, batches: Iterator[pa.RecordBatch]) -> TaskCommit:
-    """`identity` is None when the rows are to be written at least once."""
+def write_rows(
+    options: SinkOptions,
+    identity: Identity | None,
+    batches: Iterator[pa.RecordBatch],
+    value: SinkValue | None = None,
+) -> TaskCommit:
+    """`identity` is None when the rows are to be written at least once; `value` says how values are made of rows."""
     here = process()
     cluster = here.cluster(options)
     if identity is not None and _is_decided(here, cluster, identity):
@@ -93,9 +99,14 @@ def write_rows(options: SinkOptions, identity: Identity | None, batches: Iterato
             pass
         return TaskCommit(0, identity)
     task = _Task(here, cluster, options, identity)
+    encode = None
+    if value is not None:
+        from barnabas.pipelines.sink.values.encoder import ValueEncoder
+
+        encode = ValueEncoder(value).encode
     for batch in batches:
         if batch.num_rows:
-            task.write(rows_of(batch))
+            task.write(rows_of(batch, encode))
     return task.finish()
 
 

@@ -23,6 +23,7 @@ from barnabas.pipelines.sink.prepared import Prepared
 from barnabas.pipelines.sink.settle import Settlement, abort_run, commit_unnamed
 from barnabas.pipelines.sink.tasks import Identity, TaskCommit, process, write_rows
 from barnabas.pipelines.sink.transactions import Transactions
+from barnabas.pipelines.sink.values.settings import sink_value
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -42,12 +43,13 @@ class BarnabasStreamWriter(DataSourceStreamArrowWriter):
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
         self._options = parse_options(options, streaming=True)
         self._checkpoint = str(options.get("checkpointLocation"))
-        check_schema(schema, self._options.topic)
+        self._value = sink_value(options, schema, self._options.topic)
+        check_schema(schema, self._options.topic, self._value)
 
     @reason_first
     def write(self, iterator: Iterator[object]) -> TaskCommit:
         identity = stream_identity(TaskContext.get()) if self._options.exactly_once else None
-        return write_rows(self._options, identity, iterator)
+        return write_rows(self._options, identity, iterator, self._value)
 
     @reason_first
     def commit(self, messages: Messages, batchId: int) -> None:
@@ -69,7 +71,8 @@ class BarnabasBatchWriter(DataSourceArrowWriter):
 
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
         self._options = parse_options(options, streaming=False)
-        check_schema(schema, self._options.topic)
+        self._value = sink_value(options, schema, self._options.topic)
+        check_schema(schema, self._options.topic, self._value)
         self._identity: Identity | None = None
         if self._options.exactly_once:
             run, named = uuid.uuid4().hex, self._options.query_id is not None
@@ -77,7 +80,7 @@ class BarnabasBatchWriter(DataSourceArrowWriter):
 
     @reason_first
     def write(self, iterator: Iterator[object]) -> TaskCommit:
-        return write_rows(self._options, self._identity, iterator)
+        return write_rows(self._options, self._identity, iterator, self._value)
 
     @reason_first
     def commit(self, messages: Messages) -> None:

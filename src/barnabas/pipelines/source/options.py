@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from barnabas.client.common.connection import bootstrap_or_default, with_profile
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.options import flag, refuse_misspelt, refuse_not_yours, refuse_unknown
+from barnabas.pipelines.registry import options as registry
 from barnabas.pipelines.source import bounds
 from barnabas.pipelines.source.bounds import EARLIEST, LATEST, Bound, Place
 from barnabas.pipelines.source.values.settings import ValueOptions, parse_value_options
@@ -28,7 +29,7 @@ _KNOWN = (
     "startingOffsetsByTimestampStrategy", "endingOffsets", "endingOffsetsByTimestamp", "endingTimestamp",
     "maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "minPartitions", "maxPartitions",
     "maxRecordsPerPartition", "failOnDataLoss", "includeHeaders", "groupIdPrefix", "valueFormat", "valueSchema",
-    "valueMode", "valueMessage", "valueFraming", "valueColumn", "valueTimestamps",
+    "valueMode", "valueMessage", "valueFraming", "valueColumn", "valueTimestamps", *registry.NAMES,
     "kafkaConsumer.pollTimeoutMs", "fetchOffset.numRetries", "fetchOffset.retryIntervalMs",
 )  # fmt: skip
 _USED = ("bootstrap.servers", "group.id", "isolation.level")
@@ -111,7 +112,7 @@ def parse_options(given: Mapping[str, str], *, streaming: bool | None) -> Source
         fail_on_data_loss=flag(options, "failOnDataLoss", True),
         include_headers=include_headers(options),
         read_committed=isolation == "read_committed",
-        value=parse_value_options(options),
+        value=parse_value_options(options, _only_topic(topics, assigned)),
         cores=int(os.environ.get(CORES_VARIABLE) or os.cpu_count() or 1),
     )
 
@@ -137,6 +138,11 @@ def _strategy(options: Mapping[str, str]) -> tuple[tuple[str, ...], str | None, 
     if not topics:
         raise PipelineError("subscribe names no topic")
     return topics, None, ()
+
+
+def _only_topic(topics: tuple[str, ...], assigned: tuple[Place, ...]) -> str | None:
+    names = set(topics) | {topic for topic, _ in assigned}
+    return names.pop() if len(names) == 1 else None
 
 
 def _starting(options: Mapping[str, str], streaming: bool | None) -> Bound:

@@ -27,6 +27,21 @@ def headers_of(records: Records, kind: pa.DataType) -> pa.Array:
     return pa.array(rows, kind)
 
 
+def header_values(records: Records, name: str) -> list[bytes | None] | None:
+    """The last header of that name of each record; None when no record has a header at all."""
+    if records.headers is not None:
+        return [None if not row else dict(row).get(name) for row in records.headers] if any(records.headers) else None
+    at = records.value_starts + np.maximum(records.value_sizes, 0)
+    if len(at) == 0 or not records.buffer[at].any():
+        return None
+    found: list[bytes | None] = [None] * len(at)
+    for row in np.flatnonzero(records.buffer[at]):
+        for each in _open(records.buffer.data, int(at[row]), int(records.ends[row])):
+            if each["key"] == name and isinstance(each["value"], bytes):
+                found[row] = each["value"]
+    return found
+
+
 def _open(data: memoryview, position: int, end: int) -> list[dict[str, str | bytes | None]]:
     found: list[dict[str, str | bytes | None]] = []
     try:

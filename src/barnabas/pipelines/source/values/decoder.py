@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.source.decoding import Records
+from barnabas.pipelines.source.record_headers import header_values
 from barnabas.pipelines.source.values.bad import Bad, shown
 from barnabas.pipelines.source.values.ddl import without_not_null
 from barnabas.pipelines.source.values.settings import DROPMALFORMED, FAILFAST, ValueOptions
@@ -21,11 +22,20 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _FRAME_BYTES = 5  # Confluent's: a zero and the number of the schema
+VALUE_HEADER = "__value_schema_id"  # Confluent's, of clients that do not put the id before the value
+_DOES_NOT_FIT = (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, ValueError)
 _BAD_TYPE = pa.struct([("reason", pa.string()), ("value", pa.binary())])
 
 
 class _Format(Protocol):
     def decode_one(self, value: bytes) -> object: ...
+
+
+@runtime_checkable
+class _Framed(Protocol):
+    """A format that looks at the schema's id of each value, before it or in a header."""
+
+    def decode_framed(self, value: bytes, header: bytes | None = None) -> object: ...
 
 
 @runtime_checkable
@@ -44,7 +54,11 @@ class ValueDecoder:
         self._where = where
         self.arrow = to_arrow_type(kind, timezone="UTC")
         self._format: _Format
-        if options.format == "json":
+        if options.registry is not None:
+            from barnabas.pipelines.source.values.registry import registry_format
+
+            self._format = registry_format(options, kind)
+        elif options.format == "json":
             from barnabas.pipelines.source.values.json import JsonDecoder
 
             self._format = JsonDecoder(_with_required(kind, options), self.arrow, milliseconds=options.milliseconds)
@@ -67,39 +81,74 @@ class ValueDecoder:
         return self._one_by_one(records, values)
 
     def _one_by_one(self, records: Records, values: pa.Array) -> tuple[Records, pa.Array, pa.Array]:
+        given = values.to_pylist()
+        rows, reasons = self._decoded(records, given)
+        made = self._array(rows, reasons)
+        wrong = [at for at, reason in enumerate(reasons) if reason is not None]
+        if wrong and self.options.mode == FAILFAST:
+            place = f"{self._where} at offset {records.offsets[wrong[0]]}"
+            raise PipelineError(f"{place}: {reasons[wrong[0]]}; the value is {shown(given[wrong[0]])}")
+        if wrong and self.options.mode == DROPMALFORMED:
+            stay = np.ones(len(rows), bool)
+            stay[wrong] = False
+            kept = records.pick(stay)
+            return kept, made.filter(pa.array(stay)), pa.nulls(len(kept), _BAD_TYPE)
+        bad = [None if reasons[at] is None else {"reason": reasons[at], "value": given[at]} for at in range(len(rows))]
+        return records, made, pa.array(bad, _BAD_TYPE)
+
+    def _decoded(self, records: Records, values: list[bytes | None]) -> tuple[list[object], list[str | None]]:
+        """A row for each value, or why there is none."""
+        read = self._format.decode_one
+        if isinstance(self._format, _Framed):
+            headers = header_values(records, VALUE_HEADER)
+            read = self._format.decode_framed
+            if headers is not None:
+                return self._decoded_by_headers(values, headers)
+        elif self.options.confluent:
+            read = self._decode_unframed
         rows: list[object] = []
-        bad: list[object] = []
-        for at, value in enumerate(values.to_pylist()):
+        reasons: list[str | None] = []
+        for value in values:
             row = reason = None
             if value is not None:
                 try:
-                    row = self._checked(self._unframed(value))
+                    row = read(value)
                 except Bad as problem:
                     reason = str(problem)
-                    if self.options.mode == FAILFAST:
-                        raise PipelineError(
-                            f"{self._where} at offset {records.offsets[at]}: {reason}; the value is {shown(value)}"
-                        ) from None
             rows.append(row)
-            bad.append(None if reason is None else {"reason": reason, "value": value})
-        if self.options.mode == DROPMALFORMED and any(each is not None for each in bad):
-            stay = np.array([each is None for each in bad])
-            records = records.pick(stay)
-            rows = [row for row, kept in zip(rows, stay, strict=True) if kept]
-            bad = [None] * len(rows)
-        return records, pa.array(rows, self.arrow), pa.array(bad, _BAD_TYPE)
+            reasons.append(reason)
+        return rows, reasons
 
-    def _checked(self, value: bytes) -> object:
-        row = self._format.decode_one(value)
+    def _decoded_by_headers(
+        self, values: list[bytes | None], headers: list[bytes | None]
+    ) -> tuple[list[object], list[str | None]]:
+        assert isinstance(self._format, _Framed)
+        rows: list[object] = [None] * len(values)
+        reasons: list[str | None] = [None] * len(values)
+        for at, (value, header) in enumerate(zip(values, headers, strict=True)):
+            if value is not None:
+                try:
+                    rows[at] = self._format.decode_framed(value, header)
+                except Bad as problem:
+                    reasons[at] = str(problem)
+        return rows, reasons
+
+    def _array(self, rows: list[object], reasons: list[str | None]) -> pa.Array:
+        """All rows at once. Where one does not fit its columns they are tried one by one, to find it."""
         try:
-            pa.array([row], self.arrow)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, ValueError) as problem:
-            raise Bad(str(problem)) from None
-        return row
+            return pa.array(rows, self.arrow)
+        except _DOES_NOT_FIT:
+            for at, row in enumerate(rows):
+                try:
+                    pa.array([row], self.arrow)
+                except _DOES_NOT_FIT as problem:
+                    rows[at], reasons[at] = None, str(problem)
+            return pa.array(rows, self.arrow)
+
+    def _decode_unframed(self, value: bytes) -> object:
+        return self._format.decode_one(self._unframed(value))
 
     def _unframed(self, value: bytes) -> bytes:
-        if not self.options.confluent:
-            return value
         if len(value) < _FRAME_BYTES or value[0] != 0:
             raise Bad("no schema number before the value (valueFraming is confluent)")
         if self.options.format == "avro":

@@ -64,11 +64,11 @@ def _struct(descriptor: Described, within: tuple[str, ...]) -> types.StructType:
 
 
 def _column(field: Described, within: tuple[str, ...]) -> types.DataType:
-    if _is_map(field):
+    if is_map(field):
         entry = field.message_type.fields_by_name
         return types.MapType(_single(entry["key"], within), _single(entry["value"], within))
     single = _single(field, within)
-    return types.ArrayType(single) if _is_repeated(field) else single
+    return types.ArrayType(single) if is_repeated(field) else single
 
 
 def _single(field: Described, within: tuple[str, ...]) -> types.DataType:
@@ -91,12 +91,12 @@ def _single(field: Described, within: tuple[str, ...]) -> types.DataType:
     return kinds[field.cpp_type]
 
 
-def _is_repeated(field: Described) -> bool:
+def is_repeated(field: Described) -> bool:
     repeated = getattr(field, "is_repeated", None)
     return bool(field.label == field.LABEL_REPEATED if repeated is None else repeated)
 
 
-def _is_map(field: Described) -> bool:
+def is_map(field: Described) -> bool:
     return bool(field.message_type is not None and field.message_type.GetOptions().map_entry)
 
 
@@ -108,19 +108,19 @@ class ProtobufDecoder:
         from google.protobuf.message import DecodeError
 
         try:
-            return _row(self._class.FromString(value))
+            return row_of(self._class.FromString(value))
         except DecodeError as error:
             raise Bad(f"not a {self._class.DESCRIPTOR.full_name}: {error}") from None
 
 
-def _row(message: Described) -> dict[str, object]:
+def row_of(message: Described) -> dict[str, object]:
     found: dict[str, object] = {}
     for field in message.DESCRIPTOR.fields:
-        if _is_map(field):
+        if is_map(field):
             inner = field.message_type.fields_by_name["value"]
             pairs = getattr(message, field.name)
             found[field.name] = [(key, _value(pairs[key], inner)) for key in pairs]
-        elif _is_repeated(field):
+        elif is_repeated(field):
             found[field.name] = [_value(each, field) for each in getattr(message, field.name)]
         elif field.has_presence and not message.HasField(field.name):
             found[field.name] = None
@@ -133,7 +133,7 @@ def _value(value: Described, field: Described) -> object:
     if field.cpp_type == field.CPPTYPE_MESSAGE:
         if field.message_type.full_name == _TIMESTAMP:
             return _EPOCH + timedelta(seconds=value.seconds, microseconds=value.nanos // 1000)
-        return _row(value)
+        return row_of(value)
     if field.cpp_type == field.CPPTYPE_ENUM:
         named = field.enum_type.values_by_number.get(value)
         return named.name if named is not None else str(value)

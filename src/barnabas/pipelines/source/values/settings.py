@@ -2,23 +2,34 @@
 
 The schema is read where the query is made, and its text travels with the options, so that executors need no file. It is
 for JSON the DDL of the columns; for Avro the schema's JSON, or a path to it; for Protobuf the path of a descriptor set
-(`protoc --include_imports --descriptor_set_out=FILE`), with the message's full name in `valueMessage`.
+(`protoc --include_imports --descriptor_set_out=FILE`), with the message's full name in `valueMessage`. With a schema
+registry (`registry`) the schema is a version of a subject there, the latest at the start of the query (../../registry).
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from barnabas.pipelines.errors import PipelineError
+from barnabas.pipelines.registry.options import (
+    LATEST,
+    RegistryOptions,
+    parse_registry,
+    subject_of,
+    version_of,
+)
+from barnabas.pipelines.registry.options import NAMES as REGISTRY_NAMES
 from barnabas.pipelines.source.values.texts import ISO, TIMESTAMPS, WITH_MILLISECONDS
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-FORMATS = ("json", "avro", "protobuf")
+JSON_SCHEMA = "json-schema"
+FORMATS = ("json", "avro", "protobuf", JSON_SCHEMA)
 PERMISSIVE, FAILFAST, DROPMALFORMED = MODES = ("PERMISSIVE", "FAILFAST", "DROPMALFORMED")
 BAD_COLUMN = "_bad"
 _ONLY_WITH_FORMAT = ("valueSchema", "valueMessage", "valueMode", "valueFraming", "valueColumn", "valueTimestamps")
@@ -33,13 +44,14 @@ class ValueOptions:
     confluent: bool = False
     column: str | None = None
     milliseconds: bool = False  # JSON: a number may stand for a timestamp
+    registry: RegistryOptions | None = None  # who knows the schemas that records were written with
 
 
-def parse_value_options(options: Mapping[str, str]) -> ValueOptions | None:
-    """None when values stay bytes. `options` by lower-case name."""
+def parse_value_options(options: Mapping[str, str], topic: str | None = None) -> ValueOptions | None:
+    """None when values stay bytes. `options` by lower-case name; `topic`: the one that is read, if it is one."""
     form = options.get("valueformat", "").lower()
     if not form:
-        for name in _ONLY_WITH_FORMAT:
+        for name in (*_ONLY_WITH_FORMAT, *REGISTRY_NAMES):
             if name.lower() in options:
                 raise PipelineError(f"{name} needs valueFormat: one of {', '.join(FORMATS)}")
         return None
@@ -48,6 +60,11 @@ def parse_value_options(options: Mapping[str, str]) -> ValueOptions | None:
     mode = options.get("valuemode", PERMISSIVE).upper()
     if mode not in MODES:
         raise PipelineError(f"valueMode is {', '.join(MODES)}, not {mode!r}")
+    registry = parse_registry(options)
+    if registry is not None:
+        return _by_registry(form, mode, options, registry, topic)
+    if form == JSON_SCHEMA:
+        raise PipelineError("valueFormat json-schema needs registry, the address of a schema registry")
     framing = options.get("valueframing", "none").lower()
     if framing not in ("none", "confluent"):
         raise PipelineError(f"valueFraming is none or confluent, not {framing!r}")
@@ -72,6 +89,23 @@ def parse_value_options(options: Mapping[str, str]) -> ValueOptions | None:
     )
 
 
+def _by_registry(
+    form: str, mode: str, options: Mapping[str, str], registry: RegistryOptions, topic: str | None
+) -> ValueOptions:
+    if form == "json":
+        raise PipelineError("with a registry the schema of JSON is a JSON Schema: valueFormat is json-schema")
+    for name in ("valueSchema", "valueFraming", "valueTimestamps"):
+        if name.lower() in options:
+            raise PipelineError(f"{name} is for values without a registry: the schema comes from there")
+    from barnabas.pipelines.registry.reader import travelling, version
+
+    message = options.get("valuemessage")
+    found = version(registry, subject_of(options, topic), version_of(options) or LATEST, form)
+    schema, name = travelling(registry, found, form, message)
+    column = options.get("valuecolumn") or None
+    return ValueOptions(form, schema, name or None, mode, True, column, registry=registry)
+
+
 def _schema(form: str, options: Mapping[str, str]) -> str | bytes:
     text = options.get("valueschema", "").strip()
     if not text and form != "json":
@@ -88,11 +122,15 @@ def _schema(form: str, options: Mapping[str, str]) -> str | bytes:
 
 
 def own_type(options: ValueOptions) -> StructType:
-    """The StructType that an Avro or Protobuf schema says; for JSON the columns themselves say it."""
+    """The StructType that a schema says; for JSON without a registry the columns themselves say it."""
     if options.format == "avro":
         from barnabas.pipelines.source.values.avro import avro_type
 
         return avro_type(str(options.schema))
+    if options.format == JSON_SCHEMA:
+        from pyspark.sql.types import StructType
+
+        return StructType.fromJson(json.loads(options.schema))
     from barnabas.pipelines.source.values.protobuf import protobuf_type
 
     return protobuf_type(options)
