@@ -20,7 +20,10 @@ class ReplicaHost(Protocol):
     last_fetches: dict[int, int]  # when each broker last fetched anything, in steady milliseconds
     max_lag_ms: int  # replica.lag.time.max.ms
     producer_total: ProducerTotal
-    schemas: "SchemaSource"  # what the schema ids of records are compared with, where a topic asks for it
+
+    @property
+    def schemas(self) -> "SchemaSource":
+        """What the schema ids of records are compared with, where a topic asks for it."""
 
     @property
     def stopped_in_order(self) -> bool:

@@ -6,10 +6,13 @@ damage is reported. It has a fetcher for each broker that leads something this n
 each broker that follows this one.
 """
 
+from __future__ import annotations
+
 import asyncio
 import logging
 from collections.abc import Callable
 from random import Random
+from typing import TYPE_CHECKING
 
 from barnabas.broker.fetch.follower_sessions import FollowerSessions
 from barnabas.broker.image_bus import ImageChange
@@ -30,9 +33,11 @@ from barnabas.broker.replication.isr_keeper import IsrKeeper
 from barnabas.broker.replication.lost_replicas import LostReplicas
 from barnabas.broker.replication.throttle import Throttle
 from barnabas.broker.roles import ConfiguredBroker
-from barnabas.broker.schemas.followed import FollowedSchemas
 from barnabas.broker.upkeep.index_files import IndexFiles
 from barnabas.core.partition.producers import ProducerTotal
+
+if TYPE_CHECKING:
+    from barnabas.broker.schemas.followed import FollowedSchemas
 
 log = logging.getLogger(__name__)
 
@@ -64,8 +69,7 @@ class Replication:
         )
         self.opening = OpeningTurns(lambda partition: hooks.partitions().try_open(partition), hooks.failed)
         self._slow_openings = SlowOpenings(io.threads)
-        self._schemas = FollowedSchemas(broker, io.peers, io.threads, self._checks_schemas)
-        self.schemas: SchemaSource = self._schemas
+        self._schemas: FollowedSchemas | None = None
         self._index_files = IndexFiles(io.threads)
         self.segment_created = self._index_files.segment_created
         self.throttle = Throttle(broker, "follower")
@@ -98,7 +102,8 @@ class Replication:
         self._index_files.stop()
         self._rebuilds.stop()
         self._slow_openings.stop()
-        self._schemas.close()
+        if self._schemas is not None:
+            self._schemas.close()
         for fetcher in self._fetchers.values():
             fetcher.close()
         self.sessions.close()
@@ -130,6 +135,15 @@ class Replication:
 
     def rebuild(self, partition: OpenPartition) -> None:
         self._rebuilds.start(partition)
+
+    @property
+    def schemas(self) -> SchemaSource:
+        """Made for the first topic that asks for it."""
+        if self._schemas is None:
+            from barnabas.broker.schemas.followed import FollowedSchemas
+
+            self._schemas = FollowedSchemas(self._broker, self._io.peers, self._io.threads, self._checks_schemas)
+        return self._schemas
 
     def _checks_schemas(self) -> bool:
         """Does this node lead a partition whose records must have registered schemas?"""
@@ -213,7 +227,7 @@ class Replication:
         self._writing = asyncio.get_running_loop().run_in_executor(self._io.threads, write)
         self._writing.add_done_callback(lambda done: self._written(done, waiting))
 
-    def _written(self, done: "asyncio.Future[None]", waiting: list[Callable[[], None]]) -> None:
+    def _written(self, done: asyncio.Future[None], waiting: list[Callable[[], None]]) -> None:
         self._writing = None
         if done.cancelled():
             return
