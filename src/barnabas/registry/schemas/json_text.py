@@ -153,7 +153,7 @@ def _decimal(digits: str) -> Decimal:
     if len(digits) > _DIGITS_MAX:
         raise ValueError(f"{digits[:40]}... has more than {_DIGITS_MAX} digits")
     number = Decimal(digits)
-    if number and not _SMALLEST <= abs(number) <= _LARGEST:
+    if number and not _SMALLEST <= number.adjusted() <= _LARGEST:
         raise ValueError(f"{digits[:40]} is beyond a double")
     return number
 
@@ -169,5 +169,5 @@ def _too_long() -> str:
 _DECODER = json.JSONDecoder(parse_constant=_no_number, parse_float=_float)
 _EXACT = json.JSONDecoder(parse_constant=_no_number, parse_float=_decimal)
 _DIGITS_MAX = 400
-_SMALLEST, _LARGEST = Decimal("1e-323"), Decimal("1e308")
+_SMALLEST, _LARGEST = -323, 307  # powers of ten, as a double has them
 _WORDS = {None: "null", True: "true", False: "false"}

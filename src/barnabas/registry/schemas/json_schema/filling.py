@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from barnabas.model import limits
 from barnabas.model.json_values import Json, JsonObject
 from barnabas.registry.schemas.json_schema import keywords
 from barnabas.registry.schemas.json_schema.node import Condition, Node, value_key
@@ -124,6 +125,8 @@ class _Filling:
         value = self._schema[keyword]
         if not isinstance(value, list) or not value:
             raise InvalidSchema(f"{self._place.path}/{keyword} is no list of schemas")
+        if len(value) > limits.SCHEMA_SUBSCHEMAS_MAX:  # before they are made
+            raise InvalidSchema(f"{self._place.path}/{keyword} has more than {limits.SCHEMA_SUBSCHEMAS_MAX:,} schemas")
         return [self._node_of(each, self._place.below(keyword, index)) for index, each in enumerate(value)]
 
     def _by_name(self, keyword: str) -> dict[str, Node]:

@@ -108,10 +108,17 @@ def value_key(value: Json) -> str:
 
 def _plain(value: Json) -> Json:
     if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else value.normalize()
+        return int(value) if value == int(value) else _shortest(value)
     if isinstance(value, list):
         return [_plain(each) for each in value]
     return {key: _plain(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+def _shortest(value: Decimal) -> Decimal:
+    """Without zeros at its end; Decimal.normalize would round."""
+    sign, digits, exponent = value.as_tuple()
+    kept = len("".join(map(str, digits)).rstrip("0"))
+    return Decimal((sign, digits[:kept], int(exponent) + len(digits) - kept))
 
 
 def type_of(value: Json) -> str:
