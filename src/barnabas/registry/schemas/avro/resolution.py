@@ -26,6 +26,7 @@ _PROMOTED: dict[str, tuple[str, ...]] = {
 }
 _READABLE: tuple[Incompatibility, ...] = ()
 _DEPTH_MAX = 2 * limits.SCHEMA_TYPE_NESTING_MAX  # a pair of cycles is longer than each of them
+_SMALL_UNION = 50  # branches; in a larger one each pair would be a comparison
 _SHOWN_MAX = 10  # names in one message
 _Found = tuple[Incompatibility, ...]
 
@@ -108,7 +109,8 @@ class Resolution:
         return (Incompatibility("MISSING_UNION_BRANCH", _shown(path), message),)
 
     def _branches(self, reader: Union, writer: Type) -> Sequence[Type]:
-        """The branches that may take data of a type: those of its name or alias, or of its kind."""
+        """The branches that may take data of a type: those of its name or alias, or of its kind; of a small union all
+        of its kind, since one that is being compared counts as readable whatever its name."""
         index = self._by_label.get(id(reader))
         if index is None:
             index = self._by_label[id(reader)] = {}
@@ -116,8 +118,11 @@ class Resolution:
                 for label in _labels(branch):
                     index.setdefault(label, []).append(branch)
         if isinstance(writer, Record | Enum | Fixed):
-            named = index.get(f"{writer.kind} {writer.name.simple}", [])
-            return [*named, *index.get(f"{writer.kind} alias {writer.name.full}", ())]
+            named = [*index.get(f"{writer.kind} {writer.name.simple}", ())]
+            named += index.get(f"{writer.kind} alias {writer.name.full}", ())
+            if len(reader.branches) <= _SMALL_UNION:
+                named += [each for each in reader.branches if each.kind == writer.kind and each not in named]
+            return named
         return index.get(writer.kind, ())
 
     def _fields(self, reader: Record, writer: Record, path: str) -> _Found:
