@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING
 
 from barnabas.client.errors import BarnabasError
-from barnabas.client.serde.registry.avro.format import parse
+from barnabas.client.serde.registry.avro.parsing import parse
 from barnabas.client.serde.registry.protobuf.files import messages_of
 from barnabas.client.serde.registry.registry import Registry
 from barnabas.client.serde.registry.schema import Registered
