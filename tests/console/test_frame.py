@@ -87,6 +87,12 @@ def test_another_name_of_this_machine_is_refused(console: ConsoleProcess) -> Non
     assert b"csrf" not in body
 
 
+def test_a_link_on_another_site_does_not_end_a_session(console: ConsoleProcess) -> None:
+    """A browser sends no cookie with it; a new one in the answer would replace that of the person who is signed in."""
+    status, headers, _ = answer_of(f"{console.address}/api/session", **{"Sec-Fetch-Site": "cross-site"})
+    assert status == 403 and "set-cookie" not in headers
+
+
 def test_a_change_needs_the_token_of_the_session(console: ConsoleProcess) -> None:
     _, headers, _ = answer_of(f"{console.address}/api/session")
     cookie = headers["set-cookie"]

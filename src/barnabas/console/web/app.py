@@ -106,6 +106,9 @@ class Console:
 
     def _of_session(self, handler: Callable[[Request, Session], object]) -> Callable[[Request], object]:
         async def answer(request: Request) -> Response:
+            if request.url.path != BACK and request.headers.get("sec-fetch-site") == "cross-site":
+                # the cookie does not come with it, so a new session would take the place of the person's
+                return _problem(NotAllowed("this address is for pages of the console"))
             session = self.sessions.find(request.cookies.get(self._cookie)) or self.sessions.begin()
             try:
                 if request.method != "GET":
