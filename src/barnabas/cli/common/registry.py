@@ -11,6 +11,7 @@ import typer
 from barnabas.cli.common.failure import Failure
 
 if TYPE_CHECKING:
+    from barnabas.client.serde.registry.connection import Http
     from barnabas.client.serde.registry.registry import Registry
 
 DEFAULT_REGISTRY = "http://127.0.0.1:8081"
@@ -38,5 +39,28 @@ def connected(url: str) -> Iterator[Registry]:
         yield registry
         registry.close()
     except BarnabasError as error:
-        text = str(error)
-        raise Failure(f"{text[:1].lower()}{text[1:]}") from None
+        raise _failure(error) from None
+
+
+@contextmanager
+def connected_http(url: str) -> Iterator[Http]:
+    """The same for what is asked path by path."""
+    from barnabas.client.errors import BarnabasError
+    from barnabas.client.serde.registry.connection import Http
+    from barnabas.client.serde.registry.profile import settings_for
+    from barnabas.client.serde.registry.settings import registry_settings
+
+    try:
+        found = registry_settings(url, {})
+        if found.authorization is None and (known := settings_for({str(each) for each in found.addresses})):
+            found = registry_settings(url, known)
+        http = Http(found)
+        yield http
+        http.close()
+    except BarnabasError as error:
+        raise _failure(error) from None
+
+
+def _failure(error: Exception) -> Failure:
+    text = str(error)
+    return Failure(f"{text[:1].lower()}{text[1:]}")

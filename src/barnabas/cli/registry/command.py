@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from barnabas.cli.common.failure import Failure
-from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, Bootstrap
+from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, Bootstrap, Yes, confirm
+from barnabas.cli.common.registry import DEFAULT_REGISTRY, RegistryUrl, connected_http
 from barnabas.cli.common.screen import say
 
 app = typer.Typer(
@@ -63,6 +65,62 @@ def registry(
         run(options, _ready)
     except Problem as problem:
         raise Failure(problem.message, problem.way_out) from None
+
+
+@app.command("import")
+def import_registry(
+    source: Annotated[str, typer.Argument(metavar="URL|FILE", help="Another registry, or what export has written.")],
+    registry: RegistryUrl = DEFAULT_REGISTRY,
+    yes: Yes = False,
+) -> None:
+    """Take over all that another registry has: schemas with their ids, deleted ones, levels and modes.
+
+    The other one may be Confluent's; make it READONLY before. Doing it again finishes what was interrupted.
+
+    \b
+    Example:
+      barnabas registry import http://old-registry.example.org:8081
+      barnabas registry import schemas.jsonl --registry http://registry-1.example.org:8081
+    """
+    from barnabas.cli.registry.moving import read_file, read_registry, write_registry
+
+    if "://" in source:
+        with connected_http(source) as http:
+            moved = read_registry(http)
+    else:
+        try:
+            with Path(source).expanduser().open(encoding="utf-8") as lines:
+                moved = read_file(lines, source)
+        except UnicodeDecodeError as error:
+            raise Failure(f"{source} is not text: {error}") from None
+    confirm(f"Write {moved.told()} into {registry}?", yes)
+    with connected_http(registry) as http:
+        write_registry(http, moved)
+    say(f"took over {moved.told()}")
+
+
+@app.command("export")
+def export_registry(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to write them; - is the standard output.")],
+    registry: RegistryUrl = DEFAULT_REGISTRY,
+) -> None:
+    """Write all that a registry has to a file, a record a line, which import reads.
+
+    \b
+    Example:
+      barnabas registry export schemas.jsonl
+      barnabas registry export - --registry http://registry.example.org:8081
+    """
+    from barnabas.cli.registry.moving import read_registry, write_file
+
+    with connected_http(registry) as http:
+        moved = read_registry(http)
+    if file == "-":
+        write_file(moved, sys.stdout)
+        return
+    with Path(file).expanduser().open("w", encoding="utf-8") as out:
+        write_file(moved, out)
+    say(f"wrote {moved.told()} to {file}")
 
 
 def _profile(bootstrap: str) -> dict[str, str]:
