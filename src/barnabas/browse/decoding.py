@@ -8,7 +8,7 @@ turns or hides text (U+202E and its like) as its number. JSON is given as it was
 import re
 from dataclasses import dataclass
 from struct import Struct
-from typing import Literal, Protocol
+from typing import Literal
 
 import msgspec
 
@@ -36,13 +36,6 @@ _CONTROLS = bytes(code for code in [*range(0x20), 0x7F] if code not in b"\t\n\r"
 _CONTROL_SHARE = 20  # text has at most one control character in so many; a terminal's output has some
 
 
-class SchemaSource(Protocol):
-    """A schema registry: what data with a schema's id means."""
-
-    async def to_json(self, schema_id: int, data: bytes) -> bytes | None:
-        """`data` (behind the id) as JSON; None when the registry does not know the id."""
-
-
 @dataclass(frozen=True, slots=True)
 class Shown:
     kind: Kind
@@ -50,7 +43,7 @@ class Shown:
     reason: str  # why it is taken for that
     bytes: int  # the whole size; 0 for null
     truncated: bool = False  # `text` is only the beginning
-    schema_id: int | None = None  # of Confluent's wire format; the text is what follows it
+    schema_id: int | str | None = None  # of Confluent's wire format; the text is what follows it
 
 
 def decode(data: bytes | None, size: int | None = None) -> Shown:

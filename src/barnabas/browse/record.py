@@ -24,6 +24,17 @@ NO_BYTES = -1  # the size of a null
 _FEW_BYTES = 64  # what a record without key, value and headers costs in a page
 
 
+Part = Literal["key", "value"]
+
+
+class DecodedPart(NamedTuple):
+    """A key or a value that was made JSON by a registry's schema."""
+
+    part: Part
+    schema: str  # its id or GUID
+    bytes: int  # the size as it was written
+
+
 class Record(NamedTuple):
     topic: str
     partition: int
@@ -38,6 +49,7 @@ class Record(NamedTuple):
     key_bytes: int = NO_BYTES
     value_bytes: int = NO_BYTES
     truncated: tuple[str, ...] = ()  # of "key", "value", "headers"
+    decoded: tuple[DecodedPart, ...] = ()
 
     @property
     def weight(self) -> int:

@@ -9,6 +9,7 @@ key = "console.key"
 bootstrap = "kafka-1.example.org:9092,kafka-2.example.org:9092"
 security.protocol = "SASL_SSL"   # people sign in with their own user; without SASL the console's identity counts
 ssl.ca.location = "orders.pem"
+registry = "https://registry.example.org:8081"   # its schemas; people ask it with their own login
 
 [users]                          # people of the console itself, for clusters without logins
 ada = "scrypt:..."               # barnabas console --hash-password
@@ -45,6 +46,7 @@ from barnabas.client.common.connection import addresses
 from barnabas.client.common.kafka_names import UnusableSetting, librdkafka_names
 from barnabas.client.common.profile import flat
 from barnabas.client.errors import BadSetting
+from barnabas.client.serde.registry.settings import registry_settings
 from barnabas.console.people.oidc import OidcOptions, is_private
 from barnabas.console.people.passwords import looks_hashed
 from barnabas.console.problems import Problem
@@ -63,6 +65,7 @@ class ClusterOptions:
     name: str
     bootstrap: str
     settings: Mapping[str, str] = field(default_factory=dict, repr=False)  # a password of a key may be among them
+    registry: str | None = field(default=None, repr=False)  # its URL may name a user
 
     @property
     def addresses(self) -> list[tuple[str, int]]:
@@ -101,7 +104,6 @@ class ConsoleOptions:
     read_only: bool = False
     audit_file: str | None = None
     pipelines: str | None = None  # where pipelines of this machine keep their state
-    registry: str | None = None
     oidc: OidcOptions | None = None
 
     def check(self) -> None:
@@ -137,7 +139,6 @@ class _Plain(msgspec.Struct, forbid_unknown_fields=True):
     read_only: bool
     audit_file: str | None
     pipelines: str | None
-    registry: str | None
 
 
 def load(path: Path) -> ConsoleOptions:
@@ -148,7 +149,7 @@ def load(path: Path) -> ConsoleOptions:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise Problem(f"{path} cannot be read: {error}") from None
     known = {"host", "port", "certificate", "key", "clusters", "users", "roles", "read_only", "audit_file", "pipelines",
-             "registry", "oidc"}  # fmt: skip
+             "oidc"}  # fmt: skip
     if unknown := sorted(set(told) - known):
         raise Problem(f"{path}: there is no setting {unknown[0]!r}", f"It has {', '.join(sorted(known))}.")
     try:
@@ -171,9 +172,12 @@ def _cluster(name: str, told: object) -> ClusterOptions:
         raise TypeError(f"a cluster is named by letters, digits, dots and dashes, not {name!r}")
     settings = dict(flat("", table))
     bootstrap = settings.pop("bootstrap", settings.pop("bootstrap.servers", ""))
+    registry = settings.pop("registry", None)
+    if registry is not None:
+        registry_settings(registry, {})
     addresses(bootstrap)
     try:
-        return ClusterOptions(name, bootstrap, librdkafka_names(settings))
+        return ClusterOptions(name, bootstrap, librdkafka_names(settings), registry)
     except UnusableSetting as error:
         raise Problem(f"cluster {name}: {error}") from None
 

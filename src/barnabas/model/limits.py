@@ -231,4 +231,5 @@ REGISTRY_LISTED_MAX = 20_000  # subjects, versions and contexts in one answer, a
 REGISTRY_SCHEMAS_LISTED_MAX = 1_000  # of GET /schemas, as in Confluent's
 REGISTRY_ANSWER_MAX_BYTES = 64 * 1024 * 1024  # that a client reads: the list of a million subjects
 REGISTRY_REASON_MAX_CHARS = 2_000  # of a refusal's text in an error: as much as names several fields
+CONSOLE_DECODED_MAX_BYTES = 256 * 1024  # of a key or value that a console decodes by a schema: a few milliseconds
 REGISTRY_CACHE_MAX = 10_000  # schemas, subjects and topics that one client remembers; the oldest goes first

@@ -57,6 +57,12 @@ class ServiceChild:
         self._listening.join(_STOP_SECONDS)
 
 
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as trial:
+        port: int = trial.getsockname()[1]
+        return port
+
+
 def is_free(port: int) -> bool:
     with socket.socket() as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -13,10 +13,14 @@ _METRICS_PORT = 9404  # where the JMX exporter is looked for
 
 
 class ConsoleChild(ServiceChild):
-    def __init__(self, bootstrap: str, told: Callable[[str], None], pipelines: str | None = None) -> None:
+    def __init__(
+        self, bootstrap: str, told: Callable[[str], None], pipelines: str | None = None, registry: str | None = None
+    ) -> None:
         words = ["console", "--bootstrap", bootstrap, "--port", str(PORT if is_free(PORT) else 0)]
         if pipelines is not None:
             words += ["--pipelines", pipelines]
+        if registry is not None:
+            words += ["--registry", registry]
         super().__init__(words, "the console is at ", told)
 
 

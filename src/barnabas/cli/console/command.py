@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from barnabas.cli.common.failure import Failure
+from barnabas.cli.common.failure import Failure, usage
 from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, Bootstrap
 from barnabas.cli.common.screen import say
 
@@ -37,6 +37,9 @@ def console(
         str | None,
         typer.Option("--pipelines", metavar="DIR", help="Where pipelines of this machine keep their state."),
     ] = None,
+    registry: Annotated[
+        str | None, typer.Option("--registry", "-r", metavar="URL", help="The cluster's schema registry.")
+    ] = None,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """Show a cluster in the browser, until Ctrl-C.
@@ -64,13 +67,15 @@ def console(
 
     log_to_stderr(UpOptions())  # by BARNABAS_LOG_LEVEL and BARNABAS_LOG_FORMAT; else warnings
     try:
-        options = _options(host, port, config, read_only, bootstrap)
+        options = _options(host, port, config, read_only, bootstrap, registry)
         run(options if pipelines is None else replace(options, pipelines=pipelines), _ready)
     except Problem as problem:
         raise Failure(problem.message, problem.way_out) from None
 
 
-def _options(host: str | None, port: int | None, config: str | None, read_only: bool, bootstrap: str) -> ConsoleOptions:
+def _options(
+    host: str | None, port: int | None, config: str | None, read_only: bool, bootstrap: str, registry: str | None
+) -> ConsoleOptions:
     from dataclasses import replace
 
     from barnabas.client.common.connection import addresses
@@ -79,13 +84,15 @@ def _options(host: str | None, port: int | None, config: str | None, read_only: 
     from barnabas.console.options import ClusterOptions, ConsoleOptions, load
 
     if config is not None:
+        if registry is not None:
+            raise usage("--registry is of one cluster", 'In a --config file: registry = "URL" in the cluster\'s table.')
         options = load(Path(config).expanduser())
     else:
         try:
             profile = profile_for(addresses(bootstrap))
         except BadSetting as error:
             raise Failure(str(error)) from None
-        options = ConsoleOptions(clusters=(ClusterOptions("local", bootstrap, profile),))
+        options = ConsoleOptions(clusters=(ClusterOptions("local", bootstrap, profile, registry),))
     return replace(
         options,
         host=options.host if host is None else host,

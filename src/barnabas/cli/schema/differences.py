@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from barnabas.cli.common.failure import Failure, usage
-from barnabas.operate.schemas.changes import changes, pretty
+from barnabas.operate.schemas.changes import changes, line_by_line
 
 if TYPE_CHECKING:
     from barnabas.client.serde.registry.registry import Registry
     from barnabas.client.serde.registry.schema import Registered
-
-_CONTEXT_LINES = 3
 
 
 def compared(client: Registry, subject: str, old: str | None, new: str) -> tuple[Registered, Registered, list[str]]:
@@ -33,9 +30,7 @@ def compared(client: Registry, subject: str, old: str | None, new: str) -> tuple
 
 
 def lines(first: Registered, second: Registered) -> list[str]:
-    before, after = (pretty(each.schema.type, each.schema.text).split("\n") for each in (first, second))
-    found = list(difflib.unified_diff(before, after, lineterm="", n=_CONTEXT_LINES))
-    return found[2:]  # the names of files, which these are not
+    return line_by_line((first.schema.type, first.schema.text), (second.schema.type, second.schema.text))
 
 
 def _is_version(text: str) -> bool:

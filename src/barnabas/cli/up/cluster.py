@@ -262,14 +262,17 @@ class Cluster:
         sys.stdout.flush()
 
     def _start_services(self) -> None:
-        if self.options.console:
-            from barnabas.cli.console.child import ConsoleChild
-
-            self._services.append(ConsoleChild(self.bootstrap, note))
+        registry = None
         if self.options.registry:
             from barnabas.cli.registry.child import RegistryChild
 
-            self._services.append(RegistryChild(self.bootstrap, note))
+            child = RegistryChild(self.bootstrap, note)
+            registry = child.address
+            self._services.append(child)
+        if self.options.console:
+            from barnabas.cli.console.child import ConsoleChild
+
+            self._services.append(ConsoleChild(self.bootstrap, note, registry=registry))
 
     def _stop(self) -> bool:
         """One after the other, so that each can hand over what it leads; the last ones have nobody to hand it to."""

@@ -191,16 +191,19 @@ def _tell_ready(node: Node, options: UpOptions, data: Path) -> None:
 
 def _services(node: Node, options: UpOptions) -> list[ServiceChild]:
     found: list[ServiceChild] = []
-    if options.console:
-        from barnabas.cli.common.screen import note
-        from barnabas.cli.console.child import ConsoleChild
-
-        found.append(ConsoleChild(node.bootstrap, note))
+    registry = None
     if options.registry:
         from barnabas.cli.common.screen import note
         from barnabas.cli.registry.child import RegistryChild
 
-        found.append(RegistryChild(node.bootstrap, note))
+        child = RegistryChild(node.bootstrap, note)
+        registry = child.address
+        found.append(child)
+    if options.console:
+        from barnabas.cli.common.screen import note
+        from barnabas.cli.console.child import ConsoleChild
+
+        found.append(ConsoleChild(node.bootstrap, note, registry=registry))
     return found
 
 

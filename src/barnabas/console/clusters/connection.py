@@ -21,6 +21,7 @@ from barnabas.console.clusters.jobs import Jobs
 from barnabas.console.clusters.moving import Mover
 from barnabas.console.clusters.node_metrics import NodeMetrics
 from barnabas.console.clusters.observer import Observer
+from barnabas.console.clusters.schemas import Schemas
 from barnabas.console.options import ClusterOptions
 from barnabas.console.people.sessions import Login, Sessions
 from barnabas.console.problems import NotFound, Problem, SignInFirst
@@ -61,6 +62,7 @@ class Connection:
         self.observer = Observer(self.nodes, self.metrics, History(series_max=series))
         self.observer.start()
         self.browser = Browser(self.new_nodes, shared.opener, shared.searches)
+        self.schemas = Schemas(options, login)
         self.jobs = Jobs()
         self.mover = Mover(self.new_nodes)
 
@@ -76,6 +78,7 @@ class Connection:
         for nodes in self._made:
             nodes.log_in_as(login.credentials)
         self.metrics.log_in_as(login.credentials)
+        self.schemas = Schemas(self.options, login)
 
     async def close(self) -> None:
         self.closed = True

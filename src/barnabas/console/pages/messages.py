@@ -40,7 +40,7 @@ async def messages(call: Call) -> object:
     while True:
         wanted = count - len(kept) if keep is None else _READ_AT_ONCE
         page = await told(browser.page(topic, place, wanted, partitions_of(call), read_committed=committed))
-        async for veiled, wanted_too in in_turns(page.records, judged):
+        async for veiled, wanted_too in in_turns(await call.connection.schemas.to_json(page.records), judged):
             if wanted_too:
                 kept.append(veiled)
         looked_at += len(page.records)
@@ -66,7 +66,8 @@ async def _answer(page: Page, place: Place, kept: list[Record], looked_at: int, 
 
 
 async def one_message(call: Call) -> object:
-    return as_page(Veil(call.role).over(await _one(call)))
+    (record,) = await call.connection.schemas.to_json([await _one(call)])
+    return as_page(Veil(call.role).over(record))
 
 
 async def download(call: Call) -> object:
@@ -101,18 +102,22 @@ async def tail(call: Call) -> object:
 async def _tail(
     browser: Browser, call: Call, place: Place | None, veil: Veil, keep: Keep | None
 ) -> AsyncIterator[Event]:
-    wanted: Keep | None = (lambda each: keep(veil.over(each))) if keep is not None else None
+    schemas = call.connection.schemas
+    judge: Keep | None = (lambda each: keep(veil.over(each))) if keep is not None else None
+    early = judge if schemas.url is None else None  # with a registry a filter looks at what was decoded
 
-    def shown(record: Record) -> dict[str, object]:
+    def shown(record: Record) -> dict[str, object] | None:
+        if early is None and judge is not None and not judge(record):
+            return None
         return as_page(veil.over(record), preview=_PREVIEW_CHARS)
 
     offsets = place.offsets if place is not None else None
     try:
         async for event in browser.tail(
-            call.path("topic"), partitions_of(call), offsets, keep=wanted, read_committed=call.flag("committed")
+            call.path("topic"), partitions_of(call), offsets, keep=early, read_committed=call.flag("committed")
         ):
             body = {
-                "records": [each async for each in in_turns(event.records, shown)],
+                "records": [each async for each in in_turns(await schemas.to_json(event.records), shown) if each],
                 "dropped": event.dropped,
                 "trouble": event.trouble,
             }

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
+from dataclasses import replace
 
 import msgspec
 
 from barnabas.browse import Query, Record
 from barnabas.browse.decoding import Shown, decode
 from barnabas.browse.expression import BadExpression, mask, masked_paths
+from barnabas.browse.record import Part
 from barnabas.browse.search.query import finder
 from barnabas.console.options import Role
 from barnabas.console.problems import NotAllowed, Problem
@@ -41,7 +43,8 @@ class Veil:
             value = msgspec.json.decode(record.value)
         except (msgspec.DecodeError, RecursionError):
             return record._replace(value=_HIDDEN)
-        return record._replace(value=msgspec.json.encode(mask(value, self._paths)))
+        text = msgspec.json.encode(mask(value, self._paths))
+        return record._replace(value=text, value_bytes=len(text) if record.decoded else record.value_bytes)
 
 
 def unmasked(role: Role, what: str) -> None:
@@ -74,11 +77,19 @@ def as_page(record: Record, *, preview: int | None = None) -> dict[str, object]:
         "timestamp_type": record.timestamp_type,
         "producer_id": record.producer_id,
         "leader_epoch": record.leader_epoch,
-        "key": _shown(decode(record.key, record.key_bytes), preview),
-        "value": _shown(decode(record.value, record.value_bytes), preview),
+        "key": _shown(_by_schema(decode(record.key, record.key_bytes), record, "key"), preview),
+        "value": _shown(_by_schema(decode(record.value, record.value_bytes), record, "value"), preview),
         "headers": [{"name": name, "value": _shown(decode(value), preview)} for name, value in record.headers],
         "truncated": record.truncated,
     }
+
+
+def _by_schema(shown: Shown, record: Record, part: Part) -> Shown:
+    """What the registry's schema has made of it, with the size that it has in the log."""
+    found = next((each for each in record.decoded if each.part == part), None)
+    if found is None:
+        return shown
+    return replace(shown, reason=f"decoded by schema {found.schema}", bytes=found.bytes, schema_id=found.schema)
 
 
 def _shown(shown: Shown, preview: int | None) -> dict[str, object]:

@@ -6,6 +6,7 @@ Avro and JSON Schema are compared as the JSON they are, Protobuf as the file des
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Mapping
 from typing import Literal
@@ -15,6 +16,7 @@ from barnabas.operate.schemas.avro import avro_changes
 from barnabas.operate.schemas.json_schema import json_changes
 
 SchemaType = Literal["AVRO", "JSON", "PROTOBUF"]
+_CONTEXT_LINES = 3
 CHANGES_MAX = 200  # listed; nobody reads more, and a schema may have a hundred thousand fields
 
 
@@ -38,6 +40,12 @@ def pretty(kind: SchemaType, text: str) -> str:
         return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):
         return text
+
+
+def line_by_line(old: tuple[SchemaType, str], new: tuple[SchemaType, str]) -> list[str]:
+    """The lines that differ, each with its sign, and a few around them; empty where none differs."""
+    before, after = (pretty(*each).split("\n") for each in (old, new))
+    return list(difflib.unified_diff(before, after, lineterm="", n=_CONTEXT_LINES))[2:]  # two are names of files
 
 
 def _parsed(text: str) -> Json:

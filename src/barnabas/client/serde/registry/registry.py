@@ -202,6 +202,11 @@ class Registry:
         table = table_of(self._ask("GET", path, doing, defaultToGlobal=True if subject else None), doing)
         return str(table.get("compatibilityLevel", ""))
 
+    def set_level(self, level: str, subject: str | None = None) -> str:
+        doing = "set the compatibility level" + (f" of {subject!r}" if subject else "")
+        path = f"/config/{quote(subject, safe='')}" if subject else "/config"
+        return str(table_of(self._ask("PUT", path, doing, {"compatibility": level}), doing).get("compatibility", level))
+
     def delete_version(self, subject: str, version: Version, *, permanent: bool = False) -> int:
         doing = f"delete version {version} of {subject!r}"
         found = self._ask("DELETE", f"{_of(subject)}/versions/{version}", doing, permanent=permanent)

@@ -5,6 +5,7 @@ import { Overview } from "./overview.js";
 export const PAGES = [
   { name: "overview", title: "Overview", icon: "◉", key: "o", component: Overview },
   { name: "topics", title: "Topics", icon: "≡", key: "t", load: async () => (await import("./topics.js")).Topics },
+  { name: "schemas", title: "Schemas", icon: "◇", key: "m", load: async () => (await import("./schemas/index.js")).Schemas },
   { name: "search", title: "Search", icon: "⌕", key: "s", load: async () => (await import("./search.js")).Search },
   { name: "groups", title: "Groups", icon: "◎", key: "u", load: async () => (await import("./groups/index.js")).Groups },
   { name: "clients", title: "Clients", icon: "◫", key: "l", load: async () => (await import("./clients.js")).Clients },
