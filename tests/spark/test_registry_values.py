@@ -16,7 +16,9 @@ from confluent_kafka.schema_registry.json_schema import JSONSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from barnabas import Producer
+from barnabas.pipelines.framework.registry import find
 from barnabas.testing import RunningNode
+from tests.spark.stage import Stage
 from tests.support.registry import RegistryProcess
 
 FIELDS: list[Any] = [{"name": "id", "type": "long"}, {"name": "user", "type": "string"}]
@@ -239,3 +241,27 @@ def test_what_is_wrong_is_said_before_a_query_starts(registry: RegistryProcess, 
     with pytest.raises(Exception, match="registry: ") as told:
         unreachable.read()
     assert "secret" not in str(told.value)
+
+
+def test_a_registry_alone_gives_json_and_so_do_the_pipelines_that_ship(
+    node: RunningNode, client: SchemaRegistryClient, registry: RegistryProcess, quick_spark: Any, tmp_path: Path
+) -> None:
+    stage = Stage(find("metrics"), quick_spark, node.bootstrap, tmp_path, partitions=1)
+    name = stage.topics["requests"]
+    millis = {"type": "long", "logicalType": "timestamp-millis"}
+    kinds = {"id": "string", "service": "string", "time": millis, "status": "int", "latency_us": "long"}
+    fields = [{"name": field, "type": kind} for field, kind in kinds.items()]
+    schema = {"type": "record", "name": "Request", "fields": fields}
+    at = dt.datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC)
+    request = {"id": "a", "service": "api", "time": at, "status": 200, "latency_us": 1500}
+    plain = {**request, "id": "b", "time": at.isoformat()}
+    unknown = b"\0\xff\xff\xff\xff{}"
+    send(node, name, avro(client, name, schema, request), json.dumps(plain).encode(), unknown, None, b"\0")
+    context = stage.context(source={"registry": registry.address})
+    raw = context.raw_batch("requests").orderBy("offset").select("value").collect()
+    assert json.loads(bytes(raw[0].value))["time"].startswith("2026-01-02T03:04:05.678")
+    assert [raw[at].value and bytes(raw[at].value) for at in (2, 3, 4)] == [unknown, None, b"\0"]
+    rows = context.batch("requests").orderBy("_offset").select("id", "service", "time", "latency_us").collect()
+    time = at.replace(tzinfo=None)
+    assert [tuple(row) for row in rows] == [("a", "api", time, 1500), ("b", "api", time, 1500)]
+    assert "registry" not in context.writing()

@@ -131,6 +131,10 @@ def run(
         list[str] | None,
         typer.Option("--client", metavar="NAME=VALUE", help="A client setting: security.protocol=SASL_SSL ..."),
     ] = None,
+    registry: Annotated[
+        str | None,
+        typer.Option("--registry", metavar="URL", help="A schema registry: values of its formats are read as JSON."),
+    ] = None,
     conf: Annotated[
         list[str] | None, typer.Option("--conf", metavar="NAME=VALUE", help="A setting of Spark; may be repeated.")
     ] = None,
@@ -160,6 +164,8 @@ def run(
         raise usage("--once, --generate and --seconds are for --now", "--later ends by itself.")
     settings = pairs(client, "--client", "security.protocol=SSL")
     source = {f"kafka.{key.removeprefix('kafka.')}": value for key, value in settings.items()}
+    if registry is not None:
+        source["registry"] = registry
     asked = Asked(
         name=name,
         now=None if not now and not later else now,

@@ -179,7 +179,8 @@ class RunContext:
 
     def writing(self) -> dict[str, str]:
         """The options of every write to the cluster."""
-        return {"kafka.bootstrap.servers": self.bootstrap, **self.source}
+        client = {name: value for name, value in self.source.items() if not name.startswith("registry")}
+        return {"kafka.bootstrap.servers": self.bootstrap, **client}
 
     def checkpoint(self, query: str) -> Path:
         return self.path("checkpoints", query)

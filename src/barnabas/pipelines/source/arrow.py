@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import types
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from barnabas.pipelines.registry.options import RegistryOptions
 from barnabas.pipelines.source.columns import value_kind
 from barnabas.pipelines.source.decoding import Records
 from barnabas.pipelines.source.record_headers import headers_of
 from barnabas.pipelines.source.values.decoder import ValueDecoder
 from barnabas.pipelines.source.values.settings import BAD_COLUMN, ValueOptions
 
+if TYPE_CHECKING:
+    from barnabas.pipelines.source.values.as_json import JsonTexts
+
 
 class ColumnMaker:
     """Makes the Arrow batches of one split."""
 
-    def __init__(self, wanted: types.StructType, topic: str, partition: int, value: ValueOptions | None) -> None:
+    def __init__(
+        self,
+        wanted: types.StructType,
+        topic: str,
+        partition: int,
+        value: ValueOptions | None,
+        as_json: RegistryOptions | None = None,
+    ) -> None:
         self.schema = to_arrow_schema(wanted, timezone="UTC")
         self._constants = {"topic": pa.scalar(topic, pa.string()), "partition": pa.scalar(partition, pa.int32())}
         self._repeated: dict[str, pa.Array] = {}
+        self._as_json: JsonTexts | None = None
+        if as_json is not None:
+            from barnabas.pipelines.source.values.as_json import json_texts
+
+            self._as_json = json_texts(as_json)
         self._decoder: ValueDecoder | None = None
         self._value_column: str | None = None
         if value is not None:
@@ -44,7 +62,7 @@ class ColumnMaker:
             case "key":
                 return records.keys()
             case "value":
-                return records.values()
+                return records.values() if self._as_json is None else self._as_json.values(records)
             case "offset":
                 return pa.array(records.offsets)
             case "timestamp":

@@ -17,6 +17,7 @@ from barnabas.client.common.connection import bootstrap_or_default, with_profile
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.options import flag, refuse_misspelt, refuse_not_yours, refuse_unknown
 from barnabas.pipelines.registry import options as registry
+from barnabas.pipelines.registry.options import RegistryOptions
 from barnabas.pipelines.source import bounds
 from barnabas.pipelines.source.bounds import EARLIEST, LATEST, Bound, Place
 from barnabas.pipelines.source.values.settings import ValueOptions, parse_value_options
@@ -64,6 +65,7 @@ class SourceOptions:
     group: str = "spark-barnabas"
     cores: int = 1
     value: ValueOptions | None = None
+    as_json: RegistryOptions | None = None  # `value` is the JSON text of what the registry's schema says
 
     @property
     def wanted(self) -> str:
@@ -91,6 +93,7 @@ def parse_options(given: Mapping[str, str], *, streaming: bool | None) -> Source
     isolation = client.pop("isolation.level", "read_committed").lower()
     if isolation not in ("read_committed", "read_uncommitted"):
         raise PipelineError(f"kafka.isolation.level is read_committed or read_uncommitted, not {isolation!r}")
+    value = parse_value_options(options, _only_topic(topics, assigned))
     bootstrap = bootstrap_or_default(client.pop("bootstrap.servers", None))
     client = with_profile(bootstrap, client)
     return SourceOptions(
@@ -112,7 +115,8 @@ def parse_options(given: Mapping[str, str], *, streaming: bool | None) -> Source
         fail_on_data_loss=flag(options, "failOnDataLoss", True),
         include_headers=include_headers(options),
         read_committed=isolation == "read_committed",
-        value=parse_value_options(options, _only_topic(topics, assigned)),
+        value=value,
+        as_json=registry.parse_registry(options) if value is None else None,
         cores=int(os.environ.get(CORES_VARIABLE) or os.cpu_count() or 1),
     )
 

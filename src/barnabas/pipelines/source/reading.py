@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def read_split(
     split: Range, options: SourceOptions, schema: StructType, tests: tuple[Test, ...] = ()
 ) -> Iterator[pa.RecordBatch]:
-    maker = ColumnMaker(schema, split.topic, split.partition, options.value)
+    maker = ColumnMaker(schema, split.topic, split.partition, options.value, options.as_json)
     for records in read_records(split, options, tests):
         if len(records):
             yield maker.batch(records)

@@ -22,7 +22,6 @@ from barnabas.pipelines.registry.options import (
     subject_of,
     version_of,
 )
-from barnabas.pipelines.registry.options import NAMES as REGISTRY_NAMES
 from barnabas.pipelines.source.values.texts import ISO, TIMESTAMPS, WITH_MILLISECONDS
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def parse_value_options(options: Mapping[str, str], topic: str | None = None) ->
     """None when values stay bytes. `options` by lower-case name; `topic`: the one that is read, if it is one."""
     form = options.get("valueformat", "").lower()
     if not form:
-        for name in (*_ONLY_WITH_FORMAT, *REGISTRY_NAMES):
+        for name in (*_ONLY_WITH_FORMAT, "valueSubject", "schemaVersion"):
             if name.lower() in options:
                 raise PipelineError(f"{name} needs valueFormat: one of {', '.join(FORMATS)}")
         return None
