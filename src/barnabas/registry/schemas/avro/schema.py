@@ -33,6 +33,8 @@ class AvroSchema:
     def unreadable(self, writer: ParsedSchema) -> Sequence[Incompatibility]:
         if not isinstance(writer, AvroSchema):
             raise InvalidSchema("the other schema is not of type AVRO")
+        if self.type is writer.type:
+            return ()
         return Resolution().unreadable(self.type, writer.type)
 
 

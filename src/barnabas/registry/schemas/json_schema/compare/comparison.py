@@ -57,8 +57,8 @@ class Comparison:
         self.step(_STEPS_EACH)
         if self._depth >= _DEPTH_MAX:
             raise InvalidSchema(f"comparing the schemas goes deeper than {_DEPTH_MAX} schemas")
-        data, reader = tuple([each.meant() for each in data]), reader.meant()
-        key = tuple([id(each) for each in data]), settled, id(reader)
+        known, reader = {id(meant): meant for meant in [each.meant() for each in data]}, reader.meant()
+        data, key = tuple(known.values()), (tuple(known), settled, id(reader))
         if key in self._known:
             return self._known[key]
         self._kept.append((data, reader))
@@ -188,6 +188,9 @@ class Comparison:
             change = "SUM_TYPE_NARROWED" if longest > len(branches) else "COMBINED_TYPE_SUBSCHEMAS_CHANGED"
         return path.says(change, f"data may fit no schema of {kind}; the nearest reason: {_reason(nearest)}")
 
+    def _accept_the_same(self, one: Node, other: Node, path: Path) -> bool:
+        return not self.compare((one,), other, path) and not self.compare((other,), one, path)
+
     def _negated(self, facts: Facts, negated: Node, path: Path) -> bool:
         if not types_of([*facts, *_facts((negated,))]):
             return True  # nothing is of the types of both
@@ -199,9 +202,8 @@ class Comparison:
     ) -> Found:
         condition = reader.condition
         assert condition is not None
-        same = [
-            each.condition for each in facts if each.condition and each.condition.test.value == condition.test.value
-        ]
+        stated = [each.condition for each in facts if each.condition is not None]
+        same = [each for each in stated if self._accept_the_same(each.test, condition.test, path / "if")]
         for wanted, name in ((condition.then, "then"), (condition.otherwise, "else")):
             if wanted is None:
                 continue

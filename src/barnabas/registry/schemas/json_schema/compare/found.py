@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias
 
 from barnabas.model import limits
 from barnabas.registry.schemas.json_schema.node import Node
+from barnabas.registry.schemas.json_text import written
 from barnabas.registry.schemas.parsed import Incompatibility
 
 Found: TypeAlias = tuple[Incompatibility, ...]
@@ -40,6 +41,14 @@ class Path:
 
 
 ROOT = Path()
+
+
+def same_keywords(one: Node, other: Node, keywords: Sequence[str]) -> bool:
+    """Whether keywords are the same, and the same is meant by them: they refer to nothing."""
+    if not isinstance(one.value, dict) or not isinstance(other.value, dict):
+        return False
+    found = [one.value.get(each) for each in keywords]
+    return found == [other.value.get(each) for each in keywords] and 'ef":' not in written(found)
 
 
 class Comparing(Protocol):

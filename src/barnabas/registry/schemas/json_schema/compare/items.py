@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from barnabas.registry.schemas.json_schema.compare.found import ENOUGH, NOTHING, Comparing, Facts, Found, Path
+from barnabas.registry.schemas.json_schema.compare.found import (
+    ENOUGH,
+    NOTHING,
+    Comparing,
+    Facts,
+    Found,
+    Path,
+    same_keywords,
+)
 from barnabas.registry.schemas.json_schema.compare.values import lower, upper
 from barnabas.registry.schemas.json_schema.node import Node
 
@@ -109,7 +117,11 @@ def _contains(facts: Facts, reader: Node, path: Path, comparing: Comparing) -> F
             )
             found += inner
     if reader.max_contains is not None:
-        equal = [each for each in same if each.contains is not None and each.contains.value == reader.contains.value]
+        equal = [
+            each
+            for each in same
+            if each.contains is not None and not comparing.compare((reader.contains,), each.contains, path)
+        ]
         if not any(each.max_contains is not None and each.max_contains <= reader.max_contains for each in equal):
             stated = any(each.max_contains is not None for each in same)
             kind = "MAX_CONTAINS_DECREASED" if stated else "MAX_CONTAINS_ADDED"
@@ -122,9 +134,7 @@ def _unevaluated(facts: Facts, reader: Node, path: Path) -> Found:
     if reader.unevaluated_items is None:
         return NOTHING
     for fact in facts:
-        if fact.unevaluated_items is not None and all(
-            fact.value.get(each) == reader.value.get(each) for each in _EVALUATING
-        ):
+        if fact.unevaluated_items is not None and same_keywords(fact, reader, _EVALUATING):
             return NOTHING
     kind = "REMOVED" if reader.unevaluated_items.nothing else "NARROWED"
     message = "data may have items that no schema has looked at, or it cannot be told"

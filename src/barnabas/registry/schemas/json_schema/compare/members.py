@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from barnabas.registry.schemas.json_schema.compare.found import ENOUGH, NOTHING, Comparing, Facts, Found, Path
+from barnabas.registry.schemas.json_schema.compare.found import (
+    ENOUGH,
+    NOTHING,
+    Comparing,
+    Facts,
+    Found,
+    Path,
+    same_keywords,
+)
 from barnabas.registry.schemas.json_schema.compare.values import lower, upper
 from barnabas.registry.schemas.json_schema.node import Node
 
@@ -229,10 +237,9 @@ def _unevaluated(facts: Facts, reader: Node, path: Path) -> Found:
     for fact in facts:
         if (
             fact.unevaluated_properties is not None
-            and fact.unevaluated_properties.value == reader.unevaluated_properties.value
             and fact.properties.keys() <= reader.properties.keys()
             and fact.pattern_properties.keys() <= reader.pattern_properties.keys()
-            and all(fact.value.get(each) == reader.value.get(each) for each in _EVALUATING)
+            and same_keywords(fact, reader, _EVALUATING)
         ):
             return NOTHING
     kind = "REMOVED" if reader.unevaluated_properties.nothing else "NARROWED"
@@ -241,15 +248,7 @@ def _unevaluated(facts: Facts, reader: Node, path: Path) -> Found:
 
 
 _EVALUATING = (
-    "additionalProperties",
-    "allOf",
-    "anyOf",
-    "oneOf",
-    "if",
-    "then",
-    "else",
-    "not",
-    "$ref",
-    "dependentSchemas",
+    *("unevaluatedProperties", "additionalProperties", "dependentSchemas"),
+    *("allOf", "anyOf", "oneOf", "if", "then", "else", "not", "$ref"),
 )
 _NAME = Node.of_type("string")
