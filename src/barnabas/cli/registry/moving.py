@@ -70,7 +70,9 @@ def _schemas(http: Http, *, deleted: bool) -> Iterator[Json]:
     offset = 0
     while True:
         query = {"subjectPrefix": ":*:", "deleted": deleted, "offset": offset, "limit": _PAGE}
-        page: Any = http.request("GET", "/schemas", "cannot list the schemas", query=query)
+        page: Any = http.request(  # as _asked
+            "GET", "/schemas", "cannot list the schemas", query=query
+        )
         yield from page
         offset += len(page)
         if not page:
@@ -82,7 +84,7 @@ def _setting(http: Http, kind: str, place: str) -> Json | None:
     return found
 
 
-def _asked(http: Http, path: str) -> Any:
+def _asked(http: Http, path: str) -> Any:  # a registry's answer, which may be a stranger's
     """None where there is none."""
     try:
         return http.request("GET", path, f"cannot read {path}")

@@ -171,7 +171,7 @@ class Store:
                 continue
             except RegistryError:
                 refused.append(waiting)
-            except Exception as problem:
+            except Exception as problem:  # told to the one who waits: Stale, or a defect of ours
                 waiting.fail(problem)
             else:
                 if decision.records:
@@ -208,7 +208,7 @@ class Store:
         for waiting in refused:
             try:
                 waiting.decide(self.contents, Batch())
-            except Exception as problem:
+            except Exception as problem:  # likewise
                 waiting.fail(problem)
             else:
                 self._waiting.append(waiting)
