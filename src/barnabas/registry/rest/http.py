@@ -23,9 +23,9 @@ from barnabas.registry.store.handing_on import HANDED_ON_HEADER
 
 log = logging.getLogger("barnabas.registry")
 
-Scope = MutableMapping[str, Any]  # ASGI's
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Scope = MutableMapping[str, Any]  # ASGI's: the type of a value depends on its name
+Receive = Callable[[], Awaitable[Scope]]
+Send = Callable[[Scope], Awaitable[None]]
 
 _BODY_S = 30.0  # for a whole body to arrive
 _TAKEN = (b"application/vnd.schemaregistry.v1+json", b"application/vnd.schemaregistry+json", b"application/json")
