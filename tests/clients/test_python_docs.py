@@ -9,6 +9,7 @@ import io
 import re
 import sys
 import types
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 from barnabas import Consumer
 from barnabas.testing import running_node
 from tests.support.pages import section
+from tests.support.registry import RegistryProcess
 
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -38,7 +40,17 @@ def snippets() -> list[tuple[int, str, str | None]]:
     return found
 
 
-def test_the_page_does_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+@contextlib.contextmanager
+def serving(bootstrap: str, folder: Path) -> Iterator[RegistryProcess]:
+    registry = RegistryProcess(folder, bootstrap)
+    try:
+        registry.start()
+        yield registry
+    finally:
+        registry.stop()
+
+
+def test_the_page_does_what_it_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     original = Consumer.__init__
 
     @functools.wraps(original)
@@ -51,8 +63,9 @@ def test_the_page_does_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(found) >= 15
     program = types.ModuleType("docs_python")
     monkeypatch.setitem(sys.modules, program.__name__, program)
-    with running_node({"group.initial.rebalance.delay.ms": 500}) as node:
+    with running_node({"group.initial.rebalance.delay.ms": 500}) as node, serving(node.bootstrap, tmp_path) as registry:
         monkeypatch.setenv("BARNABAS_BOOTSTRAP", node.bootstrap)
+        program.__dict__["REGISTRY"] = registry.address
         for line, code, expected in found:
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed):

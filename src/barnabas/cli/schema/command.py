@@ -147,7 +147,7 @@ def check(
     as_json: AsJson = False,
     registry: RegistryUrl = DEFAULT_REGISTRY,
 ) -> None:
-    """Say whether a schema may become the next version of a subject, and if not, why.
+    """Say whether a schema may be the next version, and if not, why.
 
     It is compared with the versions that the subject's compatibility level names. Nothing is registered. Exit code 1
     when it is not compatible.
@@ -187,7 +187,7 @@ def diff(
     as_json: AsJson = False,
     registry: RegistryUrl = DEFAULT_REGISTRY,
 ) -> None:
-    """Show what changed between two versions: in words, then line by line.
+    """Show what changed between two versions, in words and by lines.
 
     \b
     Example:
