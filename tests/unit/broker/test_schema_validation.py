@@ -9,6 +9,7 @@ from typing import Any
 import cramjam
 import pytest
 
+from barnabas.broker.schemas import followed
 from barnabas.model.errors import ErrorCode
 from barnabas.model.settings.topic import SUBJECT_NAME_STRATEGIES
 from barnabas.testing import RunningNode, running_node
@@ -17,7 +18,7 @@ from tests.support.schema_records import TOPIC, schema_record
 from tests.support.wire import FIND_COORDINATOR, PRODUCE, WireClient, batch, create_topic, produce_body, record
 from tests.unit.broker.test_produce_records import end_offset, nobody_waits, one
 
-INIT_PRODUCER_ID, ADD_PARTITIONS, END_TXN, DELETE_TOPICS = 22, 24, 26, 20
+INCREMENTAL_ALTER_CONFIGS, INIT_PRODUCER_ID, ADD_PARTITIONS, END_TXN, DELETE_TOPICS = 44, 22, 24, 26, 20
 CHECKED: dict[str, Any] = {"confluent_value_schema_validation": "true"}
 GUID = uuid.UUID("89791762-2336-4186-9674-299b90a802e2")
 
@@ -171,6 +172,28 @@ def test_settings_are_checked_and_shown_where_they_are_set(client: WireClient) -
     topic = {"name": "odd", "num_partitions": 1, "replication_factor": 1, "configs": configs}
     answer = client.call(19, 7, {"topics": [topic], "timeout_ms": 30_000})["topics"][0]
     assert answer["error_code"] == ErrorCode.INVALID_CONFIG and "TopicNameStrategy" in answer["error_message"]
+
+
+def test_nothing_is_followed_when_no_topic_checks_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(followed, "_LOOK_SECONDS", 0.0)
+    with running_node() as alone, WireClient(alone.bootstrap) as client:
+        assert alone._node is not None
+        create_topic(client, TOPIC, cleanup_policy="compact")
+        create_topic(client, "orders", **CHECKED)
+        register(client, "orders-value", 1)
+        assert send(client, "orders", batch([framed(1)]))["error_code"] == 0
+        own: Any = alone._node.replication.schemas
+        assert not own._following.done() and own.known.kept_bytes > 0
+        configs = [{"name": "confluent.value.schema.validation", "config_operation": 0, "value": "false"}]
+        body = {"resources": [{"resource_type": 2, "resource_name": "orders", "configs": configs}]}
+        assert client.call(INCREMENTAL_ALTER_CONFIGS, 1, body)["responses"][0]["error_code"] == 0
+        assert send(client, "orders", batch([b"anything"]))["error_code"] == 0
+        register(client, "orders-value", 2, version=2)  # an answer for the Fetch that waits
+        deadline = time.monotonic() + 10
+        while not own._following.done():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        assert own.known.kept_bytes == 0
 
 
 def test_without_a_registry_every_id_is_unknown() -> None:

@@ -73,7 +73,7 @@ class FollowedSchemas:
         self._moved = asyncio.Event()  # set and replaced when the position has moved
         self._failure = ""  # why the last fetch failed
         self._following: asyncio.Task[None] | None = None
-        self._asking: asyncio.Task[None] | None = None
+        self._asking: asyncio.Task[bool] | None = None
 
     def identifiers(self, subject: str | None) -> Container[bytes]:
         return self.known.identifiers(subject)
@@ -87,10 +87,11 @@ class FollowedSchemas:
                     await asyncio.wait([earlier])
                 if self._asking is earlier or self._asking is None:
                     self._asking = asyncio.ensure_future(self._catch_up())
-                await asyncio.wait([self._asking])
+                asking = self._asking
+                await asyncio.wait([asking])
         except TimeoutError:
             raise self._not_read() from None
-        if self._asking.cancelled() or self._asking.exception() is not None:
+        if asking.cancelled() or not asking.result():
             raise self._not_read()
 
     def close(self) -> None:
@@ -106,23 +107,31 @@ class FollowedSchemas:
 
     # --- the end ----------------------------------------------------------------------------------------------------
 
-    async def _catch_up(self) -> None:
-        async with asyncio.timeout(WAIT_SECONDS):
-            if self._following is None or self._following.done():
-                self._following = asyncio.ensure_future(self._follow())
-            while True:
-                place = self._place()
-                if place is None:
-                    self._begin_anew(b"")
-                    return
-                try:
-                    end = await self._end(place)
-                    break
-                except (LinkDown, KafkaError) as error:
-                    self._failure = str(error)
-                    await asyncio.sleep(_RETRY_SECONDS)
-            while self._topic_id != place.topic_id or self._position < end:
-                await self._moved.wait()
+    async def _catch_up(self) -> bool:
+        """False when it could not be read to its end in time. Whoever waits may have gone meanwhile."""
+        if self._following is None or self._following.done():
+            self._following = asyncio.ensure_future(self._follow())
+        try:
+            async with asyncio.timeout(WAIT_SECONDS):
+                await self._reach_end()
+        except TimeoutError:
+            return False
+        return True
+
+    async def _reach_end(self) -> None:
+        while True:
+            place = self._place()
+            if place is None:
+                self._begin_anew(b"")
+                return
+            try:
+                end = await self._end(place)
+                break
+            except (LinkDown, KafkaError) as error:
+                self._failure = str(error)
+                await asyncio.sleep(_RETRY_SECONDS)
+        while self._topic_id != place.topic_id or self._position < end:
+            await self._moved.wait()
 
     async def _end(self, place: _Place) -> int:
         partition = {"partition_index": 0, "current_leader_epoch": -1, "timestamp": _LATEST}
@@ -170,8 +179,7 @@ class FollowedSchemas:
         return _Place(topic.id, topic.partitions[0].leader, topic.partitions[0].leader_epoch)
 
     def _begin_anew(self, topic_id: bytes) -> None:
-        if self._topic_id or topic_id:
-            self.known.clear()
+        self.known.clear()
         self._topic_id, self._position = topic_id, 0
 
     async def _read(self, place: _Place) -> None:
@@ -181,6 +189,8 @@ class FollowedSchemas:
         connection = await self._peers.connection(place.leader, _PURPOSE)
         body = _fetch_body(place, self._position)
         answer: FetchResponse = await connection.ask(FETCH, _FETCH_VERSION, body, _FETCH_WAIT_MS + _ANSWER_MS)
+        if self._topic_id != place.topic_id:
+            return  # the topic was deleted meanwhile
         told = answer.responses[0].partitions[0] if answer.responses and answer.responses[0].partitions else None
         if told is None or answer.error_code:
             raise _refusal(place, answer.error_code or ErrorCode.UNKNOWN_SERVER_ERROR)
