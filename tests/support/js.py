@@ -1,4 +1,5 @@
-"""kafkajs, in one Node process for all tests (tests/js/server.js)."""
+"""JavaScript's clients, each in one Node process for all tests: kafkajs (tests/js/server.js) and those of a schema
+registry (tests/js/registry/server.js)."""
 
 from __future__ import annotations
 
@@ -6,19 +7,21 @@ import contextlib
 import json
 import subprocess
 import threading
+from pathlib import Path
 from typing import Any
 
-from tests.support.paths import JS, require_setup
+from tests.support.paths import JS, JS_REGISTRY, require, require_setup
 from tests.support.process import end
 
 
-class KafkaJs:
-    def __init__(self) -> None:
-        require_setup()
+class NodeProcess:
+    """`server.js` of a folder: one JSON job a line, one JSON answer a line."""
+
+    def __init__(self, folder: Path) -> None:
         self.lock = threading.Lock()
         self.process = subprocess.Popen(
             ["node", "server.js"],
-            cwd=JS,
+            cwd=folder,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -46,10 +49,10 @@ class KafkaJs:
             finally:
                 watchdog.cancel()
         if not line:
-            raise TimeoutError(f"kafkajs {job} did not answer in {timeout_seconds} s")
+            raise TimeoutError(f"{job} in JavaScript did not answer in {timeout_seconds} s")
         answer = json.loads(line)
         if "error" in answer:
-            raise AssertionError(f"kafkajs {job}: {answer['error']}\n{answer.get('stack')}")
+            raise AssertionError(f"{job} in JavaScript: {answer['error']}\n{answer.get('stack')}")
         return answer["ok"]
 
     def close(self) -> None:
@@ -58,3 +61,17 @@ class KafkaJs:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(5)
         end(self.process)
+
+
+class KafkaJs(NodeProcess):
+    def __init__(self) -> None:
+        require_setup()
+        super().__init__(JS)
+
+
+class RegistryJs(NodeProcess):
+    """@confluentinc/schemaregistry and @kafkajs/confluent-schema-registry."""
+
+    def __init__(self) -> None:
+        require(JS_REGISTRY / "node_modules")
+        super().__init__(JS_REGISTRY)

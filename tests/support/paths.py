@@ -10,7 +10,10 @@ CLASSES = ROOT / ".kafka" / "classes"
 OAUTH_LIBS = ROOT / ".kafka" / "oauth-libs"
 LOG4J = ROOT / "tests" / "java" / "log4j2.properties"
 JS = ROOT / "tests" / "js"
+JS_REGISTRY = JS / "registry"
 GO = ROOT / ".kafka" / "go"
+APICURIO = ROOT / ".kafka" / "apicurio"
+NEWER_JAVA = ROOT / ".kafka" / "java"
 CLASSPATH = f"{CLASSES}:{LIBS}/*"
 
 
@@ -21,8 +24,13 @@ def require_setup() -> None:
             raise RuntimeError(f"{needed.parent} is not complete: run tools/setup_tests.sh first")
 
 
+def require(folder: Path) -> Path:
+    """The same for one folder that few tests need."""
+    if not (folder / ".complete").exists():
+        raise RuntimeError(f"{folder} is not complete: run tools/setup_tests.sh first")
+    return folder
+
+
 def go_program(name: str) -> Path:
     """One of tests/go, built by the same script."""
-    if not (GO / ".complete").exists():
-        raise RuntimeError(f"{GO} is not complete: run tools/setup_tests.sh first")
-    return GO / name
+    return require(GO) / name
