@@ -23,22 +23,28 @@ async def list_types(service: Service, request: Request) -> object:
 
 
 async def list_schemas(service: Service, request: Request) -> object:
+    """Those that the user may read."""
     prefix = request.text("subjectPrefix", names.EVERY_CONTEXT)
-    found: list[object] = []
-    page = request.page(REGISTRY_SCHEMAS_LISTED_MAX)
     rule_types = set(request.query.get("ruleType", ()))
-    aliases = _aliases(service) if request.flag("aliases") else {}
-    size = passed = 0
     which: questions.Which = "all" if request.flag("deleted") else "live"
-    for stored in questions.schemas(service.contents, prefix, which, latest_only=request.flag("latestOnly")):
-        if not may_see(request, stored.subject) or (rule_types and not _has_rule(stored, rule_types)):
-            continue
-        passed += 1
-        if passed <= page.start:
-            continue
-        if passed > page.stop or size > _LISTED_BYTES:
-            break
+    latest_only = request.flag("latestOnly")
+
+    def listed(subject: str) -> list[Stored]:
+        if not may_see(request, subject):
+            return []
+        found = questions.versions_of(service.contents, subject, which)
+        found = found[-1:] if latest_only else found
+        return [each for each in found if _has_rule(each, rule_types)] if rule_types else found
+
+    every = questions.with_prefix(service.contents, prefix)
+    page = await service.some(map(listed, every), request.page(REGISTRY_SCHEMAS_LISTED_MAX))
+    aliases = _aliases(service) if request.flag("aliases") else {}
+    found: list[object] = []
+    size = 0
+    for stored in page:
         size += len(stored.content.text)
+        if size > _LISTED_BYTES and found:
+            break
         told = answers.entity(stored)
         if stored.subject in aliases:
             told["aliases"] = aliases[stored.subject]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
-
 from barnabas.registry.errors import RegistryError, invalid_rules, no_schema, no_subject, no_version
 from barnabas.registry.rest import answers
 from barnabas.registry.rest.allowing import DELETE, READ, WRITE, allowed, check_references, may_see
@@ -21,9 +19,13 @@ from barnabas.registry.state.values import RuleSet, Stored
 async def list_subjects(service: Service, request: Request) -> object:
     """Those that the user may read."""
     prefix = request.text("subjectPrefix", names.EVERY_CONTEXT)
-    page = request.page()
-    found = (each for each in questions.subjects(service.contents, prefix, request.which) if may_see(request, each))
-    return list(islice(found, page.start, page.stop))
+    which = request.which
+
+    def listed(subject: str) -> bool:
+        return questions.is_listed(service.contents, subject, which) and may_see(request, subject)
+
+    found = questions.with_prefix(service.contents, prefix)
+    return await service.some(([each] if listed(each) else [] for each in found), request.page())
 
 
 async def list_versions(service: Service, request: Request, subject: str) -> object:

@@ -4,7 +4,7 @@ as Confluent's registry does it: a client that was not told of contexts still fi
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 import msgspec
@@ -16,6 +16,7 @@ from barnabas.registry.state.values import DEFAULT_LEVEL, Config, Mode, Stored
 Which = Literal["live", "all", "deleted"]
 LATEST = -1
 _NONE: Mapping[int, Stored] = {}
+_HIGHEST = "\U0010ffff"  # no name has it
 
 
 def context(contents: Contents, subject: str) -> Context:
@@ -107,35 +108,31 @@ def _preferred(same: Mapping[tuple[str, int], Stored] | None) -> Stored | None:
     return next((each for each in same.values() if not each.deleted), None) or next(iter(same.values()))
 
 
-def subjects(contents: Contents, prefix: str, which: Which) -> Iterator[str]:
-    """Sorted; `:*:` is every context, a prefix without a context is of the default one."""
-    for each in _with_prefix(contents, prefix):
-        if has_subject(contents, each, which) and not (which == "deleted" and has_subject(contents, each)):
-            yield each
+def is_listed(contents: Contents, subject: str, which: Which) -> bool:
+    """A deleted subject is one whose versions are all deleted."""
+    return has_subject(contents, subject, which) and not (which == "deleted" and has_subject(contents, subject))
 
 
-def schemas(contents: Contents, prefix: str, which: Which, *, latest_only: bool) -> Iterator[Stored]:
-    for subject in _with_prefix(contents, prefix):
-        found = versions_of(contents, subject, which)
-        yield from found[-1:] if latest_only else found
+def subjects(contents: Contents, prefix: str, which: Which) -> list[str]:
+    return [each for each in with_prefix(contents, prefix) if is_listed(contents, each, which)]
 
 
-def _with_prefix(contents: Contents, prefix: str) -> Iterable[str]:
+def with_prefix(contents: Contents, prefix: str) -> list[str]:
+    """Sorted; `:*:` is every context, a prefix without a context is of the default one. A copy: whoever goes through
+    many lets others have their turn."""
     if prefix == names.EVERY_CONTEXT:
-        return contents.subjects
+        return contents.subjects.copy()
     if prefix.startswith(names.EVERY_CONTEXT):
         name = prefix.removeprefix(names.EVERY_CONTEXT)
         return sorted(each for where in contents.contexts for each in _between(contents, names.qualified(where, name)))
-    context, name = names.split(prefix)
-    found = _between(contents, names.qualified(context, name))
-    return found if prefix or context != names.DEFAULT_CONTEXT else (e for e in found if not e.startswith(":."))
+    if not prefix:
+        return [each for each in contents.subjects if not each.startswith(":.")]
+    return _between(contents, names.qualified(*names.split(prefix)))
 
 
-def _between(contents: Contents, prefix: str) -> Iterator[str]:
-    for place in range(bisect_left(contents.subjects, prefix), len(contents.subjects)):
-        if not contents.subjects[place].startswith(prefix):
-            return
-        yield contents.subjects[place]
+def _between(contents: Contents, prefix: str) -> list[str]:
+    start = bisect_left(contents.subjects, prefix)
+    return contents.subjects[start : bisect_left(contents.subjects, prefix + _HIGHEST, start)]
 
 
 def contexts(contents: Contents) -> list[str]:

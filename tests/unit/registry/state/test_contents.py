@@ -60,9 +60,9 @@ def mirrored() -> Contents:
 
 def test_a_mirrored_topic() -> None:
     contents = mirrored()
-    assert list(questions.subjects(contents, ":*:", "live")) == [":.eu:orders-value", "old", "orders-value"]
-    assert list(questions.subjects(contents, ":*:", "deleted")) == ["gone"]
-    assert list(questions.subjects(contents, "", "live")) == ["old", "orders-value"]
+    assert (questions.subjects(contents, ":*:", "live")) == [":.eu:orders-value", "old", "orders-value"]
+    assert (questions.subjects(contents, ":*:", "deleted")) == ["gone"]
+    assert (questions.subjects(contents, "", "live")) == ["old", "orders-value"]
     assert questions.contexts(contents) == [".", ".eu"]
     assert questions.config_in_scope(contents, "old").compatibility_level == "FULL"
     assert questions.config_in_scope(contents, ":.eu:a").compatibility_level == "BACKWARD"

@@ -106,7 +106,7 @@ def test_an_id_is_not_given_again_when_compaction_has_removed_every_trace() -> N
     log.append(deleting.delete_subject(log.contents, "b", permanent=False))
     log.append(deleting.delete_subject(log.contents, "b", permanent=True))
     log.contents = log.compacted()
-    assert list(questions.subjects(log.contents, ":*:", "all")) == ["a"]
+    assert (questions.subjects(log.contents, ":*:", "all")) == ["a"]
     assert log.register("b", '"float"').id == 3
 
 
