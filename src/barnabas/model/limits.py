@@ -221,6 +221,7 @@ SCHEMA_RECORD_MAX_BYTES = 8 * SCHEMA_MAX_BYTES  # of `_schemas` that a broker re
 KNOWN_SCHEMAS_MAX_BYTES = 64 * 1024 * 1024  # of schema ids that a broker keeps to check records: 80,000 versions
 REGISTRY_VERSIONS_MAX = 200_000  # of all subjects: 200 MB of memory with schemas of 1 KB
 REGISTRY_TEXT_MAX_BYTES = 512 * 1024 * 1024  # of all schemas, which are kept in memory
+REGISTRY_CONTEXTS_MAX = 10_000  # a look-up without a context may go through all of them
 REGISTRY_SETTINGS_MAX = 200_000  # levels, and modes, of subjects that need not exist
 REGISTRY_PARSED_MAX_BYTES = 32 * 1024 * 1024  # of schemas that were parsed and may be asked for again
 REGISTRY_BODY_MAX_BYTES = 4 * SCHEMA_MAX_BYTES  # of a request: a schema in JSON is up to twice its size

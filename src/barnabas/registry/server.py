@@ -189,6 +189,10 @@ class _BoundedProtocol(HttpToolsProtocol):
 
 def _check_certificate(options: RegistryOptions) -> None:
     """Before anything listens, as one line."""
+    try:
+        ssl.create_default_context(cafile=options.ca)
+    except OSError as error:  # ssl.SSLError is one
+        raise Problem(f"--ca {options.ca} cannot be used: {error.strerror or error}", "It is a PEM file.") from None
     if options.certificate is None:
         return
     try:

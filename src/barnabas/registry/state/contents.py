@@ -11,8 +11,6 @@ from bisect import bisect_left, insort
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-import msgspec
-
 from barnabas.registry.schemas.formats import SCHEMA_TYPES
 from barnabas.registry.state import names, records
 from barnabas.registry.state.values import Config, Content, Mode, Stored, hash_of
@@ -49,7 +47,7 @@ class Contents:
         try:
             found = records.read_key(key or b"")
             self._apply(offset, found, value, timestamp)
-        except (msgspec.DecodeError, RecursionError):  # ValidationError is one
+        except Exception:  # whatever somebody has written there: all that is behind it would be lost with it
             self.unreadable += 1
 
     def _apply(self, offset: int, key: records.Key, value: bytes | None, timestamp: int) -> None:
@@ -57,7 +55,7 @@ class Contents:
         match key.keytype:
             case "SCHEMA" if subject:
                 self._schema(subject, key.version, value, timestamp)
-                self.changes[subject] = offset
+                self._changed(subject, offset)
             case "CONFIG":
                 _put(self.configs, subject or None, None if value is None else records.read_config(value))
                 self.settings_changed = offset
@@ -66,7 +64,7 @@ class Contents:
                 self.settings_changed = offset
             case "DELETE_SUBJECT" if subject and value is not None:
                 self._delete_up_to(subject, records.read_delete(value).version)
-                self.changes[subject] = offset
+                self._changed(subject, offset)
             case "CLEAR_SUBJECT":
                 self._clear(subject)
                 self.settings_changed = offset
@@ -75,6 +73,12 @@ class Contents:
             case "MAX_ID" if key.context and value is not None:
                 context = self.contexts.setdefault(key.context, Context())
                 context.max_id = max(context.max_id, records.read_max_id(value).id)
+
+    def _changed(self, subject: str, offset: int) -> None:
+        if subject in self.contexts.get(names.context_of(subject), Context()).subjects:
+            self.changes[subject] = offset
+        else:
+            self.changes.pop(subject, None)
 
     # --- schemas ----------------------------------------------------------------------------------------------------
 

@@ -42,20 +42,31 @@ class Parser:
 
     def parse(self, source: Source) -> ParsedSchema:
         found = self._parsed.pop(source, None)
+        is_new = found is None
         if found is None:
             try:
                 found = parse(source.type, source.text, source.references, stored=source.stored)
             except InvalidSchema as problem:
                 raise invalid_schema(f"Invalid schema of type {source.type}, details: {problem}") from None
-            self._bytes += _cost(source)
         self._parsed[source] = found  # the last one used is the last one dropped
-        while self._bytes > self._max_bytes and len(self._parsed) > 1:
-            oldest = next(iter(self._parsed), None)
-            if oldest is not None and self._parsed.pop(oldest, None) is not None:
-                self._bytes -= _cost(oldest)
-                self._texts.pop((oldest, False), None)
-                self._texts.pop((oldest, True), None)
+        if is_new:
+            self._bytes += _cost(source)
+            if self._bytes > self._max_bytes:
+                self._drop_old()
         return found
+
+    def _drop_old(self) -> None:
+        """Half of it, and counts anew: two threads may have parsed the same."""
+        kept: dict[Source, ParsedSchema] = {}
+        size = 0
+        for source, parsed in reversed([*self._parsed.items()]):
+            size += _cost(source)
+            if kept and size > self._max_bytes // 2:
+                break
+            kept[source] = parsed
+        self._parsed = dict(reversed(kept.items()))
+        self._texts = {key: text for key, text in [*self._texts.items()] if key[0] in kept}
+        self._bytes = sum(map(_cost, kept))
 
     def text(self, source: Source, *, normalize: bool) -> str:
         """As it is stored."""

@@ -112,6 +112,8 @@ class Reader:
                 self._begin_anew()
             except (BrowseError, ProtocolError, LinkDown, LoginFailed, UnknownApi) as problem:
                 log.warning("topic %s cannot be read just now: %s", self._topic, problem)
+            except Exception:  # a defect of ours: it is told, and tried again, instead of answering old things for ever
+                log.exception("topic %s cannot be read", self._topic)
             opened = False
             await asyncio.sleep(_AGAIN_S)
 

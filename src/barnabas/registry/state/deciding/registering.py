@@ -15,7 +15,12 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from barnabas.model.limits import REGISTRY_TEXT_MAX_BYTES, REGISTRY_VERSIONS_MAX, SCHEMA_MAX_BYTES
+from barnabas.model.limits import (
+    REGISTRY_CONTEXTS_MAX,
+    REGISTRY_TEXT_MAX_BYTES,
+    REGISTRY_VERSIONS_MAX,
+    SCHEMA_MAX_BYTES,
+)
 from barnabas.registry.errors import incompatible, invalid_schema, not_permitted, too_large
 from barnabas.registry.state import merging, names, questions, records
 from barnabas.registry.state.contents import Contents
@@ -221,6 +226,8 @@ def _before(contents: Contents, stored: Stored) -> list[records.Record]:
     found: list[records.Record] = []
     context = names.context_of(stored.subject)
     if context != names.DEFAULT_CONTEXT and context not in contents.known_contexts:
+        if len(contents.contexts) >= REGISTRY_CONTEXTS_MAX:
+            raise not_permitted(f"the registry has {REGISTRY_CONTEXTS_MAX} contexts, which is its most")
         found.append(records.context_record(context))
     for each in questions.versions_of(contents, stored.subject, "deleted"):
         if each.id == stored.id and each.version < stored.version:
