@@ -4,6 +4,7 @@ service is in tests/registry."""
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -69,7 +70,7 @@ class SmallRegistry:
 
 
 @contextmanager
-def served(registry: SmallRegistry) -> Iterator[SmallRegistry]:
+def served(registry: SmallRegistry, tls: ssl.SSLContext | None = None) -> Iterator[SmallRegistry]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -95,9 +96,11 @@ def served(registry: SmallRegistry) -> Iterator[SmallRegistry]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
-    registry.url = f"http://127.0.0.1:{server.server_address[1]}"
+    registry.url = f"http{'' if tls is None else 's'}://127.0.0.1:{server.server_address[1]}"
     try:
         yield registry
     finally:

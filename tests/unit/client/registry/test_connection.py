@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import socket
+import ssl
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from barnabas import BadSetting, CannotReach, NotAllowed, Registry, RegistryErro
 from barnabas.client.serde.registry.cache import Cache
 from barnabas.client.serde.registry.schema import Schema
 from barnabas.client.serde.registry.settings import registry_settings
+from tests.support.certificates import Authority
 from tests.unit.client.registry.small_registry import SmallRegistry, served
 
 STRING = Schema("AVRO", '"string"')
@@ -150,3 +153,18 @@ def test_the_cache_is_bounded() -> None:
     for number in range(10):
         cache.put(number, number)
     assert [cache.get(number) for number in (6, 7, 8, 9)] == [None, 7, 8, 9]
+
+
+def test_tls_and_a_certificate_of_ones_own(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    mine, server = authority.issue("me"), authority.issue("registry")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(server.certificate, server.key)
+    context.load_verify_locations(authority.file)
+    context.verify_mode = ssl.CERT_REQUIRED
+    trusted = {"ssl.ca.location": str(authority.file)}
+    own = {"ssl.certificate.location": str(mine.certificate), "ssl.key.location": str(mine.key)}
+    with served(SmallRegistry(), context) as small:
+        assert Registry(small.url, **trusted, **own).subjects() == []
+        with pytest.raises(CannotReach, match="certificate verify failed"):
+            Registry(small.url, **own).subjects()

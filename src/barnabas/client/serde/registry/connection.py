@@ -34,6 +34,14 @@ class _Unavailable(Exception):
     """This address does not serve now; another one may."""
 
 
+class _Connections(dict[int, http.client.HTTPConnection]):
+    """Those of one thread, by address. They are closed with the thread, or with a registry that nobody has."""
+
+    def __del__(self) -> None:
+        for each in self.values():
+            each.close()
+
+
 class Http:
     def __init__(self, settings: RegistrySettings) -> None:
         self.settings = settings
@@ -115,7 +123,7 @@ class Http:
         """That of this thread and process: a connection that a fork has copied belongs to the parent."""
         kept = self._kept
         if getattr(kept, "pid", None) != os.getpid():
-            kept.pid, kept.connections = os.getpid(), {}
+            kept.pid, kept.connections = os.getpid(), _Connections()
         found: http.client.HTTPConnection | None = kept.connections.get(number)
         if found is None or fresh:
             found = kept.connections[number] = self._opened(self.settings.addresses[number])
