@@ -113,7 +113,7 @@ DIFFERENT: dict[str, tuple[str, tuple[int, Any]]] = {
     "no schema": ("without one Confluent's takes that of the version before", (500, {"error_code": 0})),
     "no such type": ("Apicurio takes XML for the Avro schema that it has", (200, {"id": 1})),
     "config of a subject that has none": ("Confluent's code for it is 40408", (200, {"compatibilityLevel": "NONE"})),
-    "set config of a subject": ("Confluent's repeats the request", (200, {"compatibility": "NONE", "normalize": False})),
+    "set config of a subject": ("normalize was not sent", (200, {"compatibility": "NONE", "normalize": False})),
     "another type in the same subject": ("Confluent's calls it incompatible", (422, {"error_code": 42201})),
     "subjects with a prefix": ("Apicurio does not know subjectPrefix", (200, ["a", "b", "bill", "j", "money", "p"])),
     "delete for good what is in use": ("Confluent's status of 40405 is 404", (409, {"error_code": 40405})),

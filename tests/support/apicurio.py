@@ -26,7 +26,7 @@ class ApicurioProcess(ServerProcess):
             "APICURIO_REST_DELETION_ARTIFACT_VERSION_ENABLED": "true",
             "APICURIO_CCOMPAT_USE_CANONICAL_HASH": "true",
         }
-        command = [str(java), "-Xmx1g", "-XX:+UseSerialGC"]
+        command = [str(java), "-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
         command += ["-jar", str(require(APICURIO) / "quarkus-run.jar")]
         super().__init__(command, port, folder / "apicurio.log", settings)
 
