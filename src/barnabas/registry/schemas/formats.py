@@ -26,5 +26,5 @@ def parse(
         case "PROTOBUF":
             from barnabas.registry.schemas import protobuf
 
-            return protobuf.parse(text, references)
+            return protobuf.parse(text, references, stored=stored)
     raise InvalidSchema(f"there are no schemas of type {type}")

@@ -20,8 +20,9 @@ from barnabas.registry.schemas.protobuf.tree import File
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}\s*")
 
 
-def parse(source: str, references: Sequence[ReferencedSchema] = ()) -> ProtobufSchema:
-    """The schema of a .proto file, or of a FileDescriptorProto in base64, which Confluent's clients register."""
+def parse(source: str, references: Sequence[ReferencedSchema] = (), *, stored: bool = False) -> ProtobufSchema:
+    """The schema of a .proto file, or of a FileDescriptorProto in base64, which Confluent's clients register. `stored`:
+    numbers and names are not checked, as Confluent's registry does not either; what it has stored stays usable."""
     if len(references) > SCHEMA_REFERENCES_MAX:
         raise InvalidSchema(f"more than {SCHEMA_REFERENCES_MAX:,} references")
     budget = Budget()
@@ -36,7 +37,7 @@ def parse(source: str, references: Sequence[ReferencedSchema] = ()) -> ProtobufS
         wants_known = wants_known or known.may_be_meant(proto)
     proto = _proto(source, others)
     file = read_file(Tokens(proto, budget))
-    return ProtobufSchema(file, others, wants_known or known.may_be_meant(proto))
+    return ProtobufSchema(file, others, wants_known or known.may_be_meant(proto), stored)
 
 
 def _proto(source: str, others: dict[str, File]) -> str:
@@ -67,7 +68,7 @@ class ProtobufSchema(ParsedSchema):
 
     __slots__ = ("_canonical", "file", "others", "scope")
 
-    def __init__(self, file: File, others: dict[str, File], wants_known: bool) -> None:
+    def __init__(self, file: File, others: dict[str, File], wants_known: bool, stored: bool = False) -> None:
         names = Names()
         names.add(file, own=True)
         for each in others.values():
@@ -75,7 +76,8 @@ class ProtobufSchema(ParsedSchema):
         if wants_known or file.extends:
             for each in known.files().values():
                 names.add(each)
-        check(file, names)
+        if not stored:
+            check(file, names)
         self.file = file
         self.others = others
         self.scope: Scope = names.package(file.package)

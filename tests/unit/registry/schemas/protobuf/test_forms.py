@@ -204,3 +204,13 @@ def test_an_import_without_a_reference_is_no_error_until_a_type_of_it_is_used() 
         .field[0]
         .HasField("options")
     )
+
+
+def test_what_another_registry_stored_is_read_although_protoc_would_not() -> None:
+    text = 'syntax = "proto3";\n\nmessage A {\n  Gone b = 1;\n  int32 c = 1;\n}\nenum E {\n  X = 1;\n}\n'
+    with pytest.raises(InvalidSchema):
+        parse("PROTOBUF", text)
+    schema = parse("PROTOBUF", text, stored=True)
+    assert schema.canonical() == text
+    assert "Gone b = 1;" in schema.normalized() and schema.formatted("serialized")
+    assert not schema.unreadable(schema)
