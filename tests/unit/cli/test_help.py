@@ -71,6 +71,7 @@ def test_the_tree_is_the_promised_one() -> None:
             "telemetry subscribe", "telemetry list", "telemetry remove",
             "acl add", "acl list", "acl remove", "acl check", "audit", "quota set", "quota list", "quota remove",
             "schema list", "schema show", "schema register", "schema check", "schema diff", "schema delete",
+            "registry import", "registry export",
             "user create", "user list", "user password", "user delete",
             "token create", "token renew", "token expire", "token list",
             "secure init", "secure node", "secure rotate", "secure status",

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from barnabas.cli.common.failure import Failure
-from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, Bootstrap, Yes, confirm
+from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, Yes, confirm
 from barnabas.cli.common.registry import DEFAULT_REGISTRY, RegistryUrl, connected_http
-from barnabas.cli.common.screen import say
+from barnabas.cli.common.screen import outcome, say
 
 app = typer.Typer(
     name="registry", help="A schema registry with Confluent's REST API.", rich_markup_mode=None, no_args_is_help=False
@@ -72,10 +72,12 @@ def import_registry(
     source: Annotated[str, typer.Argument(metavar="URL|FILE", help="Another registry, or what export has written.")],
     registry: RegistryUrl = DEFAULT_REGISTRY,
     yes: Yes = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Take over all that another registry has: schemas with their ids, deleted ones, levels and modes.
+    """Take over what another registry or a file has.
 
-    The other one may be Confluent's; make it READONLY before. Doing it again finishes what was interrupted.
+    Schemas with their ids, deleted ones, levels and modes. The other one may be Confluent's; make it READONLY before.
+    Doing it again finishes what was interrupted.
 
     \b
     Example:
@@ -96,15 +98,18 @@ def import_registry(
     confirm(f"Write {moved.told()} into {registry}?", yes)
     with connected_http(registry) as http:
         write_registry(http, moved)
-    say(f"took over {moved.told()}")
+    outcome(as_json, moved.counts(), f"took over {moved.told()}")
 
 
 @app.command("export")
 def export_registry(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Where to write them; - is the standard output.")],
     registry: RegistryUrl = DEFAULT_REGISTRY,
+    as_json: AsJson = False,
 ) -> None:
-    """Write all that a registry has to a file, a record a line, which import reads.
+    """Write all that a registry has to a file.
+
+    It has a record a line, as JSON; import reads it.
 
     \b
     Example:
@@ -120,7 +125,7 @@ def export_registry(
         return
     with Path(file).expanduser().open("w", encoding="utf-8") as out:
         write_file(moved, out)
-    say(f"wrote {moved.told()} to {file}")
+    outcome(as_json, {**moved.counts(), "file": file}, f"wrote {moved.told()} to {file}")
 
 
 def _profile(bootstrap: str) -> dict[str, str]:

@@ -39,9 +39,12 @@ class Moved:
     def subjects(self) -> list[str]:
         return sorted({str(each["subject"]) for each in self.schemas})
 
-    def told(self) -> str:
+    def counts(self) -> dict[str, int]:
         settings = len(self.configs) + len(self.modes)
-        return f"{len(self.schemas)} versions of {len(self.subjects)} subjects, and {settings} settings"
+        return {"versions": len(self.schemas), "subjects": len(self.subjects), "settings": settings}
+
+    def told(self) -> str:
+        return "{versions} versions of {subjects} subjects, and {settings} settings".format(**self.counts())
 
 
 # --- out of a registry ----------------------------------------------------------------------------------------------
