@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from barnabas.registry.schemas.parsed import InvalidSchema
-from barnabas.registry.schemas.protobuf import known
-from barnabas.registry.schemas.protobuf.descriptors.build import pool_for
+from barnabas.registry.schemas.protobuf.descriptors.build import pool_with
 from barnabas.registry.schemas.protobuf.descriptors.pool import message_class
 from barnabas.registry.schemas.protobuf.descriptors.read import read
 from barnabas.registry.schemas.protobuf.tree import File
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 def read_binary(data: bytes, others: dict[str, File]) -> File:
     from google.protobuf.message import DecodeError
 
-    pool = pool_for({**known.files(), **others})
+    pool = pool_with(others)
     descriptor = message_class(pool, "google.protobuf.FileDescriptorProto")()
     try:
         descriptor.ParseFromString(data)
