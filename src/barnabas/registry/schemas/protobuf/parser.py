@@ -63,6 +63,7 @@ def read_file(tokens: Tokens) -> File:
             if definition is None:
                 tokens.unexpected("syntax, package, import, option, message, enum, extend or service")
             file.body.append(definition)
+    file.custom_options = tokens.custom_options
     return file
 
 

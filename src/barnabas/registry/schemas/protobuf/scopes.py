@@ -19,7 +19,7 @@ _FULL_NAME_MAX = 2 * NAME_MAX
 class Scope:
     """A package, or what is defined under a name: a message, an enum, an extension."""
 
-    __slots__ = ("children", "definition", "file", "full_name", "package", "parent")
+    __slots__ = ("_resolved", "children", "definition", "file", "full_name", "package", "parent")
 
     def __init__(self, full_name: str, parent: Scope | None, package: str, file: File | None) -> None:
         self.full_name = full_name
@@ -28,6 +28,7 @@ class Scope:
         self.file = file
         self.definition: Message | Enum | Field | None = None
         self.children: dict[str, Scope] = {}
+        self._resolved: dict[str, Scope | None] = {}
 
     @property
     def local_name(self) -> str:
@@ -48,8 +49,12 @@ class Scope:
         return found
 
     def resolve(self, name: str) -> Scope | None:
-        """The message or enum that `name` means here."""
-        return self._search(name, (Message, Enum))
+        """The message or enum that `name` means here. Asked when all files are in: what was found once stays."""
+        try:
+            return self._resolved[name]
+        except KeyError:
+            found = self._resolved[name] = self._search(name, (Message, Enum))
+            return found
 
     def resolve_extension(self, name: str) -> Scope | None:
         return self._search(name, (Field,))

@@ -50,11 +50,12 @@ class Budget:
 class Tokens:
     """`kind` and `text` are those of the next token, which `take` and `take_...` go past."""
 
-    __slots__ = ("_end", "_source", "_start", "budget", "kind", "text")
+    __slots__ = ("_end", "_source", "_start", "budget", "custom_options", "kind", "text")
 
     def __init__(self, source: str, budget: Budget) -> None:
         self._source = source
         self.budget = budget
+        self.custom_options = False  # whether an option named an extension so far
         self._start = self._end = 0
         self.kind, self.text = "", ""
         self.take()

@@ -184,6 +184,7 @@ class File:
     imports: list[Import] = field(default_factory=list)
     options: Options = field(default_factory=list)
     body: list[Message | Enum | Extend | Service] = field(default_factory=list)
+    custom_options: bool = False  # whether any option is an extension, anywhere in the file
 
     @property
     def messages(self) -> list[Message]:

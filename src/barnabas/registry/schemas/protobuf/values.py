@@ -41,6 +41,7 @@ def _option(tokens: Tokens) -> Option:
 def _name_part(tokens: Tokens) -> str:
     if not tokens.take_if("("):
         return tokens.take_name("the name of an option")
+    tokens.custom_options = True
     path = tokens.take_path("the name of an extension")
     tokens.expect(")")
     return f"({path})"

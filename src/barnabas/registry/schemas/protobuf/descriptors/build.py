@@ -49,7 +49,7 @@ DEFAULT_PATH = "default"  # the name of a file that has none, as Confluent's reg
 
 def serialized(file: File, scope: Scope, others: dict[str, File]) -> bytes:
     """`scope` is that of the file's package."""
-    pool = pool_with({**others, DEFAULT_PATH: file}) if _has_custom_options(file) else None
+    pool = pool_with({**others, DEFAULT_PATH: file}) if file.custom_options else None
     return Builder(file, scope, DEFAULT_PATH, OptionsReader(pool)).file().SerializeToString()
 
 
@@ -84,11 +84,6 @@ def _pool_for(files: Mapping[str, File]) -> DescriptorPool:
         return Builder(file, names.package(file.package), path, OptionsReader(None)).file()
 
     return pool_of(files.items(), build)
-
-
-def _has_custom_options(file: File) -> bool:
-    """Whether it is worth to make a pool; a word in the text of the tree is a good enough sign."""
-    return "Option(name='(" in repr(file) or "features.(" in repr(file)
 
 
 class Builder:
