@@ -113,7 +113,7 @@ done
 if [ ! -e .kafka/apicurio/.complete ] || [ tests/java/apicurio/pom.xml -nt .kafka/apicurio/.complete ]; then
     echo "setup_tests: fetching Apicurio from Maven (once)" >&2
     rm -rf .kafka/apicurio
-    if ! mvn -q -B -f tests/java/apicurio/pom.xml dependency:unpack-dependencies -DoutputDirectory="$PWD/.kafka/apicurio" >&2; then
+    if ! mvn -q -B -f tests/java/apicurio/pom.xml dependency:unpack-dependencies -DoutputDirectory="$PWD/.kafka/apicurio" -DmarkersDirectory="$PWD/.kafka/apicurio/.markers" >&2; then
         echo "setup_tests: Maven could not fetch Apicurio; try: mvn -B -f tests/java/apicurio/pom.xml dependency:unpack-dependencies" >&2
         exit 1
     fi
