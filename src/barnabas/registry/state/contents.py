@@ -95,17 +95,19 @@ class Contents:
         content = records.content_of(told, type)
         hash = hash_of(content)
         content = _shared(context, told.id, hash, content)
-        self._remove(subject, version)
-        self._add(context, Stored(subject, version, told.id, content, hash, told.deleted, timestamp))
+        self._put_version(context, Stored(subject, version, told.id, content, hash, told.deleted, timestamp))
 
-    def _add(self, context: Context, stored: Stored) -> None:
+    def _put_version(self, context: Context, stored: Stored) -> None:
+        """A version that is there already keeps its place: thousands may be deleted softly at once."""
         versions = context.subjects.get(stored.subject)
         if versions is None:
             versions = context.subjects[stored.subject] = {}
             insort(self.subjects, stored.subject)
-        last = next(reversed(versions), 0)
+        before, last = versions.get(stored.version), next(reversed(versions), 0)
+        if before is not None:
+            self._forget(context, before)
         versions[stored.version] = stored
-        if stored.version < last:
+        if before is None and stored.version < last:
             context.subjects[stored.subject] = dict(sorted(versions.items()))
         context.by_id.setdefault(stored.id, {})[stored.subject, stored.version] = stored
         context.ids[stored.hash] = stored.id
@@ -125,6 +127,11 @@ class Contents:
         if not versions:
             del context.subjects[subject]
             del self.subjects[bisect_left(self.subjects, subject)]
+        self._forget(context, stored)
+
+    def _forget(self, context: Context, stored: Stored) -> None:
+        """Everything about a version but its place in the subject."""
+        subject, version = stored.subject, stored.version
         same = context.by_id[stored.id]
         del same[subject, version]
         if not same:
@@ -143,8 +150,7 @@ class Contents:
         context = self.contexts.get(names.context_of(subject), Context())
         for stored in [*context.subjects.get(subject, {}).values()]:
             if stored.version <= last and not stored.deleted:
-                self._remove(subject, stored.version)
-                self._add(context, replace(stored, deleted=True))
+                self._put_version(context, replace(stored, deleted=True))
 
     def _clear(self, subject: str | None) -> None:
         """What is deleted softly, of a subject, of a context, or of all."""

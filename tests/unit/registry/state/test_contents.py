@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
 
 from barnabas.registry.state import questions, records
 from barnabas.registry.state.contents import Contents
-from barnabas.registry.state.values import Content, Metadata, Reference, Rule, RuleSet, guid_of, hash_of
+from barnabas.registry.state.values import Content, Metadata, Reference, Rule, RuleSet, Stored, guid_of, hash_of
 
 RECORD = '{"type":"record","name":"myrecord","fields":[{"type":"string","default":null,"name":"f"}]}'
 
@@ -127,3 +128,19 @@ def test_versions_stay_in_order_whatever_order_they_come_in() -> None:
         contents.apply(offset, records.schema_key("s", version), json.dumps(value).encode(), 0)
     assert [each.version for each in questions.versions_of(contents, "s")] == [1, 2, 3, 4, 5]
     assert contents.versions == 5
+
+
+def test_thousands_of_versions_are_deleted_in_a_moment() -> None:
+    """In place: sorting all of them after each would hold every instance for 20 s, and again at each start."""
+    contents = Contents()
+    number = 5_000
+    for version in range(1, number + 1):
+        content = Content("AVRO", f'{{"type":"fixed","name":"F","size":{version}}}')
+        made = records.schema_record(Stored("many", version, version, content, hash_of(content), False, 0))
+        contents.apply(version, made.key, made.value, 1)
+    gone = records.delete_subject_record("many", number)
+    began = time.process_time()
+    contents.apply(number + 1, gone.key, gone.value, 1)
+    assert time.process_time() - began < 1.0
+    assert [each.version for each in questions.versions_of(contents, "many", "deleted")] == [*range(1, number + 1)]
+    assert contents.versions == number and not questions.has_subject(contents, "many")
