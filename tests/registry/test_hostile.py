@@ -181,3 +181,9 @@ def test_mutated_bodies(registry: RegistryProcess) -> None:
 
 def test_the_log_says_nothing_of_all_this(registry: RegistryProcess) -> None:
     assert Path(registry.log_path).stat().st_size < 100_000
+
+
+@pytest.mark.parametrize("path", ["/subjects", "/schemas", "/contexts", "/schemas/ids/1/versions"])
+def test_a_page_behind_everything(registry: RegistryProcess, path: str) -> None:
+    register(registry.port, "paged", '"string"')
+    assert registry.ask("GET", f"{path}?offset=99999999999999999999") == (200, [])

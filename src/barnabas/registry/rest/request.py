@@ -13,10 +13,10 @@ from barnabas.registry.access.rights import ANYBODY, Anybody, Caller
 from barnabas.registry.errors import RegistryError, invalid_subject, invalid_version
 from barnabas.registry.state import names
 from barnabas.registry.state.questions import LATEST, Which
+from barnabas.registry.state.values import NUMBER_MAX
 
 Body = TypeVar("Body")
 
-_INT_MAX = 2**31 - 1
 _NAME_MAX = 1_000  # characters of a subject
 _QUERY_MAX = 100  # parameters
 _EMPTY = RegistryError(422, "The request body is empty")
@@ -51,7 +51,7 @@ class Request:
 
     def page(self, most: int = REGISTRY_LISTED_MAX) -> slice:
         """`offset` and `limit`."""
-        first = max(0, self.number("offset", 0))
+        first = min(max(0, self.number("offset", 0)), NUMBER_MAX)
         limit = self.number("limit", -1)
         return slice(first, first + (limit if 0 < limit <= most else most))
 
@@ -110,7 +110,7 @@ def version_named(text: str) -> int:
         found = int(text)
     except ValueError:
         raise invalid_version(text[:100]) from None
-    if not 0 < found <= _INT_MAX:
+    if not 0 < found <= NUMBER_MAX:
         raise invalid_version(text[:100])
     return found
 

@@ -15,15 +15,27 @@ that are not known here are passed over.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
 
 from barnabas.registry.schemas.parsed import SchemaType
-from barnabas.registry.state.values import Config, Content, Metadata, Mode, Reference, RuleSet, Stored, guid_of
+from barnabas.registry.state.values import (
+    NUMBER_MAX,
+    Config,
+    Content,
+    Metadata,
+    Mode,
+    Reference,
+    RuleSet,
+    Stored,
+    guid_of,
+)
 
 _AVRO = "AVRO"
 _TENANT = "default"
+
+Id = Annotated[int, msgspec.Meta(ge=0, le=NUMBER_MAX)]  # one beyond would leave no ids for anybody
 
 encode = msgspec.json.Encoder().encode
 
@@ -43,7 +55,7 @@ class Key(msgspec.Struct):
 class SchemaValue(msgspec.Struct, rename="camel"):
     subject: str
     version: int
-    id: int
+    id: Id
     schema: str
     schema_type: str | None = None
     references: list[Reference] | None = None
@@ -61,7 +73,7 @@ class DeleteValue(msgspec.Struct):
 
 
 class MaxIdValue(msgspec.Struct):
-    id: int
+    id: Id
 
 
 read_key = msgspec.json.Decoder(Key).decode

@@ -25,6 +25,7 @@ LEVELS = (
     "FULL",
     "FULL_TRANSITIVE",
 )
+NUMBER_MAX = 2**31 - 1  # of ids and versions: clients have 32 bits for them
 DEFAULT_LEVEL = "BACKWARD"
 VERSION_PROPERTY = "confluent:version"  # of metadata: the version that a client wants to make
 

@@ -50,11 +50,18 @@ class Log:
                 contents.apply(offset, record.key, record.value, 1)
         return contents
 
-    def decide(self, subject: str, schema: str, batch: Batch | None = None, id: int | None = None) -> Decision:
+    def decide(
+        self,
+        subject: str,
+        schema: str,
+        batch: Batch | None = None,
+        id: int | None = None,
+        version: int | None = None,
+    ) -> Decision:
         wanted = registering.want(
             self.contents,
             subject,
-            SchemaRequest(schema, id=id),
+            SchemaRequest(schema, id=id, version=version),
             normalize=False,
             populate=True,
             compare=True,
@@ -108,6 +115,46 @@ def test_an_id_is_not_given_again_when_compaction_has_removed_every_trace() -> N
     log.contents = log.compacted()
     assert (questions.subjects(log.contents, ":*:", "all")) == ["a"]
     assert log.register("b", '"float"').id == 3
+
+
+def test_ids_and_versions_have_32_bits() -> None:
+    """A record has four bytes for an id: one beyond could be registered and never be used."""
+    log = Log()
+    log.append(settings.set_mode(log.contents, "s", ModeRequest("IMPORT"), force=False))
+    for id, version in ((2**31, 1), (2**64, 1), (1, 2**31)):
+        with pytest.raises(RegistryError, match="is larger than 2147483647"):
+            log.decide("s", '"int"', id=id, version=version)
+    log.append(log.decide("s", '"int"', id=2**31 - 1, version=2**31 - 1))
+    with pytest.raises(RegistryError, match="no id left"):
+        log.decide("t", '"long"')
+    log.append(settings.set_mode(log.contents, "s", ModeRequest("READWRITE"), force=False))
+    log.append(settings.set_config(log.contents, "s", ConfigRequest(compatibility="NONE")))
+    with pytest.raises(RegistryError, match="no version left"):
+        log.decide("s", '"long"')
+
+
+def test_an_id_of_the_topic_that_is_too_large_is_passed_over() -> None:
+    log = Log()
+    key, value = (
+        b'{"keytype":"SCHEMA","subject":"s","version":1}',
+        b'{"subject":"s","version":1,"id":9999999999,"schema":""}',
+    )
+    log.contents.apply(0, key, value, 1)
+    log.contents.apply(1, b'{"keytype":"MAX_ID","context":"."}', b'{"context":".","id":9999999999}', 1)
+    assert log.contents.unreadable == 2
+    assert log.register("t", '"long"').id == 1
+
+
+def test_an_import_does_not_replace_a_version() -> None:
+    """What was acknowledged would be gone, and records with its id could not be read any more."""
+    log = Log()
+    log.append(settings.set_mode(log.contents, "s", ModeRequest("IMPORT"), force=False))
+    log.append(log.decide("s", '"int"', id=10, version=1))
+    for schema, id in (('"long"', 11), ('"int"', 12)):
+        with pytest.raises(RegistryError, match="Overwrite version 1 of subject s is not permitted"):
+            log.decide("s", schema, id=id, version=1)
+    log.append(log.decide("s", '"int"', id=10, version=1))  # the same import once more
+    assert [each.id for each in questions.versions_of(log.contents, "s")] == [10]
 
 
 def test_refusals_have_confluents_codes() -> None:

@@ -29,6 +29,7 @@ from barnabas.registry.state.deciding.decision import Batch, Decision
 from barnabas.registry.state.parsing import Parser, Source, concrete, resolved, source_of, type_named
 from barnabas.registry.state.values import (
     IMPORTING,
+    NUMBER_MAX,
     READ_ONLY,
     Config,
     Content,
@@ -114,6 +115,9 @@ def want(
         raise invalid_schema("Empty schema")
     if len(text) > SCHEMA_MAX_BYTES:
         raise too_large(f"a schema has at most {SCHEMA_MAX_BYTES} bytes, this one has {len(text)}")
+    for name, number in (("id", request.id), ("version", request.version)):
+        if number is not None and number > NUMBER_MAX:
+            raise invalid_schema(f"Invalid schema, details: its {name} is larger than {NUMBER_MAX}")
     named = concrete(contents, subject, references)
     content = Content(type_named(type), text, named, metadata, rule_set)
     return Wanted(
@@ -206,6 +210,7 @@ def decide(contents: Contents, wanted: Wanted, checked: Checked, batch: Batch) -
         raise invalid_schema("Version is not one more than previous version")
     if id >= 0:
         _check_id(contents, subject, id, checked)
+    _check_version(contents, wanted, version, checked)
     if contents.versions >= REGISTRY_VERSIONS_MAX or contents.text_bytes >= REGISTRY_TEXT_MAX_BYTES:
         raise not_permitted(
             f"the registry holds {contents.versions} versions with {contents.text_bytes} bytes, which is its most;"
@@ -217,6 +222,8 @@ def decide(contents: Contents, wanted: Wanted, checked: Checked, batch: Batch) -
         batch.take(("id", where, id))
     else:
         id = batch.next_id(where, context.max_id)
+    if id > NUMBER_MAX:
+        raise not_permitted(f"Context {names.delimited(where)} has no id left: the highest, {NUMBER_MAX}, was given")
     stored = Stored(subject, version, id, checked.content, checked.hash, False, 0)
     return Decision(stored, (*_before(contents, stored), records.schema_record(stored)))
 
@@ -243,6 +250,15 @@ def _check_mode(wanted: Wanted) -> None:
         raise not_permitted(f"{where} is not in import mode")
     if wanted.id < 0 and wanted.mode != "READWRITE":
         raise not_permitted(f"{where} is not in read-write mode")
+
+
+def _check_version(contents: Contents, wanted: Wanted, version: int, checked: Checked) -> None:
+    """A version that was acknowledged stays what it was, also for whoever imports."""
+    if version > NUMBER_MAX:
+        raise invalid_schema(f"Subject {wanted.subject} has no version left: the highest, {NUMBER_MAX}, was given")
+    there = questions.version_of(contents, wanted.subject, version, "all")
+    if there is not None and (there.content != checked.content or wanted.id not in (-1, there.id)):
+        raise not_permitted(f"Overwrite version {version} of subject {wanted.subject} is not permitted.")
 
 
 def _check_id(contents: Contents, subject: str, id: int, checked: Checked) -> None:
