@@ -107,10 +107,13 @@ class Avro:
     def __init__(self, schema: AvroSchema, written_with: AvroSchema | None = None) -> None:
         import fastavro
 
+        from barnabas.client.serde.registry.avro.bounds import check_for
+
         self._schema = _parsed(fastavro, schema)
         self._writer_schema = self._schema if written_with is None else _parsed(fastavro, written_with)
         self._write = fastavro.schemaless_writer
         self._read = fastavro.schemaless_reader
+        self._check = check_for(self._writer_schema)
 
     def to_bytes(self, value: object) -> bytes:
         out = io.BytesIO()
@@ -118,6 +121,8 @@ class Avro:
         return out.getvalue()
 
     def from_bytes(self, data: bytes) -> Value:
+        if self._check is not None:
+            self._check(data, 0)
         stream = io.BytesIO(data)
         value = self._read(stream, self._writer_schema, self._schema)
         left = len(data) - stream.tell()

@@ -110,13 +110,18 @@ class _Types:
 
 class AvroDecoder:
     def __init__(self, text: str) -> None:
+        from barnabas.client.serde.registry.avro.bounds import check_for
+
         self._schema = parsed_schema(text)
+        self._check = check_for(self._schema)
 
     def decode_one(self, value: bytes) -> object:
         import fastavro
 
         stream = io.BytesIO(value)
         try:
+            if self._check is not None:
+                self._check(value, 0)
             found = fastavro.schemaless_reader(stream, self._schema, None)
         except Exception as error:  # fastavro raises whatever the damaged bytes lead to
             raise Bad(f"not Avro of this schema: {error or type(error).__name__}") from None

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import fastavro
 
 from barnabas.client.errors import BadSetting
+from barnabas.client.serde.registry.avro.bounds import check_for
 from barnabas.client.serde.registry.avro.parsing import has_containers, parse
 from barnabas.client.serde.registry.avro.types import TypeMapper
 from barnabas.client.serde.registry.framing import SchemaKey
@@ -99,8 +100,11 @@ class AvroFormat:
         if is_bytes(written):
             return lambda data, start: data[start:]
         read, convert = fastavro.schemaless_reader, None if given is None else given.read
+        check = check_for(written)
 
         def from_bytes(data: bytes, start: int) -> Value:
+            if check is not None:
+                check(data, start)
             stream = io.BytesIO(data)
             stream.seek(start)
             value = read(stream, written, wanted)
