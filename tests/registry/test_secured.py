@@ -179,3 +179,24 @@ def test_a_registry_that_may_not_see_the_rules_does_not_start(cluster: BarnabasC
     with pytest.raises(RuntimeError, match="barnabas: "):
         serving.start()
     assert "Traceback" not in serving.log_path.read_text()
+
+
+def test_an_id_does_not_tell_the_names_of_other_subjects(registry: RegistryProcess) -> None:
+    """The same schema is registered for a topic that the user may not see."""
+    shared = '{"type":"record","name":"InBoth","fields":[]}'
+    told = asked(registry, "owner", "POST", "/subjects/com.example.Event-value/versions", {"schema": shared})[1]
+    id, guid = told["id"], told["guid"]
+    status, refused = asked(registry, "reader", "GET", f"/schemas/ids/{id}")
+    assert status == 403 and "Event" not in refused["message"]
+    asked(registry, "owner", "PUT", "/config/orders-value", {"compatibility": "NONE"})
+    assert asked(registry, "owner", "POST", "/subjects/orders-value/versions", {"schema": shared})[1]["id"] == id
+    assert asked(registry, "owner", "GET", f"/schemas/ids/{id}/subjects")[1] == [
+        "com.example.Event-value",
+        "orders-value",
+    ]
+    assert asked(registry, "reader", "GET", f"/schemas/ids/{id}/subjects") == (200, ["orders-value"])
+    versions = asked(registry, "reader", "GET", f"/schemas/ids/{id}/versions")[1]
+    assert {each["subject"] for each in versions} == {"orders-value"}
+    named = asked(registry, "reader", "GET", f"/schemas/ids/{id}?subject=com.example.Event-value")[1]
+    assert named["subject"] == "orders-value"
+    assert asked(registry, "reader", "GET", f"/schemas/guids/{guid}/ids") == (200, [{"context": ".", "id": id}])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from barnabas.registry.access.rights import forbidden
+from barnabas.registry.errors import RegistryError
 from barnabas.registry.rest.request import Request, subject_named
 from barnabas.registry.rest.service import Service
 from barnabas.registry.state import names, questions
@@ -36,11 +37,15 @@ def check_references(request: Request, subject: str, references: Sequence[Refere
         check(request, names.in_context_of(subject, each.subject), READ)
 
 
-def check_id(service: Service, request: Request, stored: Stored) -> None:
-    """One of the subjects that have it is enough: its data may be in their topics."""
-    every = questions.same_id(service.contents, stored, "all")
-    if not any(request.caller.may(each.subject, *READ) for each in every):
-        raise forbidden(request.caller, stored.subject, *READ)
+def seen_by_id(service: Service, request: Request, stored: Stored) -> Stored:
+    """Of those with the same id one that the user may see. One is enough, its data may be in that topic; the names of
+    the others are not told."""
+    if may_see(request, stored.subject):
+        return stored
+    for each in questions.same_id(service.contents, stored, "all"):
+        if may_see(request, each.subject):
+            return each
+    raise RegistryError(40301, f"{request.caller.principal} needs READ or WRITE of a topic that has this schema")
 
 
 def may_see(request: Request, subject: str) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import uuid
 
 from barnabas.model.limits import REGISTRY_SCHEMAS_LISTED_MAX
-from barnabas.registry.errors import no_schema
+from barnabas.registry.errors import RegistryError, no_schema
 from barnabas.registry.rest import answers
-from barnabas.registry.rest.allowing import check_id, may_see
+from barnabas.registry.rest.allowing import may_see, seen_by_id
 from barnabas.registry.rest.request import Request, id_named, subject_named
 from barnabas.registry.rest.service import Service
 from barnabas.registry.rest.subjects import qualified
@@ -38,7 +38,7 @@ async def list_schemas(service: Service, request: Request) -> object:
 
     every = questions.with_prefix(service.contents, prefix)
     page = await service.some(map(listed, every), request.page(REGISTRY_SCHEMAS_LISTED_MAX))
-    aliases = _aliases(service) if request.flag("aliases") else {}
+    aliases = _aliases(service, request) if request.flag("aliases") else {}
     found: list[object] = []
     size = 0
     for stored in page:
@@ -52,10 +52,10 @@ async def list_schemas(service: Service, request: Request) -> object:
     return found
 
 
-def _aliases(service: Service) -> dict[str, list[str]]:
+def _aliases(service: Service, request: Request) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for subject, config in service.contents.configs.items():
-        if subject is not None and config.alias:
+        if subject is not None and config.alias and may_see(request, subject):
             found.setdefault(names.in_context_of(subject, config.alias), []).append(subject)
     return found
 
@@ -79,9 +79,7 @@ async def find_id(service: Service, request: Request, id: str) -> Stored:
             raise no_schema(number)
         return found
 
-    stored = await service.found(look)
-    check_id(service, request, stored)
-    return stored
+    return seen_by_id(service, request, await service.found(look))
 
 
 async def get_by_id(service: Service, request: Request, id: str) -> object:
@@ -104,14 +102,20 @@ async def get_schema_by_id(service: Service, request: Request, id: str) -> objec
 
 async def get_subjects_by_id(service: Service, request: Request, id: str) -> object:
     stored = await find_id(service, request, id)
-    found = questions.same_id(service.contents, stored, "all" if request.flag("deleted") else "live")
+    found = _seen(service, request, stored)
     return list(dict.fromkeys(each.subject for each in found))[request.page()]
 
 
 async def get_versions_by_id(service: Service, request: Request, id: str) -> object:
     stored = await find_id(service, request, id)
-    found = questions.same_id(service.contents, stored, "all" if request.flag("deleted") else "live")
+    found = _seen(service, request, stored)
     return [{"subject": each.subject, "version": each.version} for each in found][request.page()]
+
+
+def _seen(service: Service, request: Request, stored: Stored) -> list[Stored]:
+    """All with its id that the user may read."""
+    which: questions.Which = "all" if request.flag("deleted") else "live"
+    return [each for each in questions.same_id(service.contents, stored, which) if may_see(request, each.subject)]
 
 
 async def _find_guid(service: Service, request: Request, guid: str) -> list[tuple[str, Stored]]:
@@ -127,9 +131,14 @@ async def _find_guid(service: Service, request: Request, guid: str) -> list[tupl
         return found
 
     found = await service.found(look)
-    for _, stored in found[:1]:
-        check_id(service, request, stored)
-    return found
+    seen: list[tuple[str, Stored]] = []
+    for context, stored in found:
+        try:
+            seen.append((context, seen_by_id(service, request, stored)))
+        except RegistryError:
+            if (context, stored) == found[-1] and not seen:
+                raise
+    return seen
 
 
 async def get_by_guid(service: Service, request: Request, guid: str) -> object:
