@@ -6,12 +6,13 @@ import asyncio
 import ssl
 from collections.abc import Mapping, Sequence
 from typing import Protocol
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from barnabas.model.limits import REGISTRY_BODY_MAX_BYTES, REGISTRY_HEAD_MAX_BYTES
 
 HANDED_ON_HEADER = b"x-barnabas-handed-on"
 _PASSED = (b"authorization", b"content-type", b"accept")
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _CONNECT_S = 2.0
 _ANSWER_S = 2.0  # then it is asked whether it is still there
 _WHOLE_S = 20.0
@@ -72,8 +73,9 @@ async def _check_there(peers: Peers, address: str) -> None:
 async def _ask(
     peers: Peers, address: str, method: str, target: bytes, headers: Mapping[bytes, bytes], body: bytes
 ) -> tuple[int, dict[bytes, bytes], bytes]:
-    parts = urlsplit(address)
-    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    parts, host, port = _place(address)
+    if b"authorization" in headers and parts.scheme == "http" and host not in _LOOPBACK:
+        raise NobodyAnswers(f"{address}: a login is not sent over plain HTTP; start that instance with --certificate")
     tls = peers.tls() if parts.scheme == "https" else None
     try:
         async with asyncio.timeout(_CONNECT_S):
@@ -95,6 +97,18 @@ async def _ask(
         raise NobodyAnswers(f"{address}: {problem or 'the connection was closed'}") from None
     finally:
         writer.close()
+
+
+def _place(address: str) -> tuple[SplitResult, str, int]:
+    """The address comes from the topic, so it may be anything."""
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError:
+        raise NobodyAnswers(f"{address[:200]!r} is no address") from None
+    if parts.scheme not in ("http", "https") or not host:
+        raise NobodyAnswers(f"{address[:200]!r} is no address")
+    return parts, host, port
 
 
 async def _answer(reader: asyncio.StreamReader) -> tuple[int, dict[bytes, bytes], bytes]:
