@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
 
+from tests.support.members import QUIET
 from tests.support.registry import RegistryProcess, register
 from tests.support.servers import BarnabasNode
 
@@ -79,6 +82,58 @@ def test_a_writer_that_was_paused_is_fenced(two: Two) -> None:
         first.process.send_signal(signal.SIGCONT)
     assert register(first.port, "woken", record("Woken"))[1]["id"] == 3
     assert first.ask("GET", "/subjects")[1] == second.ask("GET", "/subjects")[1] == ["begin", "meanwhile", "woken"]
+
+
+def test_a_writer_that_was_paused_answers_what_is_acknowledged(two: Two) -> None:
+    """It believes that it writes, so that nobody else could know more."""
+    first, second = two
+    assert first.process is not None
+    for number in range(3):
+        subject = f"paused{number}"
+        register(first.port, subject, record("Before"))
+        first.ask("PUT", f"/config/{subject}", {"compatibility": "NONE"})
+        first.process.send_signal(signal.SIGSTOP)
+        try:
+            assert register(second.port, subject, record("Meanwhile"))[1]["version"] == 2
+        finally:
+            first.process.send_signal(signal.SIGCONT)
+        assert first.ask("GET", f"/subjects/{subject}/versions/latest")[1]["version"] == 2
+        second.kill()
+        assert register(first.port, f"{subject}-after", record("After"))[0] == 200  # it writes again
+        second.start()
+
+
+def test_a_copy_of_the_topic_does_not_write_to_what_it_was_copied_from(
+    node: BarnabasNode, two: Two, tmp_path: Path
+) -> None:
+    """Its NOOP records name the instance that writes the other topic, which would take every change."""
+    first, _ = two
+    copy = f"_schemas-copy-{tmp_path.name}"
+    copied(node.bootstrap, f"_schemas-{tmp_path.name}", copy)
+    third = RegistryProcess(tmp_path / "third", node.bootstrap, ["--topic", copy])
+    try:
+        third.start()
+        assert register(third.port, "own", record("Own"))[1]["id"] == 2
+        assert third.ask("GET", "/subjects")[1] == ["begin", "own"]
+        assert first.ask("GET", "/subjects")[1] == ["begin"]
+    finally:
+        third.stop()
+
+
+def copied(bootstrap: str, topic: str, copy: str) -> None:
+    """As a mirror does it: keys, values and headers."""
+    admin = AdminClient({**QUIET, "bootstrap.servers": bootstrap})
+    admin.create_topics([NewTopic(copy, 1, 1, config={"cleanup.policy": "compact"})])[copy].result(20)
+    consumer = Consumer({**QUIET, "bootstrap.servers": bootstrap, "group.id": copy, "enable.partition.eof": True})
+    producer = Producer({**QUIET, "bootstrap.servers": bootstrap})
+    try:
+        consumer.assign([TopicPartition(topic, 0, 0)])
+        while (found := consumer.poll(20)) is not None and found.error() is None:
+            producer.produce(copy, found.value(), found.key(), headers=found.headers())
+        assert found is not None
+    finally:
+        consumer.close()
+        producer.flush(20)
 
 
 def test_everything_is_there_after_a_restart(two: Two) -> None:

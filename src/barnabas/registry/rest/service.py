@@ -83,13 +83,14 @@ class Service:
         return chosen
 
     async def fresh(self) -> None:
-        """Before something is answered that changes (what is the latest version?) by an instance that does not write:
-        what others have acknowledged is read first. While the cluster cannot be asked, what is known is answered."""
-        if self.store.is_writer:
+        """Before something is answered that changes (what is the latest version?) by an instance that is not sure to be
+        the one that writes: what others have acknowledged is read first. While the cluster cannot be asked, what is
+        known is answered."""
+        if self.store.is_surely_writer:
             return
         try:
             async with asyncio.timeout(_FRESH_S):
-                await self.store.reader.catch_up()
+                await self.store.catch_up()
         except (RegistryError, TimeoutError):
             log.warning("the end of the topic cannot be asked for: answering what is known")
 

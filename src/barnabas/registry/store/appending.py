@@ -69,6 +69,10 @@ class Appender:
         self._id = transactional_id
         self._producer_id, self._epoch, self._sequence = -1, -1, 0
 
+    @property
+    def topic_id(self) -> bytes:
+        return self._log.topic_id
+
     async def take(self) -> None:
         """The id is ours when this returns."""
         deadline = time.monotonic() + _TAKE_S

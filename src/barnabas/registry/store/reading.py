@@ -45,6 +45,10 @@ class Reader:
         self._ends: asyncio.Task[int] | None = None
         self._task: asyncio.Task[None] | None = None
 
+    @property
+    def topic_id(self) -> bytes:
+        return self._log.topic_id
+
     def _new_log(self) -> TopicLog:
         return TopicLog(self._nodes, self._topic, read_committed=True)
 

@@ -24,8 +24,10 @@ log = logging.getLogger("barnabas.registry")
 
 _ADDRESS_HEADER = "barnabas.writer.address"
 _SESSION_HEADER = "barnabas.writer.session"  # one taking of the id
+_TOPIC_HEADER = "barnabas.writer.topic"  # its id: a copy of the topic has another writer than what it was copied from
 _START_S = 60.0
 _AGAIN_S = 0.5
+_SURE_S = 1.0  # less than another one waits for an answer before it takes over (handing_on.py)
 _BATCH_CHANGES, _BATCH_BYTES = 50, 1024 * 1024  # of one transaction
 
 Decide = Callable[[Contents, Batch], Decision]
@@ -69,6 +71,7 @@ class Store:
         self._nodes = new_nodes()
         self._appender: Appender | None = None
         self._session = ""
+        self._checked_at = -_SURE_S  # when everything that was acknowledged anywhere was known here
         self._writing = asyncio.Lock()
         self._waiting: list[_Waiting] = []
 
@@ -105,7 +108,8 @@ class Store:
         if record.key == NOOP_KEY:
             told = {name: (value or b"").decode(errors="replace") for name, value in record.headers}
             address, session = told.get(_ADDRESS_HEADER, ""), told.get(_SESSION_HEADER, "")
-            self.writer = Writer(address, session) if address else None
+            is_copied = told.get(_TOPIC_HEADER, "") != self.reader.topic_id.hex()
+            self.writer = Writer(address, session) if address and not is_copied else None
             if session != self._session:
                 self._appender = None  # the cluster refuses what it would write
             return
@@ -121,6 +125,16 @@ class Store:
     @property
     def is_writer(self) -> bool:
         return self._appender is not None
+
+    @property
+    def is_surely_writer(self) -> bool:
+        """A process that was paused still believes so when another one has taken over, and has not read that yet."""
+        return self.is_writer and time.monotonic() - self._checked_at < _SURE_S
+
+    async def catch_up(self) -> None:
+        asked_at = time.monotonic()
+        await self.reader.catch_up()
+        self._checked_at = max(self._checked_at, asked_at)
 
     @property
     def writes_here(self) -> bool:
@@ -186,9 +200,11 @@ class Store:
 
     async def _append(self, appender: Appender, chosen: list[tuple[_Waiting, Decision]]) -> None:
         records = [Appended(each.key, each.value) for _, decision in chosen for each in decision.records]
+        began = time.monotonic()
         try:
             last = await appender.append(records)
             await self.reader.reached(last + 1)
+            self._checked_at = max(self._checked_at, began)
         except Exception as problem:  # told to those who wait
             self._appender = None
             for waiting, _ in chosen:
@@ -219,7 +235,11 @@ class Store:
         appender = Appender(self._nodes, self._topic, f"barnabas-registry-{self._topic}")
         await appender.take()
         self._session = uuid.uuid4().hex
-        headers = ((_ADDRESS_HEADER, self.address.encode()), (_SESSION_HEADER, self._session.encode()))
+        headers = (
+            (_ADDRESS_HEADER, self.address.encode()),
+            (_SESSION_HEADER, self._session.encode()),
+            (_TOPIC_HEADER, appender.topic_id.hex().encode()),
+        )
         last = await appender.append([Appended(NOOP_KEY, None, headers)])
         await self.reader.reached(last + 1)
         if self.writer is None or self.writer.session != self._session:
