@@ -53,3 +53,22 @@ def test_keyless_records_of_a_compacted_topic_have_a_way_out(
     lines.write_text("one\n")
     code, told = run(barnabas_node, capsys, "produce", "c", str(lines))
     assert code == 1 and "takes records with a key only" in told
+
+
+def test_the_check_of_schema_ids_can_be_turned_on_later(
+    barnabas_node: RunningNode, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A node does not show Confluent's settings where they are not set."""
+    name = "confluent.value.schema.validation"
+    assert run(barnabas_node, capsys, "topic", "create", "typed")[0] == 0
+    code, told = run(barnabas_node, capsys, "topic", "alter", "typed", "--set", f"{name}=true")
+    assert (code, told) == (0, f"typed: {name} is now true")
+    lines = tmp_path / "lines"
+    lines.write_text("one\n")
+    code, told = run(barnabas_node, capsys, "produce", "typed", str(lines))
+    assert code == 1 and "one that checks schema ids" in told
+    code, told = run(barnabas_node, capsys, "topic", "alter", "typed", "--delete", name)
+    assert (code, told) == (0, f"typed: {name} has its default again")
+    assert run(barnabas_node, capsys, "topic", "alter", "typed", "--delete", name, "--json")[0] == 0
+    code, told = run(barnabas_node, capsys, "config", "set", "topic", "typed", f"{name}=true")
+    assert (code, told) == (0, f"topic typed: {name} is now true")

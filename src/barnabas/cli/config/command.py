@@ -18,7 +18,7 @@ from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, pa
 from barnabas.cli.common.screen import Column, emit_json, say, table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from barnabas.client.admin.admin import Admin
     from barnabas.client.admin.descriptions import ConfigValue
@@ -181,7 +181,7 @@ def _change(kind: str, name: str, bootstrap: str, as_json: bool, how: str, chang
         from barnabas.cli.config import all_nodes
 
         known = all_nodes.known(bootstrap)
-        _refuse_unknown(changes, known)
+        refuse_unknown(changes, known, wire_kind)
         all_nodes.change(bootstrap, how, changes)
         _tell(kind, name, as_json, changes, all_nodes.read(bootstrap))
         return
@@ -189,7 +189,7 @@ def _change(kind: str, name: str, bootstrap: str, as_json: bool, how: str, chang
         if wire_kind == "topic":
             _require_topic(cluster, name)
         # A node takes any name as a setting of a plugin, as Kafka does: a typing error would be kept and do nothing.
-        _refuse_unknown(changes, cluster.configs(wire_kind, name))
+        refuse_unknown(changes, cluster.configs(wire_kind, name), wire_kind)
         if how == "delete":
             cluster.alter_configs(wire_kind, name, delete=list(changes))
         else:
@@ -212,10 +212,17 @@ def _tell(kind: str, name: str, as_json: bool, changes: Mapping[str, str], now: 
         say(f"{kind} {name}: {setting} is now {value}{f' ({means})' if means else ''}")
 
 
-def _refuse_unknown(changes: Mapping[str, str], known: Mapping[str, ConfigValue]) -> None:
+def refuse_unknown(changes: Iterable[str], known: Mapping[str, ConfigValue], wire_kind: str) -> None:
     for setting in changes:
-        if setting not in known:
+        if setting not in known and not (wire_kind == "topic" and _is_hidden(setting)):
             raise unknown(setting, known)
+
+
+def _is_hidden(setting: str) -> bool:
+    """A setting of topics that a node shows only where it is set, such as Confluent's check of schema ids."""
+    from barnabas.model.settings.topic import ROWS
+
+    return any(row.name == setting and row.internal for row in ROWS)
 
 
 def _require_topic(cluster: Admin, name: str) -> None:

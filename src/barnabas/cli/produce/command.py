@@ -223,8 +223,8 @@ def _way_out(said: str, topic: str, cause: str = "") -> str:
         return "A topic's name has letters, digits, '.', '_' and '-', at most 249 of them."
     if "failed to validate record" in said:
         return (
-            f"A topic that is compacted takes records with a key only (--key-separator); what {topic} is: "
-            f"barnabas topic describe {topic}"
+            f"A topic that is compacted takes records with a key only (--key-separator), one that checks schema ids "
+            f"only those of its registry (--registry); what {topic} is: barnabas topic describe {topic}"
         )
     if "Message size too large" in said:
         return (

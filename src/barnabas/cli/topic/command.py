@@ -177,16 +177,13 @@ def alter(
         _existing(cluster, topic)
         if both := [name for name in back if name in changes]:
             raise usage(f"--set and --delete of {both[0]} at once", "Say one of them.")
-        known = cluster.configs("topic", topic)
-        for name in (*changes, *back):
-            if name not in known:
-                from barnabas.cli.config.command import unknown
+        from barnabas.cli.config.command import refuse_unknown
 
-                raise unknown(name, known)
+        refuse_unknown((*changes, *back), cluster.configs("topic", topic), "topic")
         cluster.alter_configs("topic", topic, set=changes, delete=back)
         now = cluster.configs("topic", topic) if as_json else {}
     if as_json:
-        emit_json({name: now[name] for name in (*changes, *back)})
+        emit_json({name: now.get(name) for name in (*changes, *back)})
         return
     for name, value in changes.items():
         say(f"{topic}: {name} is now {value}")
