@@ -83,7 +83,7 @@ def test_from_a_first_version_to_the_next(schemas: Watched, registry: RegistryPr
     expect(dialog.get_by_text("/fields/0/type").first).to_be_visible()
     dialog.get_by_role("textbox", name="Schema").fill("{")
     dialog.get_by_role("button", name="Check compatibility").click()
-    expect(dialog.get_by_text("Not compatible")).to_be_visible()
+    expect(dialog.get_by_text("Not a schema.")).to_be_visible()
     dialog.get_by_role("textbox", name="Schema").fill(json.dumps(SECOND))
     dialog.get_by_role("button", name="Check compatibility").click()
     expect(dialog.get_by_text("Compatible (BACKWARD)")).to_be_visible()
@@ -92,6 +92,8 @@ def test_from_a_first_version_to_the_next(schemas: Watched, registry: RegistryPr
     expect(page.get_by_text('field note (string, default "none") was added')).to_be_visible()
     page.get_by_text("Line by line").click()
     expect(page.locator(".added").first).to_be_visible()
+    lines = page.locator("details pre").inner_text().splitlines()
+    assert lines[0].startswith("@@") and len(lines) > 5
 
     page.get_by_label("Compatibility").select_option("FULL")
     expect(page.get_by_text(f"compatibility of {subject} is FULL")).to_be_visible()

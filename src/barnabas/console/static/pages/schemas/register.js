@@ -28,6 +28,6 @@ export function Register({ subject = "", type = "AVRO", text = "", references = 
       <p><button type="button" onClick=${check}>Check compatibility</button></p>
       <${ProblemNotice} problem=${problem} />
       ${checked && (checked.compatible ? html`<${Notice} kind="good">Compatible (${checked.level}).<//>`
-      : html`<${Notice}><strong>Not compatible${checked.level && ` (${checked.level})`}.</strong><ul>${checked.reasons.map((each, place) => html`<li key=${place}>${each.path && html`<code>${each.path}</code> `}${each.text}</li>`)}</ul><//>`)}
+      : html`<${Notice}><strong>${checked.level ? `Not compatible (${checked.level})` : "Not a schema"}.</strong><ul>${checked.reasons.map((each, place) => html`<li key=${place}>${each.path && html`<code>${each.path}</code> `}${each.text}</li>`)}</ul><//>`)}
     <//></div><//>`;
 }

@@ -41,6 +41,6 @@ function Difference({ name, versions, first, now }) {
     <${Field} label="Since version"><select value=${old} onChange=${(event) => setOld(Number(event.target.value))}>${versions.filter((each) => each !== now).map((each) => html`<option key=${each} value=${each} selected=${each === old}>${each}</option>`)}</select><//>
     ${!data ? (problem ? html`<${ProblemNotice} problem=${problem} />` : html`<${Loading} />`)
     : html`<ul>${(data.changes.length ? data.changes : ["Nothing that counts."]).map((each, place) => html`<li key=${place}>${each}</li>`)}</ul>
-      ${data.lines.length > 0 && html`<details><summary>Line by line</summary><div class="scroll" tabindex="0"><pre class="mono">${data.lines.map((line, place) => html`<span key=${place} class=${line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : "dim"}>${line}\n</span>`)}</pre></div></details>`}`}
+      ${data.lines.length > 0 && html`<details><summary>Line by line</summary><div class="scroll" tabindex="0"><pre class="mono">${data.lines.map((line, place) => html`<span key=${place} class=${line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : "dim"}>${`${line}\n`}</span>`)}</pre></div></details>`}`}
   </section>`;
 }
