@@ -111,13 +111,17 @@ def test_keys_with_schemas_and_records_without(shell: Shell, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("schema show nothing", "get version latest of 'nothing': Subject 'nothing' not found"),
+        (
+            "schema show nothing",
+            "get version latest of 'nothing': Subject 'nothing' not found. What there is: barnabas schema list",
+        ),
         ("schema show --id 9999", "get schema 9999: Schema 9999 not found"),
         ("schema show", "which schema? Say a subject, or --id ID."),
         ("schema show a --version x", "'x' is not a version. A version is a number from 1 on, or latest."),
         ("schema register a none.avsc", "cannot read the Avro schema none.avsc: no such file or directory"),
-        ("schema register a /dev/null", "/dev/null: what is it? The name ends with .avsc, .json, .proto"),
+        ("schema register a /dev/null", "/dev/null: what is it? A schema's name ends with .avsc, .json, .proto"),
         ("schema delete a", "Delete subject a? Nobody is here to answer. Say --yes."),
+        ("schema check a none.avsc --version x", "cannot read the Avro schema none.avsc"),
         ("produce t --value-subject s", "schemas are kept in a registry. Say which: --registry"),
         ("schema list -r 127.0.0.1", "'127.0.0.1' is not the address of a registry: write it as"),
     ],
@@ -144,6 +148,15 @@ def test_values_that_are_no_json_or_do_not_fit(shell: Shell, tmp_path: Path) -> 
         assert done.returncode == 1
         assert done.stderr.startswith(f"barnabas: {told}")
         assert done.stderr.count("\n") == 1
+
+
+def test_a_subject_that_is_not_there(shell: Shell, tmp_path: Path) -> None:
+    """A misspelled one must not look as if something had been compared; a first record is told how to begin."""
+    (tmp_path / "payment.avsc").write_text(json.dumps(PAYMENT))
+    done = shell("barnabas schema check paymets-value payment.avsc")
+    assert (done.returncode, done.stdout) == (0, "paymets-value has no versions yet: this would be the first\n")
+    done = shell("echo '{}' | barnabas produce cli-first --registry http://127.0.0.1:8081")
+    assert done.returncode == 1 and done.stderr.endswith("not found. Name its schema: --value-schema FILE\n")
 
 
 def test_no_registry_there() -> None:

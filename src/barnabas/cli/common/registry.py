@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from barnabas.client.serde.registry.registry import Registry
 
 DEFAULT_REGISTRY = "http://127.0.0.1:8081"
+_WAYS_OUT = {  # by the registry's codes
+    40401: "What there is: barnabas schema list",
+    40402: "Its versions: barnabas schema show SUBJECT",
+}
 
 RegistryUrl = Annotated[
     str,
@@ -63,4 +67,5 @@ def connected_http(url: str) -> Iterator[Http]:
 
 def _failure(error: Exception) -> Failure:
     text = str(error)
-    return Failure(f"{text[:1].lower()}{text[1:]}")
+    way_out = _WAYS_OUT.get(getattr(error, "error_code", 0), "")
+    return Failure(f"{text[:1].lower()}{text[1:]}", way_out)

@@ -17,13 +17,14 @@ import msgspec
 from barnabas.cli.common.failure import Failure, usage
 from barnabas.cli.common.registry import connected
 from barnabas.cli.produce.lines import Input, parse_json, split_key
-from barnabas.client.errors import BarnabasError, CannotReach
+from barnabas.client.errors import BarnabasError, CannotReach, RegistryError
 from barnabas.client.serde.serializers import Part
 
 if TYPE_CHECKING:
     from barnabas.client.serde.registry.registry import Registry
     from barnabas.client.serde.registry.serializer import SchemaSerializer
 
+NO_SUBJECT = 40401  # as the registry says it
 _decode = msgspec.json.Decoder().decode
 
 
@@ -78,7 +79,8 @@ class Encoding:
         except CannotReach:
             raise
         except BarnabasError as error:
-            raise Failure(str(error)) from None
+            new = isinstance(error, RegistryError) and error.error_code == NO_SUBJECT
+            raise Failure(str(error), f"Name its schema: --{part}-schema FILE" if new else "") from None
         except Exception as error:  # fastavro, protobuf and jsonschema-rs raise many kinds for values that do not fit
             reason = " ".join(str(error).split())
             raise Failure(f"line {number:,}: the {part} does not fit the schema: {reason}") from None

@@ -16,6 +16,7 @@ from typing import IO, Any
 from urllib.parse import quote
 
 from barnabas.cli.common.failure import Failure
+from barnabas.cli.common.human import plural
 from barnabas.client.errors import RegistryError
 from barnabas.client.serde.registry.connection import Http
 
@@ -44,7 +45,9 @@ class Moved:
         return {"versions": len(self.schemas), "subjects": len(self.subjects), "settings": settings}
 
     def told(self) -> str:
-        return "{versions} versions of {subjects} subjects, and {settings} settings".format(**self.counts())
+        settings = len(self.configs) + len(self.modes)
+        versions, subjects = plural(len(self.schemas), "version"), plural(len(self.subjects), "subject")
+        return f"{versions} of {subjects}, and {plural(settings, 'setting')}"
 
 
 # --- out of a registry ----------------------------------------------------------------------------------------------

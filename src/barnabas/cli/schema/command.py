@@ -162,11 +162,14 @@ def check(
         schema = _schema(file, kind, reference)
         level = _level(client, subject)
         good, messages = client.check(subject, schema, None if version is None else _version(version))
+        new = good and version is None and _is_new(client, subject)
     why = reasons(messages)
     if as_json:
         emit_json(
             {"compatible": good, "level": level, "reasons": [each._asdict() for each in why], "messages": messages}
         )
+    elif new:
+        say(f"{subject} has no versions yet: this would be the first")
     elif good:
         say(f"compatible with {subject} ({level})")
     else:
@@ -298,6 +301,18 @@ def _level(client: Registry, subject: str) -> str:
     except RegistryError as error:
         if error.status == 404:  # of registries that know no defaultToGlobal
             return client.level()
+        raise
+
+
+def _is_new(client: Registry, subject: str) -> bool:
+    """A misspelled one is compatible with everything."""
+    from barnabas.client.errors import RegistryError
+
+    try:
+        return not client.versions(subject)
+    except RegistryError as error:
+        if error.status == 404:
+            return True
         raise
 
 

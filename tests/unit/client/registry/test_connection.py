@@ -168,3 +168,8 @@ def test_tls_and_a_certificate_of_ones_own(tmp_path: Path) -> None:
         assert Registry(small.url, **trusted, **own).subjects() == []
         with pytest.raises(CannotReach, match="certificate verify failed"):
             Registry(small.url, **own).subjects()
+
+
+def test_another_protocol_than_the_address_says(small: SmallRegistry) -> None:
+    with pytest.raises(CannotReach, match="speaks no TLS: write http://"):
+        Registry(small.url.replace("http:", "https:")).subjects()

@@ -53,7 +53,7 @@ def test_schemas_of_classes_are_closed(small: SmallRegistry) -> None:
 
 def test_what_does_not_fit_is_not_sent(small: SmallRegistry) -> None:
     way = Registry(small.url).json_schema(CENTS)
-    with pytest.raises(jsonschema_rs.ValidationError, match="-1 is less than the minimum of 0"):
+    with pytest.raises(ValueError, match=r"^\.\w+: -1 is less than the minimum of 0$"):
         way.encode({"cents": -1}, "t", "value")
     data, _ = way.encode({"cents": 1}, "t", "value")
     assert data == b'\0\0\0\0\1{"cents":1}'
@@ -75,7 +75,7 @@ def test_references(small: SmallRegistry) -> None:
     registry.register("t-value", price)
     way = registry.json_schema(use_latest_version=True)
     assert way.encode({"price": 1}, "t", "value")[0][5:] == b'{"price":1}'
-    with pytest.raises(jsonschema_rs.ValidationError, match="is not of type"):
+    with pytest.raises(ValueError, match="is not of type"):
         way.encode({"price": "1"}, "t", "value")
 
 

@@ -29,3 +29,11 @@ def test_a_refusal_is_a_line_for_a_person() -> None:
     )
     assert refusal(told) == ("not compatible with earlier versions: /fields/0/type: long cannot be read as string")
     assert refusal("something else") == "something else"
+
+
+def test_another_type_is_a_reason_without_the_old_schema() -> None:
+    told = (
+        'Schema being registered is incompatible with an earlier schema for subject "a", details: [Incompatible because'
+        ' of different schema type, {oldSchemaVersion: 2}, {oldSchema: \'{"type":"record"}\'}]'
+    )
+    assert refusal(told) == "not compatible with earlier versions: Incompatible because of different schema type"

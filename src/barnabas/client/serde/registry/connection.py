@@ -10,6 +10,7 @@ from __future__ import annotations
 import http.client
 import os
 import socket
+import ssl
 import threading
 from collections.abc import Mapping
 from urllib.parse import urlencode
@@ -23,7 +24,9 @@ from barnabas.model.limits import REGISTRY_ANSWER_MAX_BYTES, REGISTRY_REASON_MAX
 
 JSON = "application/vnd.schemaregistry.v1+json"
 _UNAVAILABLE = (502, 503, 504)
+_NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")  # by the release of OpenSSL
 _WAY_OUT = "Is a registry up? Try: barnabas up --registry"
+_LOG_IN = "Give it a user that it knows: http://USER:PASSWORD@HOST:PORT, or basic.auth.user.info in the client profile"
 
 Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
 _decode = msgspec.json.Decoder().decode
@@ -142,6 +145,10 @@ def _reason(error: Exception) -> str:
         return "no answer in time"
     if isinstance(error, socket.gaierror):
         return "no such host"
+    if isinstance(error, ssl.SSLError) and error.reason in _NO_TLS:
+        return "what answers there speaks no TLS: write http://"
+    if isinstance(error, http.client.RemoteDisconnected):
+        return "what listens there closes the connection: it speaks no HTTP, or https:// only"
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error) or type(error).__name__
     return text[:1].lower() + text[1:] if text[1:2].islower() else text
 
@@ -155,8 +162,9 @@ def _answer(status: int, data: bytes, doing: str) -> Json:
         return found
     code, reason = _told(data)
     if status in (401, 403):
-        way = "wrong user, password or token" if status == 401 else "this user may not do it"
-        raise NotAllowed(f"{doing}: the registry refused: {reason or way}")
+        if status == 401:
+            raise NotAllowed(f"{doing}: the registry refused: {reason or 'wrong user, password or token'}. {_LOG_IN}")
+        raise NotAllowed(f"{doing}: the registry refused: {reason or 'this user may not do it'}")
     if status == 409:
         reason = refusal(reason)
     raise RegistryError(f"{doing}: {reason or f'HTTP status {status}'}", status, code)

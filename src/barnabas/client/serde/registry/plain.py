@@ -46,7 +46,8 @@ def schema_of_file(path: Path, type: SchemaType | None = None, references: tuple
     """A schema of a file; its type by the name's ending where it is not said."""
     found = type or TYPE_OF_ENDING.get(path.suffix)
     if found is None:
-        raise BadSetting(f"{path}: what is it? The name ends with {', '.join(TYPE_OF_ENDING)} for the three types")
+        endings = ", ".join(TYPE_OF_ENDING)
+        raise BadSetting(f"{path}: what is it? A schema's name ends with {endings}; else `barnabas schema` has --type")
     return Schema(found, read_schema(path, found.capitalize()), references)
 
 

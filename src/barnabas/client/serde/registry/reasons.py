@@ -17,6 +17,7 @@ _REASON = re.compile(
     re.DOTALL,
 )
 _PATH = re.compile(r"path\s+['\"]?(?P<path>[/#][^\s'\",]*)")
+_OTHER_TYPE = re.compile(r"details: \[(Incompatible because of different schema type)\b")
 _ASIDE = ("{oldSchemaVersion:", "{oldSchema:", "{validateFields:", "{compatibility:")
 
 
@@ -44,7 +45,7 @@ def reasons(messages: Iterable[str]) -> list[Reason]:
 
 def refusal(text: str) -> str:
     """The text of an incompatible schema's refusal as a line for a person; as it is where it lists no reasons."""
-    named = [_reason(each).line() for each in _REASON.finditer(text)]
+    named = [_reason(each).line() for each in _REASON.finditer(text)] or _OTHER_TYPE.findall(text)
     return f"not compatible with earlier versions: {'; '.join(dict.fromkeys(named))}" if named else text
 
 

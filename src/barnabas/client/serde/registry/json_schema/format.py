@@ -60,11 +60,17 @@ class JsonSchemaFormat:
         encode = _encode_pydantic if kind_of(type(value)) == "pydantic" else _encode
         if not self._validate:
             return encode
+        from jsonschema_rs import ValidationError
+
         check = validator(found.schema, registry).validate
 
         def to_bytes(value: Value) -> bytes:
             data = encode(value)
-            check(_decode(data))
+            try:
+                check(_decode(data))
+            except ValidationError as error:  # its own text has four lines
+                place = "".join(f".{each}" for each in error.instance_path)
+                raise ValueError(f"{place}: {error.message}" if place else error.message) from None
             return data
 
         return to_bytes
