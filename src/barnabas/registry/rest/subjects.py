@@ -138,7 +138,7 @@ async def register(service: Service, request: Request, subject: str) -> object:
         checked = await service.checked(wanted, compare=True)
 
         def decide(contents: Contents, batch: Batch) -> Decision:
-            if registering.basis(contents, subject) != wanted.basis:
+            if registering.is_stale(contents, wanted):
                 raise Stale
             return registering.decide(contents, wanted, checked, batch)
 

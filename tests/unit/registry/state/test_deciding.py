@@ -17,7 +17,7 @@ from barnabas.registry.state.deciding.registering import SchemaRequest
 from barnabas.registry.state.deciding.settings import ConfigRequest, ModeRequest
 from barnabas.registry.state.parsing import Parser
 from barnabas.registry.state.records import Record
-from barnabas.registry.state.values import Stored
+from barnabas.registry.state.values import Reference, Stored
 
 PARSER = Parser()
 
@@ -155,6 +155,19 @@ def test_an_import_does_not_replace_a_version() -> None:
             log.decide("s", schema, id=id, version=1)
     log.append(log.decide("s", '"int"', id=10, version=1))  # the same import once more
     assert [each.id for each in questions.versions_of(log.contents, "s")] == [10]
+
+
+def test_a_decision_is_stale_when_what_it_refers_to_was_deleted_meanwhile() -> None:
+    """Parsing takes time: a schema that refers to nothing could be acknowledged."""
+    log = Log()
+    log.register("part", enum("Part", "A"))
+    reference = Reference("Part", "part", 1)
+    request = SchemaRequest('{"type":"array","items":"Part"}', references=[reference])
+    wanted = registering.want(log.contents, "whole", request, normalize=False, populate=True, compare=True, is_new=True)
+    assert not registering.is_stale(log.contents, wanted)
+    for permanent in (False, True):
+        log.append(deleting.delete_subject(log.contents, "part", permanent=permanent))
+    assert registering.is_stale(log.contents, wanted)
 
 
 def test_refusals_have_confluents_codes() -> None:

@@ -21,7 +21,7 @@ from barnabas.model.limits import (
     REGISTRY_VERSIONS_MAX,
     SCHEMA_MAX_BYTES,
 )
-from barnabas.registry.errors import incompatible, invalid_schema, not_permitted, too_large
+from barnabas.registry.errors import RegistryError, incompatible, invalid_schema, not_permitted, too_large
 from barnabas.registry.state import merging, names, questions, records
 from barnabas.registry.state.contents import Contents
 from barnabas.registry.state.deciding.comparing import Earlier, incompatibilities
@@ -85,6 +85,18 @@ class Checked:
 def basis(contents: Contents, subject: str) -> object:
     """Equal as long as a decision about the subject stays what it is."""
     return contents.changes.get(subject), contents.settings_changed
+
+
+def is_stale(contents: Contents, wanted: Wanted) -> bool:
+    """Whether the subject, the settings or what the schema refers to have changed since `want`."""
+    if basis(contents, wanted.subject) != wanted.basis:
+        return True
+    if not wanted.content.references:
+        return False
+    try:
+        return resolved(contents, wanted.subject, wanted.content.references) != wanted.source.references
+    except RegistryError:  # deleted for good meanwhile
+        return True
 
 
 def want(
