@@ -69,5 +69,10 @@ class RegistryOptions:
                 f"the registry would let everybody on {self.host} use its own certificate, and has no users to ask for",
                 "Log in at the cluster with SASL_SSL, or stay on 127.0.0.1.",
             )
+        if self.address is not None and not self.address.startswith(("http://", "https://")):
+            raise Problem(
+                f"--address {self.address!r} is nothing that other instances can connect to",
+                f"Write it as {self.scheme}://registry-1.example.org:{DEFAULT_PORT}.",
+            )
         if self.key is not None and self.certificate is None:
             raise Problem("--key without --certificate", "Name both, or the certificate alone if it has the key.")

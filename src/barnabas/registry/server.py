@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
 import os
 import socket
@@ -216,5 +217,8 @@ def _bound(options: RegistryOptions) -> socket.socket:
         bound.close()
         reason = (os.strerror(error.errno) if error.errno else str(error)).lower()
         raise Problem(
-            f"the registry cannot listen on {options.host}:{options.port}: {reason}", "Choose another one: --port 0"
+            f"the registry cannot listen on {options.host}:{options.port}: {reason}",
+            "Choose another one: --port 0"
+            if error.errno == errno.EADDRINUSE
+            else "Choose another one: --host or --port",
         ) from None

@@ -77,7 +77,7 @@ class Store:
 
     async def start(self) -> None:
         """Everything that the topic has when this returns, has been read."""
-        deadline = time.monotonic() + _START_S
+        deadline, said = time.monotonic() + _START_S, ""
         while True:
             try:
                 await ensure_topic(self._nodes, self._topic)
@@ -85,7 +85,9 @@ class Store:
             except (LinkDown, UnknownApi) as problem:
                 if time.monotonic() > deadline:
                     raise store_failed(f"the cluster cannot be reached: {problem}") from None
-                log.warning("the cluster cannot be reached yet: %s", problem)
+                if said != str(problem):
+                    said = str(problem)
+                    log.warning("the cluster cannot be reached yet: %s. Trying for %d s", said, _START_S)
                 await asyncio.sleep(_AGAIN_S)
             except LoginFailed as problem:
                 raise store_failed(str(problem)) from None
