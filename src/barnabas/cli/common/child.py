@@ -20,6 +20,8 @@ class ServiceChild:
 
     def __init__(self, words: Sequence[str], announced: str, told: Callable[[str], None]) -> None:
         self._told = told
+        self._command = " ".join(["barnabas", *words])
+        self._stopping = False
         self._first_words = (announced, _PROBLEM)
         self._child = subprocess.Popen(
             [*python_module("barnabas.cli.main"), *words],
@@ -38,15 +40,18 @@ class ServiceChild:
     def _listen(self) -> None:
         assert self._child.stdout is not None
         with self._child.stdout as lines:
-            told = False
+            told = served = False
             for line in lines:
                 if not told and line.startswith(self._first_words):
                     self._told(line.strip().removeprefix(_PROBLEM).partition("   ")[0])
-                    told = True
+                    told, served = True, not line.startswith(_PROBLEM)
                 else:
                     sys.stderr.write(line)  # its log is part of ours
+        if served and not self._stopping:
+            sys.stderr.write(f"a service has ended by itself. Start it again: {self._command}\n")
 
     def stop(self) -> None:
+        self._stopping = True
         if self._child.poll() is None:
             self._child.terminate()
         try:
