@@ -3,7 +3,8 @@
 The pipeline runs as a person runs it, in a process of its own. Another process produces events at a fixed rate, 40
 searches to 60 views and one job a second, on 150 open jobs: about one recommendation for each event. This process
 consumes the recommendations (read_committed) and takes the time. A rate is held when for 60 s the recommendations keep
-coming within five seconds of the search in 99 of 100 cases. Everything shares the machine's cores.
+coming within a second of the search in 99 of 100 cases. Everything shares the machine's cores. The pipeline runs in
+Real-Time Mode, at least once; a row beside it is --exactly-once, by micro-batches.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import time
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,8 @@ from ..workload import RunResult, Workload
 OPEN_JOBS = 150
 SETTLE_S = 15.0  # after the first result, before the time is taken: Java compiles what is hot
 HELD_S = 60.0
-HELD_P99_MS = 5_000.0
+HELD_P99_MS = 1_000.0
+WAITED_MS = 5_000.0  # for what was searched and is not answered when a stretch ends
 LADDER = (500, 1_000, 1_500, 2_000, 3_000, 4_000, 6_000, 8_000, 12_000)
 START_S = 300.0
 
@@ -45,10 +47,13 @@ class ActivityCase:
     rate: int
     seconds: float
     climb: bool = False
+    exactly_once: bool = False
 
     @property
     def label(self) -> str:
-        return "the highest rate held for 60 s" if self.climb else f"{self.rate:,} events/s"
+        if self.climb:
+            return "the highest rate held for 60 s"
+        return f"{self.rate:,} events/s" + (", exactly once" if self.exactly_once else "")
 
 
 class SparkActivity(Workload[ActivityCase]):
@@ -57,25 +62,33 @@ class SparkActivity(Workload[ActivityCase]):
     warm_up = 0.0
     measures = (
         Measure(
-            "p50_ms", "search produced to recommendation consumed, p50", "ms", Better.LOWER, value_goal=1000, digits=0
+            "p50_ms", "search produced to recommendation consumed, p50", "ms", Better.LOWER, value_goal=60, digits=0
         ),
-        Measure("p99_ms", "the same, p99", "ms", Better.LOWER, digits=0),
+        Measure("p99_ms", "the same, p99", "ms", Better.LOWER, value_goal=300, digits=0),
         Measure("first_s", "from `pipeline run` to the first result", "s", Better.LOWER, digits=1),
         Measure("spark_s", "of which Spark's own start", "s", Better.LOWER, digits=1, comparable=False),
     )
-    held = (Measure("held_per_s", "events/s held for 60 s", "/s", Better.HIGHER, value_goal=1000, digits=0),)
+    by_micro_batches = (
+        Measure("p50_ms", measures[0].label, "ms", Better.LOWER, value_goal=1000, digits=0),
+        Measure("p99_ms", "the same, p99", "ms", Better.LOWER, digits=0),
+        *measures[2:],
+    )
+    held = (Measure("held_per_s", "events/s held for 60 s", "/s", Better.HIGHER, value_goal=5000, digits=0),)
 
     def cases(self) -> Sequence[ActivityCase]:
-        return [ActivityCase(1_000, 60.0), ActivityCase(1_000, HELD_S, climb=True)]
+        plain = ActivityCase(1_000, 60.0)
+        return [plain, ActivityCase(1_000, HELD_S, climb=True), replace(plain, exactly_once=True)]
 
     def quick_cases(self) -> Sequence[ActivityCase]:
         return [ActivityCase(1_000, 20.0)]
 
     def measures_of(self, case: ActivityCase) -> Sequence[Measure]:
-        return self.held if case.climb else self.measures
+        if case.climb:
+            return self.held
+        return self.by_micro_batches if case.exactly_once else self.measures
 
     def run(self, server: Server, case: ActivityCase, options: Options) -> RunResult:
-        with Pipeline(server) as pipeline:
+        with Pipeline(server, case.exactly_once) as pipeline:
             meter = Meter(server)
             first_s = pipeline.await_first()
             if case.climb:
@@ -98,11 +111,11 @@ class SparkActivity(Workload[ActivityCase]):
 class Pipeline:
     """The pipeline on topics of its own, and the two that produce and consume around it."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, exactly_once: bool) -> None:
         from barnabas.pipelines.activity import PIPELINE, RECOMMENDATIONS
         from barnabas.pipelines.framework import topics
 
-        self.bootstrap, self.count = server.bootstrap, 0
+        self.bootstrap, self.count, self._exactly_once = server.bootstrap, 0, exactly_once
         mark = uuid.uuid4().hex[:8]
         self.topics = {each.name: f"{each.name}-{mark}" for each in (*PIPELINE.reads, *PIPELINE.writes)}
         self.home = Path(tempfile.mkdtemp(prefix="barnabas-bench-"))
@@ -125,6 +138,7 @@ class Pipeline:
         words += ["-b", self.bootstrap, "--data", str(self.home)]
         for usual, ours in self.topics.items():
             words += ["--topic", f"{usual}={ours}"]
+        words += ["--exactly-once"] if self._exactly_once else []
         self._begun = time.time()
         self._process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
         return self
@@ -168,7 +182,7 @@ class Pipeline:
         begin_ms = time.time() * 1000
         end_ms = begin_ms + seconds * 1000
         found = []
-        while time.time() * 1000 < end_ms + HELD_P99_MS:
+        while time.time() * 1000 < end_ms + WAITED_MS:
             for searched_ms, arrived_ms in self._take(0.05):
                 if begin_ms <= searched_ms < end_ms:
                     found.append(arrived_ms - searched_ms)

@@ -16,6 +16,7 @@ from barnabas import Admin
 from barnabas.pipelines import PipelineError, session
 from barnabas.pipelines.framework.spark_start import SPARK_CONF
 from barnabas.pipelines.jvm import LOG_LEVEL, write_no_checksums
+from barnabas.pipelines.session import CORES_VARIABLE
 from barnabas.testing import RunningNode, running_node
 from tests.spark.stage import quick_spark  # noqa: F401
 from tests.support.registry import RegistryProcess
@@ -60,10 +61,12 @@ def has_connector() -> bool:
 
 @pytest.fixture(scope="session")
 def spark(node: RunningNode, has_connector: bool) -> Iterator[Any]:
-    """With the settings of a pipeline's run, so that what they break is broken here too."""
+    """With the settings of a pipeline's run, so that what they break is broken here too. Real-Time Mode needs a thread
+    for each task; to everything else there are two cores."""
     conf = {**SPARK_CONF, "spark.sql.shuffle.partitions": 2, "spark.driver.memory": "1g"}
+    conf |= {f"spark.executorEnv.{CORES_VARIABLE}": 2}
     del conf[LOG_LEVEL]  # without it Spark's stderr goes through our filter, as for everybody who calls session()
-    made = session("tests", master="local[2]", connector=has_connector, bootstrap=node.bootstrap, conf=conf)
+    made = session("tests", master="local[40]", connector=has_connector, bootstrap=node.bootstrap, conf=conf)
     write_no_checksums(made)
     try:
         yield made

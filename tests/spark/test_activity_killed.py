@@ -1,4 +1,5 @@
-"""Activity while things are killed: the results are those of an undisturbed run, each once.
+"""Activity while things are killed: the results are those of an undisturbed run, each once with --exactly-once, and at
+least once in Real-Time Mode.
 
 A stream flows all the time; what was written is kept, and in the end plain Python says what must have come out. A
 reader of committed records has to find exactly that in the topic, and the table has to have the same rows.
@@ -79,10 +80,10 @@ def told(bootstrap: str, topic: str) -> list[dict[str, Any]]:
         return [json.loads(message.value) for message in consumer]
 
 
-def check(flow: Flow, found: list[dict[str, Any]]) -> None:
+def check(flow: Flow, found: list[dict[str, Any]], once: bool = True) -> None:
     want = flow.want()
     counted = Counter((each["interest"], each["job"]) for each in found)
-    twice = [pair for pair, count in counted.items() if count > 1]
+    twice = [pair for pair, count in counted.items() if count > 1 and once]
     assert not twice, f"{len(twice)} of {len(want)} recommendations twice, such as {twice[:3]}"
     missing, extra = want.keys() - counted.keys(), counted.keys() - want.keys()
     assert not missing, f"{len(missing)} of {len(want)} recommendations are missing, such as {sorted(missing)[:3]}"
@@ -92,12 +93,16 @@ def check(flow: Flow, found: list[dict[str, Any]]) -> None:
     assert len(want) > 100
 
 
-def check_table(flow: Flow, home: Path) -> None:
+def in_table(home: Path) -> Counter[tuple[str, str]]:
     import pyarrow.parquet
 
     files = sorted((home / "activity" / "tables" / table.NAME).glob("hour=*/*.parquet"))
     rows = [row for file in files for row in pyarrow.parquet.read_table(file).to_pylist()]
-    pairs = Counter((row["interest"], row["job"]) for row in rows)
+    return Counter((row["interest"], row["job"]) for row in rows)
+
+
+def check_table(flow: Flow, home: Path) -> None:
+    pairs = in_table(home)
     assert set(pairs) == flow.want().keys() and max(pairs.values()) == 1
 
 
@@ -112,9 +117,10 @@ class Scene:
         self.flow = Flow(self.node.bootstrap)
         self.drivers: list[DriverProcess] = []
 
-    def driver(self, *more: str, master: str = "local[2]") -> DriverProcess:
+    def driver(self, *more: str, master: str = "local[2]", live: bool = False) -> DriverProcess:
         words: tuple[str, ...] = ("pipeline", "run", "activity", "-b", self.node.bootstrap, "--data", str(self.home))
         words += ("--master", master, "--conf", "spark.driver.memory=900m", *QUICK_START, *more)
+        words += () if live else ("--exactly-once",)
         log = self.folder / f"driver-{len(self.drivers)}.log"
         self.drivers.append(DriverProcess("barnabas.cli.main", *words, log=log))
         return self.drivers[-1]
@@ -140,6 +146,24 @@ class Scene:
         last = self.driver("--once", *words, **more)
         assert last.wait(900) == 0, f"{last.tail()}\n{self.spark_log()}"
         check(self.flow, told(self.node.bootstrap, RECOMMENDATIONS))
+        check_table(self.flow, self.home)
+
+    def finish_live(self) -> None:
+        """The same in Real-Time Mode, which has no end of its own: until the topic and the table have everything."""
+        self.flow.stop()
+        want = self.flow.want().keys()
+        last = self.driver(live=True)
+        deadline = time.monotonic() + 600
+        while time.monotonic() < deadline:
+            assert last.process.poll() is None, f"the driver ended\n{last.tail()}\n{self.spark_log()}"
+            pairs = {(each["interest"], each["job"]) for each in told(self.node.bootstrap, RECOMMENDATIONS)}
+            if want <= pairs and want <= in_table(self.home).keys():
+                break
+            time.sleep(1)
+        last.process.send_signal(signal.SIGTERM)
+        assert last.wait(120) == 0, last.tail()
+        assert "Exception" not in last.tail(), "a stack trace reached the terminal"
+        check(self.flow, told(self.node.bootstrap, RECOMMENDATIONS), once=False)
         check_table(self.flow, self.home)
 
     def close(self) -> None:
@@ -192,7 +216,7 @@ def test_killed_python_workers_are_only_a_pause(spark: Any, node: RunningNode, t
     here.process = SimpleNamespace(pid=os.getpid(), poll=lambda: None)
     here.tail = lambda: ""
     names = {each.name: f"{each.name}-killed" for each in (*PIPELINE.reads, *PIPELINE.writes)}
-    wanted = Wanted(PIPELINE, node.bootstrap, tmp_path, make_inputs=True, topics=names)
+    wanted = Wanted(PIPELINE, node.bootstrap, tmp_path, make_inputs=True, topics=names, exactly_once=True)
     with opened(wanted) as run:
         flow = Flow(node.bootstrap, wanted.topic)
         run.start_now()
@@ -257,6 +281,33 @@ def test_the_node_is_killed_three_times(scene: Scene) -> None:
     driver.process.send_signal(signal.SIGTERM)
     assert driver.wait(120) == 0, driver.tail()
     scene.finish()
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_in_real_time_mode_a_killed_driver_loses_nothing(scene: Scene) -> None:
+    chance = random.Random(8)
+    for _ in range(3):
+        victim = scene.driver(live=True)
+        scene.await_more(victim, scene.results())
+        time.sleep(chance.uniform(0, 15))  # within a batch, at its end, or after it
+        victim.kill()
+    scene.finish_live()
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_in_real_time_mode_a_killed_node_loses_nothing(scene: Scene) -> None:
+    driver = scene.driver(live=True)
+    for _ in range(2):
+        scene.await_more(driver, scene.results())
+        scene.node.kill()
+        time.sleep(1)
+        scene.node.start()
+    scene.await_more(driver, scene.results())
+    driver.process.send_signal(signal.SIGTERM)
+    assert driver.wait(120) == 0, driver.tail()
+    scene.finish_live()
 
 
 @pytest.mark.long

@@ -95,34 +95,42 @@ def register(spark: SparkSession) -> SparkSession:
     except Exception as error:  # Spark's class for it differs between a session of its own and one over Connect
         if "DATA_SOURCE_ALREADY_EXISTS" not in str(error):
             raise
-        with _active(spark):
+        with active(spark):
             spark.dataSource.register(BarnabasDataSource)
     return spark
 
 
 @contextmanager
-def _active(spark: SparkSession) -> Iterator[None]:
-    """Whether a name is taken, Spark asks of the active session, not of the one that registers: where a program has
-    two (`spark.newSession()`) and the active one knows the format, the other could not be told."""
+def active(spark: SparkSession) -> Iterator[None]:
+    """This session is the active one of this thread. Whether the name of a format is taken, and what it stands for in a
+    write, Spark asks of the active session, not of the one that registers or writes: where a program has two
+    (`spark.newSession()`), or in a thread that has none, it would be the wrong one."""
     from pyspark.sql import SparkSession
 
     of_java = SparkSession._get_j_spark_session_class(spark._jvm)
-    before = of_java.getActiveSession().get()
+    before = of_java.getActiveSession()
     of_java.setActiveSession(spark._jsparkSession)
     try:
         yield
     finally:
-        of_java.setActiveSession(before)
+        if before.isDefined():
+            of_java.setActiveSession(before.get())
+        else:
+            of_java.clearActiveSession()
 
 
 def refuse_without_connector(spark: SparkSession) -> None:
     """A session that runs cannot be given jars any more."""
-    given = (spark.conf.get(name, "") or "" for name in ("spark.jars", "spark.jars.packages"))
-    if not any(CONNECTOR_JAR in names for names in given):
+    if not has_connector(spark):
         raise PipelineError(
             "a Spark session runs already and was made without Spark's Kafka connector: stop it first (spark.stop()),"
             " or give connector=True where it is made"
         )
+
+
+def has_connector(spark: SparkSession) -> bool:
+    given = (spark.conf.get(name, "") or "" for name in ("spark.jars", "spark.jars.packages"))
+    return any(CONNECTOR_JAR in names for names in given)
 
 
 def local_cores(master: str) -> int | None:

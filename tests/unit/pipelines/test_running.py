@@ -17,6 +17,7 @@ class Queries:
 
     def __init__(self, *, advances: bool) -> None:
         self.waiting: dict[str, str] = {}
+        self.beside: dict[str, Any] = {}
         failed = SimpleNamespace(
             isActive=False,
             exception=lambda: ValueError("a Python worker died"),
@@ -68,6 +69,7 @@ class Cluster:
 
     def __init__(self, master: str, executors: int) -> None:
         self.waiting: dict[str, str] = {}
+        self.beside: dict[str, Any] = {}
         self.queries: dict[str, Any] = {}
         status = SimpleNamespace(size=lambda: 1 + executors)
         java = SimpleNamespace(sc=lambda: SimpleNamespace(getExecutorMemoryStatus=lambda: status))
@@ -89,14 +91,15 @@ def test_a_cluster_without_room_is_told(clock: SimpleNamespace, master: str, exe
     assert run.notice.startswith(told) and bool(run.notice) == bool(told)
 
 
+CORES = {"spark.executorEnv.BARNABAS_SPARK_CORES": "2"}
 SERIAL = {"spark.driver.defaultJavaOptions": "-XX:+UseSerialGC"}
 
 
 @pytest.mark.parametrize(("master", "now", "conf", "wanted"), [
-    ("local[2]", True, {}, SERIAL | {"spark.sql.shuffle.partitions": "1"}),
-    ("local[8]", True, {}, {"spark.sql.shuffle.partitions": "4"}),
-    ("local[2]", False, {}, SERIAL),
-    ("local[1]", False, {"spark.driver.extraJavaOptions": "-XX:+UseZGC"}, {}),
+    ("local[2]", True, {}, SERIAL | CORES | {"spark.sql.shuffle.partitions": "1"}),
+    ("local[8]", True, {}, {"spark.executorEnv.BARNABAS_SPARK_CORES": "8", "spark.sql.shuffle.partitions": "4"}),
+    ("local[2]", False, {}, SERIAL | CORES),
+    ("local[2]", False, {"spark.driver.extraJavaOptions": "-XX:+UseZGC"}, CORES),
     ("spark://host:7077", True, {}, {}),
 ])  # fmt: skip
 def test_few_cores_are_spared(

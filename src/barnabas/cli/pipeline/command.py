@@ -138,6 +138,10 @@ def run(
     conf: Annotated[
         list[str] | None, typer.Option("--conf", metavar="NAME=VALUE", help="A setting of Spark; may be repeated.")
     ] = None,
+    exactly_once: Annotated[
+        bool,
+        typer.Option("--exactly-once", help="Results exactly once, by micro-batches in place of Real-Time Mode."),
+    ] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget the progress and tables of earlier runs.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No screen; only errors and the summary.")] = False,
     data: Data = None,
@@ -180,6 +184,7 @@ def run(
         source=source,
         conf=pairs(conf, "--conf", "spark.driver.memory=2g"),
         fresh=fresh,
+        exactly_once=exactly_once,
         quiet=quiet,
         home=_home(data),
         bootstrap=bootstrap,

@@ -44,6 +44,7 @@ class Asked:
     source: dict[str, str]
     conf: dict[str, str]
     fresh: bool
+    exactly_once: bool
     quiet: bool
     home: Path
     bootstrap: str
@@ -137,6 +138,7 @@ def _wanted(asked: Asked) -> Wanted:
         options=asked.options,
         source=asked.source,
         conf=asked.conf,
+        exactly_once=asked.exactly_once,
     )
 
 

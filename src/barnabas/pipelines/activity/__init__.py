@@ -40,11 +40,13 @@ class ActivityPipeline(Pipeline):
         Topic(MEMBERS, schema=MEMBER_SCHEMA, configs={"cleanup.policy": "compact"}, streamed=False),
     )
     writes = (Topic(RECOMMENDATIONS),)
+    realtime = True
     options = (
         Option("window", "24h", "how old a job may be when somebody looks"),
         Option("after", "10m", "how long after somebody looked a new job is still told"),
         Option("late", "1m", "how long after it happened an event may be sent and still count"),
         Option("session", "30m", "the pause that ends a member's session"),
+        Option("backlog", "batch", "what reads old events at the first start: a batch beside the stream, or live"),
         Option("reload", "no", "with --later, yes puts the range's recommendations anew into the table"),
         Option("smtp", "", "host:port of a mail server for the digests; without it they stay in the outbox"),
     )

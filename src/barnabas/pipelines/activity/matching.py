@@ -23,31 +23,43 @@ if TYPE_CHECKING:
 
 
 def recommend(searches: DataFrame, views: DataFrame, jobs: DataFrame, rules: Rules) -> DataFrame:
-    """member, because, about, interest, job, title, company, city, score, time, posted."""
+    """id, member, because, about, interest, job, title, company, city, score, time, posted."""
     from pyspark.sql import functions as f
 
-    searches = _in_time(searches, rules, "searches")
-    views, jobs = _in_time(views, rules, "views"), _in_time(jobs, rules, "jobs")
-    wanted = lateness.once_each(_interests(searches, views))
-    offered = _offers(lateness.once_each(jobs))
-    within = (f.col("posted") >= f.col("time") - _interval(rules.window_ms)) & (
+    searches = in_time(searches, rules, "searches")
+    views, jobs = in_time(views, rules, "views"), in_time(jobs, rules, "jobs")
+    wanted = lateness.once_each(interests(searches, views))
+    offered = offers(lateness.once_each(jobs))
+    return shown(wanted.join(offered, (f.col("call") == f.col("offered_call")) & within(rules)), rules)
+
+
+def within(rules: Rules) -> Column:
+    """Whether a job's time fits an interest's."""
+    from pyspark.sql import functions as f
+
+    return (f.col("posted") >= f.col("time") - _interval(rules.window_ms)) & (
         f.col("posted") <= f.col("time") + _interval(rules.after_ms)
     )
-    pairs = wanted.join(offered, (f.col("call") == f.col("offered_call")) & within)
+
+
+def shown(pairs: DataFrame, rules: Rules) -> DataFrame:
+    """What is told of a pair. Its id is made of the two, so that whoever reads one twice can tell."""
+    from pyspark.sql import functions as f
+
     return pairs.select(
-        "member", "because", "about", f.col("id").alias("interest"), "job", "title", "company", "city", _score(rules),
-        "time", "posted",
+        f.concat_ws(":", "id", "job").alias("id"), "member", "because", "about", f.col("id").alias("interest"), "job",
+        "title", "company", "city", _score(rules), "time", "posted",
     )  # fmt: skip
 
 
-def _in_time(events: DataFrame, rules: Rules, of: str) -> DataFrame:
+def in_time(events: DataFrame, rules: Rules, of: str) -> DataFrame:
     """The events that were sent in time. Each stream has a watermark of its own, and the slowest decides: after a
     pause one topic may be read hours ahead of another."""
     events = lateness.counting(events, rules.late_ms, of)
     return lateness.watermarked(events, rules.late_ms) if events.isStreaming else events
 
 
-def _interests(searches: DataFrame, views: DataFrame) -> DataFrame:
+def interests(searches: DataFrame, views: DataFrame) -> DataFrame:
     from pyspark.sql import functions as f
 
     place = f.concat_ws("\x1f", f.lit("search"), f.col("field"), f.col("city"))
@@ -70,7 +82,7 @@ def _interests(searches: DataFrame, views: DataFrame) -> DataFrame:
     return searched.unionByName(viewed)
 
 
-def _offers(jobs: DataFrame) -> DataFrame:
+def offers(jobs: DataFrame, *more: str) -> DataFrame:
     from pyspark.sql import functions as f
 
     calls = f.array(
@@ -79,7 +91,7 @@ def _offers(jobs: DataFrame) -> DataFrame:
     )
     return jobs.select(
         f.col("id").alias("job"), "title", "company", "city", f.col("time").alias("posted"),
-        f.explode(calls).alias("offered_call"),
+        f.explode(calls).alias("offered_call"), *more,
     )  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 """The table of recommendations: Parquet files by the hour of the interest, appended by the stream, reloaded by range.
 
 One micro-batch leaves at most one file in an hour, named after the batch. A batch that is done again (the driver died
-in it) writes the same names again, so it counts once. `reload` puts a recomputed range in the place of what was there:
+in it) writes the same names again, so it counts once. Where a pair may be in the topic twice (Real-Time Mode), rows
+that the table has already are left out. `reload` puts a recomputed range in the place of what was there:
 rows of the same hours outside the range stay, and each hour is exchanged as a folder. Both hold one lock, so neither
 sees the other half way. Anything that reads Parquet reads the table; folders that begin with _ are not part of it.
 """
@@ -29,17 +30,20 @@ SCHEMA = (
 HOUR = "yyyy-MM-dd'T'HH"
 
 
-def append_to(folder: Path) -> Callable[[DataFrame, int], None]:
-    """What `foreachBatch` calls."""
+def append_to(folder: Path, told_twice: bool = False) -> Callable[[DataFrame, int], None]:
+    """What `foreachBatch` calls. `told_twice`: a pair may have come before."""
 
     def append(rows: DataFrame, batch: int) -> None:
         with locked(folder):
             finish_exchange(folder)
-            staged = folder / "_staged" / f"batch-{batch}"
-            _write(_without_reloaded(folder, rows), staged)
+            staged, name = folder / "_staged" / f"batch-{batch}", f"batch-{batch:09d}.parquet"
+            if told_twice:
+                _write_unknown(folder, rows, name, staged)
+            else:
+                _write(_without_reloaded(folder, rows), staged)
             for hour, file in _staged_files(staged):
                 (folder / hour).mkdir(parents=True, exist_ok=True)
-                file.replace(folder / hour / f"batch-{batch:09d}.parquet")
+                file.replace(folder / hour / name)
             shutil.rmtree(staged)
 
     return append
@@ -121,6 +125,23 @@ def _without_reloaded(folder: Path, rows: DataFrame) -> DataFrame:
         return rows
     there = rows.sparkSession.read.parquet(*reloaded).select("interest", "job")
     return rows.join(there, ["interest", "job"], "left_anti").select(*COLUMNS)
+
+
+def _write_unknown(folder: Path, rows: DataFrame, name: str, staged: Path) -> None:
+    """Each pair once, and none that a file of its hour has, but for the file that this batch is about to write."""
+    from pyspark.sql import functions as f
+
+    once = rows.dropDuplicates(["interest", "job"]).persist()
+    try:
+        hours = [row[0] for row in once.select(f.date_format("time", HOUR)).distinct().collect()]
+        known = [str(file) for hour in hours for file in folder.glob(f"hour={hour}/*.parquet") if file.name != name]
+        fresh = once
+        if known:
+            there = rows.sparkSession.read.parquet(*known).select("interest", "job")
+            fresh = once.join(there, ["interest", "job"], "left_anti").select(*COLUMNS)
+        _write(fresh, staged)
+    finally:
+        once.unpersist()
 
 
 def _hours_between(folder: Path, begin_ms: int, end_ms: int) -> list[str]:

@@ -47,7 +47,12 @@ def counting(frame: DataFrame, allowed_ms: int, of: str, event: str = "time", se
 
 def watermarked(frame: DataFrame, allowed_ms: int, event: str = "time") -> DataFrame:
     """With a watermark that drops nothing the rule lets through, as long as partitions are not read very unevenly."""
-    return frame.withWatermark(event, f"{PATIENCE * allowed_ms + PATIENCE_MS} milliseconds")
+    return frame.withWatermark(event, f"{patience_ms(allowed_ms)} milliseconds")
+
+
+def patience_ms(allowed_ms: int) -> int:
+    """How far the watermark stays behind the newest event."""
+    return PATIENCE * allowed_ms + PATIENCE_MS
 
 
 def once_each(frame: DataFrame, identity: str = "id", event: str = "time") -> DataFrame:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from barnabas.pipelines.common.state import use_rocksdb
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.framework import decoding
+from barnabas.pipelines.framework.beside import Beside
 from barnabas.pipelines.framework.expected import Expected
 from barnabas.pipelines.framework.pipeline import DEAD_LETTER, Pipeline
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 FORMAT = "barnabas"
 DEAD_LETTERS = "dead-letters"  # the query of deadletters.py
 AT_LEISURE = {"maxPartitions": "1"}  # of a read that may take its time: the other cores are for the fast queries
+SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 CLOCKS_MS = 60_000  # a sender's clock may be behind, so that a record seems to be sent before its event
 
 Option: TypeAlias = bool | float | int | str | None  # what Spark takes for one
@@ -53,6 +55,9 @@ class RunContext:
     writers: dict[str, DataStreamWriter] = field(default_factory=dict)  # to start a query again that failed
     waiting: dict[str, str] = field(default_factory=dict)  # queries that begin after another one
     readers: dict[str, set[str]] = field(default_factory=dict)  # by group, the topics that its streams read
+    realtime: bool = False  # in Spark's Real-Time Mode: realtime.py
+    shuffles: dict[str, int] = field(default_factory=dict)  # queries with a number of shuffle partitions of their own
+    beside: dict[str, Beside] = field(default_factory=dict)  # work that is done once, while the queries run
 
     # --- what was asked for ------------------------------------------------------------------------------------------
 
@@ -92,7 +97,7 @@ class RunContext:
     def stream(self, name: str, **options: Option) -> DataFrame:
         """The records of a topic that fit its schema, as they come: the schema's columns, and `_key`, `_partition`,
         `_offset`, `_timestamp` of the record."""
-        return decoding.good(self.raw_stream(name, **options), self._expected(name), counted_as=self.topic(name))
+        return decoding.good(self.raw_stream(name, **options), self.expected(name), counted_as=self.topic(name))
 
     def batch(self, name: str, earlier_ms: int = 0, **options: Option) -> DataFrame:
         """The same of what is in the log now, from `begin_ms` on, or from so much earlier.
@@ -100,12 +105,12 @@ class RunContext:
         There is no upper bound on purpose: a record may be late, so what belongs to the range is told by its event
         time (`within`), not by its place in the log.
         """
-        return decoding.good(self.raw_batch(name, earlier_ms, **options), self._expected(name))
+        return decoding.good(self.raw_batch(name, earlier_ms, **options), self.expected(name))
 
     def everything(self, name: str) -> DataFrame:
         """The same of the whole log, whatever range was asked for: for a topic that says how things are."""
         reader = self.spark.read.format(FORMAT).options(**self._reading(name))
-        return decoding.good(reader.load(), self._expected(name))
+        return decoding.good(reader.load(), self.expected(name))
 
     def raw_stream(self, name: str, **options: Option) -> DataFrame:
         """key, value, headers, topic, partition, offset, timestamp, as in Spark's own Kafka connector."""
@@ -174,7 +179,12 @@ class RunContext:
         """The same query, from its checkpoint on."""
         self.waiting.pop(query, None)
         use_rocksdb(self.spark)
-        started = self.queries[query] = self.writers[query].start()
+        usual = self.spark.conf.get(SHUFFLE_PARTITIONS)
+        self.spark.conf.set(SHUFFLE_PARTITIONS, str(self.shuffles.get(query, usual)))
+        try:
+            started = self.queries[query] = self.writers[query].start()
+        finally:
+            self.spark.conf.set(SHUFFLE_PARTITIONS, str(usual))
         return started
 
     def writing(self) -> dict[str, str]:
@@ -204,7 +214,7 @@ class RunContext:
         reader = reader.option("startingTimestamp", str(max(0, self.begin_ms - earlier_ms)))
         return reader.option("startingOffsetsByTimestampStrategy", "latest")
 
-    def _expected(self, name: str) -> Expected:
+    def expected(self, name: str) -> Expected:
         for topic in self.pipeline.reads:
             if topic.name == name and topic.expected is not None:
                 return topic.expected

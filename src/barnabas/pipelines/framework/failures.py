@@ -15,6 +15,7 @@ _OURS = re.compile(
 _PYTHON = re.compile(r"^(?:[\w.]+\.)?(\w+(?:Error|Exception)): (.+)$", re.MULTILINE)
 _CONDITION = re.compile(r"^\[[A-Z_.]+\] ")
 _OTHER_STATE = ("STATEFUL_OPERATOR_NOT_MATCH", "STATE_STORE_KEY_SCHEMA", "STATE_STORE_VALUE_SCHEMA")
+_PY4J = "An error occurred while calling "  # what follows is Java's own
 _LONGEST = 400
 
 
@@ -30,7 +31,8 @@ def explain(error: BaseException) -> str:
         return "a Python worker died"
     if any(condition in text for condition in _OTHER_STATE):
         return "its progress was written by another version of this pipeline, whose state does not fit: use --fresh"
-    first = next((line for line in text.splitlines() if line.strip()), type(error).__name__)
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith(_PY4J)]
+    first = lines[0].removeprefix(": ") if lines else type(error).__name__
     told = re.sub(r"^.*terminated with exception: ", "", first)
     return _one_line(f"{type(error).__name__}: {_CONDITION.sub('', told)}")
 

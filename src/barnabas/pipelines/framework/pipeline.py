@@ -76,6 +76,7 @@ class Pipeline:
     reads: ClassVar[tuple[Topic, ...]] = ()
     writes: ClassVar[tuple[Topic, ...]] = ()
     options: ClassVar[tuple[Option, ...]] = ()
+    realtime: ClassVar[bool] = False  # whether `now` has a form for Spark's Real-Time Mode: `context.realtime`
 
     def now(self, context: RunContext) -> None:
         """Start the streaming queries, by `context.start` or `context.to_topic`."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.model.json_values import JsonObject
 from barnabas.pipelines.errors import PipelineError
-from barnabas.pipelines.framework import deadletters, spark_start, topics
+from barnabas.pipelines.framework import deadletters, realtime, spark_start, topics
 from barnabas.pipelines.framework.context import RunContext, renamed
 from barnabas.pipelines.framework.failures import explain
 from barnabas.pipelines.framework.outcome import Outcome
@@ -55,7 +55,7 @@ class Wanted:
     options: Mapping[str, str] = field(default_factory=dict)
     source: Mapping[str, str] = field(default_factory=dict)
     conf: Mapping[str, str] = field(default_factory=dict)
-    connector: bool = False
+    exactly_once: bool = False  # by micro-batches, where a pipeline has Real-Time Mode too
 
     def topic(self, name: str) -> str:
         return renamed(self.topics, name)
@@ -137,6 +137,11 @@ class Run:
             if error is not None:
                 self._failed(name, explain(error), advanced=query.lastProgress is not None)
                 running = True
+        begun = any(query.lastProgress is not None for query in self.context.queries.values() if query.isActive)
+        for name, work in self.context.beside.items():
+            work.step(begun)
+            if work.trouble:
+                self.troubles[name] = work.trouble
         if time.monotonic() >= self._look_for_workers_at:
             self._look_for_workers_at = time.monotonic() + WORKERS_WITHIN_S
             self._look_for_workers()
@@ -165,6 +170,8 @@ class Run:
 
     def stop(self) -> None:
         """End the queries. What a batch had begun and not committed is done again at the next start."""
+        if self.context.realtime:
+            spark_start.say_nothing(self.context.spark)
         for query in self.context.queries.values():
             try:
                 if query.isActive:
@@ -216,9 +223,10 @@ def opened(wanted: Wanted, told: Callable[[str], object] | None = None) -> Itera
                 f"{wanted.pipeline.name} has its progress in {house.folder} and goes on from there, not from --from. "
                 "Start over with --fresh, or use another folder with --data"
             )
+        tasks = realtime.tasks_wanted(wanted, house.folder, say)
         say("starting Spark")
         begun = time.monotonic()
-        spark, ours = spark_start.start(wanted, house.folder / "spark.log")
+        spark, ours, tasks = spark_start.start(wanted, house.folder / "spark.log", tasks, say)
         try:
             context = RunContext(
                 wanted.pipeline,
@@ -231,6 +239,7 @@ def opened(wanted: Wanted, told: Callable[[str], object] | None = None) -> Itera
                 wanted.topics,
                 wanted.options,
                 wanted.source,
+                realtime=tasks > 0,
             )
             run = Run(wanted, context, house, time.monotonic() - begun)
             run.state = state

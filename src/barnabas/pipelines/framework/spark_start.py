@@ -5,14 +5,16 @@ from __future__ import annotations
 import importlib.util
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from barnabas.pipelines.errors import PipelineError
+from barnabas.pipelines.framework import realtime
+from barnabas.pipelines.framework.context import SHUFFLE_PARTITIONS
 from barnabas.pipelines.framework.failures import explain
-from barnabas.pipelines.session import local_cores
+from barnabas.pipelines.session import CORES_VARIABLE, has_connector, local_cores
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from barnabas.pipelines.framework.running import Wanted
 
 FEW_CORES = 4
-SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 EXECUTORS_WITHIN_S, SETTLE_S, POLL_S = 10.0, 1.0, 0.1
 UNKNOWN_CORES = 8  # when no executor has come in time
 
@@ -51,8 +52,9 @@ def is_there() -> None:
     find_java()
 
 
-def start(wanted: Wanted, log: Path) -> tuple[SparkSession, bool]:
-    """The session, and whether it is ours to stop: a program may have one already, which is used as it is.
+def start(wanted: Wanted, log: Path, tasks: int, say: Callable[[str], object]) -> tuple[SparkSession, bool, int]:
+    """The session, and whether it is ours to stop: a program may have one already, which is used as it is. `tasks` is
+    how many Real-Time Mode needs; the last of the three is 0 where the session is not made for it.
 
     What Spark's Java process writes to its stderr, as long as it lives, goes into a file.
     """
@@ -62,25 +64,41 @@ def start(wanted: Wanted, log: Path) -> tuple[SparkSession, bool]:
     from barnabas.pipelines.session import session
 
     hush_loggers()
-    ours = SparkSession.getActiveSession() is None
+    running = SparkSession.getActiveSession()
+    ours = running is None
     conf = {**SPARK_CONF, **for_few_cores(wanted), **wanted.conf}
+    if running is not None and tasks and not has_connector(running):
+        say("no Real-Time Mode, micro-batches instead: the session that runs has no Kafka connector")
+        tasks = 0
     try:
         with _stderr_into(log):
             made = session(
                 f"barnabas-{wanted.pipeline.name}",
-                master=wanted.master,
-                connector=wanted.connector,
-                bootstrap=wanted.bootstrap,
+                master=realtime.master_with(wanted.master, tasks),
+                connector=tasks > 0,
+                bootstrap=wanted.bootstrap or None,
                 conf=conf,
             )
         if ours:
             write_no_checksums(made)
             set_shuffle_partitions(made, wanted)
-        return made, ours
+        too_few = realtime.lacks(made, tasks) if tasks else ""
+        if too_few:
+            say(f"no Real-Time Mode, micro-batches instead: {too_few}")
+        return made, ours, 0 if too_few else tasks
     except PipelineError:
         raise
     except Exception as error:
         raise PipelineError(f"Spark did not start: {explain(error)}. Its log is {log}") from error
+
+
+def say_nothing(spark: SparkSession) -> None:
+    """A query of Real-Time Mode that is stopped leaves a stack trace in the log for each task: its shuffle's writers
+    went before its readers. Nothing is wrong with that, and what was wrong before has been said."""
+    try:
+        spark.sparkContext.setLogLevel("OFF")
+    except Exception:  # Spark has ended by itself
+        return
 
 
 def for_few_cores(wanted: Wanted) -> dict[str, str]:
@@ -90,7 +108,7 @@ def for_few_cores(wanted: Wanted) -> dict[str, str]:
     cores = local_cores(wanted.master)
     if cores is None:
         return {}
-    conf = {}
+    conf = {f"spark.executorEnv.{CORES_VARIABLE}": str(cores)}  # a master with more threads has no more cores
     chosen = (*wanted.conf.values(), os.environ.get("JAVA_TOOL_OPTIONS", ""), os.environ.get("JDK_JAVA_OPTIONS", ""))
     if cores <= FEW_CORES and not any("GC" in options for options in chosen):
         conf["spark.driver.defaultJavaOptions"] = "-XX:+UseSerialGC"

@@ -1,0 +1,118 @@
+"""Spark's Real-Time Mode for a run: whether it can be had, how many tasks it needs, and its queries' ways in and out.
+
+A query in this mode keeps a task on every partition that it reads and on every partition of its shuffle, all at the
+same time, for as long as it runs. On one machine a task is a thread, so Spark gets as many as are needed; a cluster
+must have the cores. Reading and writing is Spark's own Kafka connector, which writes at least once. Where any of it is
+missing the pipeline runs by micro-batches, exactly once, and one line says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from barnabas.pipelines.errors import PipelineError
+from barnabas.pipelines.framework import decoding
+from barnabas.pipelines.framework.topics import open_admin
+from barnabas.pipelines.session import local_cores
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from barnabas.pipelines.framework.context import RunContext
+    from barnabas.pipelines.framework.running import Wanted
+
+FORMAT = "kafka"
+# Spark saves state and offsets, and moves the watermark, between two batches, and nothing is answered meanwhile. After
+# a crash the records of the last batch are answered again. The least that Spark takes is 5 seconds.
+BATCH = "10 seconds"
+LIVE = "live"  # the query, and so its checkpoint
+# Between two batches a query gives its tasks back, and fails when it does not get all of them again at once. So there
+# must be room for as many beside it: a batch over the same partitions, the table, the dead letters.
+OTHERS = 32
+# Names of librdkafka that Java's client does not know; the connector would pass over them.
+_NOT_JAVAS = ("kafka.sasl.username", "kafka.sasl.password", "kafka.ssl.ca.location", "kafka.ssl.certificate.location")
+
+
+def tasks_wanted(wanted: Wanted, folder: Path, say: Callable[[str], object]) -> int:
+    """How many tasks at the same time the run needs; 0 where it runs by micro-batches."""
+    if not wanted.now or not wanted.pipeline.realtime:
+        return 0
+    checkpoints = folder / "checkpoints"
+    began_live, began_otherwise = (checkpoints / LIVE).exists(), any(checkpoints.glob("recommend"))
+    if wanted.exactly_once or wanted.once:
+        if began_live:
+            flag = "--exactly-once" if wanted.exactly_once else "--once"
+            raise PipelineError(
+                f"{wanted.pipeline.name} has its progress in {folder} from Real-Time Mode, which has no {flag}."
+                " Start over with --fresh, or use another folder with --data"
+            )
+        return 0
+    why = "it goes on from a run with --exactly-once (--fresh starts over)" if began_otherwise else missing(wanted)
+    if why:
+        if began_live:
+            raise PipelineError(f"{wanted.pipeline.name} began in Real-Time Mode, and now {why}")
+        say(f"no Real-Time Mode, micro-batches instead: {why}")
+        return 0
+    return _partitions(wanted) + 1
+
+
+def missing(wanted: Wanted) -> str:
+    """What this mode lacks here, in one line; empty where nothing is missing."""
+    from barnabas.pipelines.connector import connector_jars
+
+    unknown = [name for name in _NOT_JAVAS if name in wanted.source]
+    if unknown:
+        return f"--client {unknown[0].removeprefix('kafka.')} is librdkafka's; Spark's connector takes Java's settings"
+    try:
+        connector_jars()
+    except PipelineError as error:
+        return str(error)
+    return ""
+
+
+def _partitions(wanted: Wanted) -> int:
+    with open_admin(wanted.bootstrap) as admin:
+        names = [wanted.topic(each.name) for each in wanted.pipeline.reads if each.streamed]
+        return sum(len(admin.describe_topic(name).partitions) for name in names)
+
+
+def master_with(master: str, tasks: int) -> str:
+    """A local master with so many threads, and as many and more for other queries; they share the cores."""
+    if local_cores(master) is None or not tasks:
+        return master
+    return f"local[{2 * tasks + OTHERS},4]"
+
+
+def lacks(spark: SparkSession, tasks: int) -> str:
+    """What a session has too little of."""
+    from barnabas.pipelines.framework.spark_start import cluster_cores
+
+    context = spark.sparkContext
+    there = cluster_cores(context) if local_cores(context.master or "") is None else context.defaultParallelism
+    needed = 2 * tasks
+    if there >= needed:
+        return ""
+    return f"it needs {needed} cores, for {tasks} tasks and what runs beside; Spark at {context.master} has {there}"
+
+
+def stream(context: RunContext, name: str, from_ms: int) -> DataFrame:
+    """`RunContext.stream` by Spark's connector, from this time of the log on."""
+    reader = context.spark.readStream.format(FORMAT).options(**context.writing())
+    reader = reader.option("subscribe", context.topic(name)).option("kafka.isolation.level", "read_committed")
+    if from_ms > 0:
+        reader = reader.option("startingTimestamp", str(from_ms))
+        reader = reader.option("startingOffsetsByTimestampStrategy", "latest")
+    else:
+        reader = reader.option("startingOffsets", "earliest")
+    return decoding.good(reader.load(), context.expected(name), counted_as=context.topic(name))
+
+
+def to_topic(context: RunContext, frame: DataFrame, name: str, partitions: int) -> None:
+    """Start the query that writes to a topic, each row at least once."""
+    writer = frame.writeStream.format(FORMAT).outputMode("update").options(**context.writing())
+    writer = writer.option("topic", context.topic(name))
+    writer = writer.trigger(realTime=BATCH)  # type: ignore[call-overload]  # PySpark's overloads lack it
+    context.shuffles[LIVE] = partitions
+    context.start(writer, LIVE)
