@@ -19,6 +19,7 @@ from grpc_tools import protoc  # type: ignore[import-untyped]
 
 from barnabas import BadSetting, Registry
 from barnabas.client.serde.registry.framing import indexes_bytes, read_indexes
+from barnabas.client.serde.registry.protobuf.numbers import with_numbers
 from tests.unit.client.registry.small_registry import SmallRegistry
 
 FILES = {
@@ -30,6 +31,9 @@ FILES = {
         message Order {
           message Line { string item = 1; message Deep { int32 n = 1; } }
           int64 id = 1; repeated Line lines = 2; Money price = 3; google.protobuf.Timestamp at = 4;
+        }
+        message Many {
+          repeated sint64 more = 1; map<string, int64> by = 2; map<string, Money> prices = 3; string text = 4;
         }""",
 }
 VALUE = SerializationContext("orders", MessageField.VALUE)
@@ -127,3 +131,15 @@ def test_indexes(indexes: tuple[int, ...]) -> None:
 def test_damaged_indexes(data: bytes) -> None:
     with pytest.raises(ValueError, match="message indexes of Protobuf are damaged"):
         read_indexes(data, 0)
+
+
+def test_numbers_of_64_bits_are_shown_as_numbers(orders: ModuleType) -> None:
+    """Protobuf's own JSON has texts there, which no filter could compare with a number."""
+    many = orders.Many(more=[-1, 1 << 60], by={"a": 3}, prices={"x": {"cents": 4}}, text="5")
+    for message, told in (
+        (order(orders), {"id": 7, "lines": [{"item": "book"}], "price": {"cents": 5}, "at": "1970-01-01T00:00:09Z"}),
+        (many, {"more": [-1, 1 << 60], "by": {"a": 3}, "prices": {"x": {"cents": 4}}, "text": "5"}),
+    ):
+        plain = MessageToDict(message, preserving_proto_field_name=True)
+        of: Any = message.DESCRIPTOR  # one of two classes, by how Protobuf was built
+        assert with_numbers(plain, of) == told

@@ -1,7 +1,7 @@
 """Records of any format as JSON, and JSON as a record of a schema: what the command line and the console show and take.
 
 Avro's logical types are ISO texts and decimals texts, bytes are base64; Protobuf is its own JSON mapping with the names
-of the .proto file; JSON is as it was written.
+of the .proto file and with numbers of 64 bits as numbers, which filters can compare; JSON is as it was written.
 """
 
 from __future__ import annotations
@@ -87,15 +87,17 @@ class PlainFormat:
 
             read = AvroFormat(None).reader(key, registry)
             return lambda data, start: _encode(read(data, start))
-        from google.protobuf.json_format import MessageToJson
+        from google.protobuf.json_format import MessageToDict
 
         from barnabas.client.serde.registry.protobuf.format import ProtobufFormat
+        from barnabas.client.serde.registry.protobuf.numbers import with_numbers
 
         parse = ProtobufFormat(None).reader(key, registry)
 
         def as_json(data: bytes, start: int) -> bytes:
-            text: str = MessageToJson(parse(data, start), preserving_proto_field_name=True, indent=None)
-            return text.encode()
+            message = parse(data, start)
+            told = MessageToDict(message, preserving_proto_field_name=True)
+            return _encode(with_numbers(told, message.DESCRIPTOR))
 
         return as_json
 
