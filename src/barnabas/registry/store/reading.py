@@ -66,16 +66,15 @@ class Reader:
     # --- waiting ----------------------------------------------------------------------------------------------------
 
     async def reached(self, position: int) -> None:
-        """Everything before `position` has been applied. Raises where that takes too long."""
-        if self.position >= position:
-            return
+        """Everything before `position` has been applied. Raises where nothing is read for too long: a large topic may
+        take a minute when an instance starts."""
         future = asyncio.get_running_loop().create_future()
         self._waiting[future] = position
         try:
-            async with asyncio.timeout(_REACHED_S):
-                await future
-        except TimeoutError:
-            raise timed_out(f"topic {self._topic} was not read up to offset {position} in time") from None
+            while (before := self.position) < position:
+                done, _ = await asyncio.wait([future], timeout=_REACHED_S)
+                if not done and self.position <= before:
+                    raise timed_out(f"topic {self._topic} was not read up to offset {position} in time")
         finally:
             self._waiting.pop(future, None)
 
@@ -142,7 +141,10 @@ class Reader:
                     applied += 1
                     if applied % _AT_ONCE == 0:
                         await asyncio.sleep(0)
-        self.position = self._log.after(fetched, _PARTITION, self.position)
+        self._advance(self._log.after(fetched, _PARTITION, self.position))
+
+    def _advance(self, to: int) -> None:
+        self.position = to
         for future, position in [*self._waiting.items()]:
             if self.position >= position and not future.done():
                 future.set_result(None)
