@@ -114,3 +114,14 @@ def test_a_mirrored_topic(node: BarnabasNode, tmp_path: Path) -> None:
         assert register(serving.port, "next-value", '"double"')[1]["id"] == 5
     finally:
         serving.stop()
+
+
+def test_a_topic_that_is_not_compacted_is_refused(node: BarnabasNode) -> None:
+    """Its schemas would expire."""
+    admin = AdminClient({**QUIET, "bootstrap.servers": node.bootstrap})
+    admin.create_topics([NewTopic("ordinary", 1, 1)])["ordinary"].result(20)
+    command = [sys.executable, "-m", "barnabas.cli.main", "registry", "--port", "0", "--topic", "ordinary"]
+    done = subprocess.run([*command, "-b", node.bootstrap], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "topic ordinary has cleanup.policy=delete, so schemas would be lost" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
