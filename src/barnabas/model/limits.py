@@ -231,6 +231,7 @@ REGISTRY_BODY_MAX_BYTES = 4 * SCHEMA_MAX_BYTES  # of a request: a schema in JSON
 REGISTRY_BODIES_MAX_BYTES = 64 * 1024 * 1024  # of all requests that are being received
 REGISTRY_HEAD_MAX_BYTES = 64 * 1024  # of a request: its line and its headers
 REGISTRY_CONNECTIONS_MAX = 2_000  # each client of Confluent's keeps ten
+REGISTRY_COMPARED_MAX_BYTES = 8 * 1024 * 1024  # of versions that one transitive check parses: 8 s in a thread
 REGISTRY_LISTED_MAX = 20_000  # subjects, versions and contexts in one answer, as in Confluent's
 REGISTRY_SCHEMAS_LISTED_MAX = 1_000  # of GET /schemas, as in Confluent's
 REGISTRY_ANSWER_MAX_BYTES = 64 * 1024 * 1024  # that a client reads: the list of a million subjects

@@ -11,7 +11,7 @@ import pytest
 from barnabas.registry.errors import RegistryError
 from barnabas.registry.state import questions
 from barnabas.registry.state.contents import Contents
-from barnabas.registry.state.deciding import deleting, registering, settings
+from barnabas.registry.state.deciding import comparing, deleting, registering, settings
 from barnabas.registry.state.deciding.decision import Batch, Decision, Later
 from barnabas.registry.state.deciding.registering import SchemaRequest
 from barnabas.registry.state.deciding.settings import ConfigRequest, ModeRequest
@@ -238,3 +238,13 @@ def check(contents: Contents) -> None:
                 assert stored.id <= context.max_id
         assert sum(len(same) for same in context.by_id.values()) == sum(len(each) for each in context.subjects.values())
     assert contents.versions == count
+
+
+def test_a_transitive_check_of_very_much_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = Log()
+    log.append(settings.set_config(log.contents, None, ConfigRequest(compatibility="FULL_TRANSITIVE")))
+    monkeypatch.setattr(comparing, "REGISTRY_COMPARED_MAX_BYTES", 100)
+    for docs in ("a" * 60, "b" * 60):
+        log.register("s", f'{{"type":"enum","name":"e","symbols":["x"],"doc":"{docs}"}}')
+    with pytest.raises(RegistryError, match=r"2 versions with .* set a level that is not transitive"):
+        log.decide("s", enum("e", "x"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from barnabas.model.limits import INCOMPATIBILITIES_MAX
-from barnabas.registry.errors import invalid_schema
+from barnabas.model.limits import INCOMPATIBILITIES_MAX, REGISTRY_COMPARED_MAX_BYTES
+from barnabas.registry.errors import invalid_schema, too_large
 from barnabas.registry.schemas.parsed import Incompatibility, InvalidSchema, ParsedSchema
 from barnabas.registry.state.parsing import Parser, Source
 from barnabas.registry.state.values import Config, Content
@@ -33,6 +33,7 @@ def incompatibilities(
         earlier = [each for each in earlier if _group(each.content, group) == _group(content, group)]
     if not level.endswith("_TRANSITIVE"):
         earlier = earlier[-1:]
+    _check_size(earlier)
     for each in reversed(earlier):
         found = list(_problems(parser, level, content, parsed, each))
         if found:
@@ -41,6 +42,15 @@ def incompatibilities(
             found.append(f"{{validateFields: '{str(bool(config.validate_fields)).lower()}', compatibility: '{level}'}}")
             return tuple(found)
     return ()
+
+
+def _check_size(earlier: Sequence[Earlier]) -> None:
+    size = sum(len(each.content.text) for each in earlier)
+    if size > REGISTRY_COMPARED_MAX_BYTES and len(earlier) > 1:
+        raise too_large(
+            f"{len(earlier)} versions with {size} bytes are too much to compare at once "
+            f"(at most {REGISTRY_COMPARED_MAX_BYTES}): set a level that is not transitive"
+        )
 
 
 def _problems(parser: Parser, level: str, content: Content, parsed: ParsedSchema, earlier: Earlier) -> Iterator[str]:
