@@ -71,15 +71,18 @@ def demo(
     ends = time.monotonic() + seconds if seconds is not None else None
     signal.signal(signal.SIGTERM, _on_term)
     with ExitStack() as stack:
+        spark, missing = _spark(data, seconds)  # the slowest to start
+        if spark is not None:
+            stack.callback(spark.close)
         node = stack.enter_context(DemoNode(port, data))
         console = DemoConsole(node.bootstrap, _results(data))
         stack.callback(console.stop)
         _make_topics(node.bootstrap)
-        spark, missing = _spark(node, data, seconds)
-        if spark is not None:
-            stack.callback(spark.close)
         with open_view(node, spark, console.wait()) as view:
             stream = stack.enter_context(Stream(node.bootstrap, rate))
+            if spark is not None:
+                spark.sent_ms = stream.sent_ms
+                spark.go_on_with(node.bootstrap)
             view.show(stream)
             _watch(node, stream, spark, view, time.monotonic(), ends)
         stream.close()
@@ -98,7 +101,7 @@ def _make_topics(bootstrap: str) -> None:
     topics.prepare(bootstrap, PIPELINE, str, make_inputs=True, now=True)
 
 
-def _spark(node: DemoNode, data: str | None, seconds: float | None) -> tuple[SparkStory | None, str]:
+def _spark(data: str | None, seconds: float | None) -> tuple[SparkStory | None, str]:
     """The pipeline's part, or one line that says why it is left out."""
     from barnabas.cli.demo.spark import SparkStory, unavailable
 
@@ -107,7 +110,7 @@ def _spark(node: DemoNode, data: str | None, seconds: float | None) -> tuple[Spa
         return None, missing
     if seconds is not None and seconds < SPARK_NEEDS_S:
         return None, "too short for the pipelines, which run on Spark: try 60 seconds"
-    return SparkStory(node.bootstrap, _results(data)), ""
+    return SparkStory(_results(data)), ""
 
 
 def _results(data: str | None) -> Path:

@@ -1,7 +1,7 @@
 """The demo's pipeline: Spark in a thread beside the screen, first the online half, then the offline one.
 
-Spark takes seconds to start, and the stream flows meanwhile. Where it cannot run (no Java, no pyspark) the demo goes on
-without it, and `missing` is the one line that says what to install.
+Spark takes seconds to start: it does so while the node starts, and the stream flows meanwhile. Where it cannot run (no
+Java, no pyspark) the demo goes on without it, and `missing` is the one line that says what to install.
 """
 
 from __future__ import annotations
@@ -11,12 +11,18 @@ import shutil
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from barnabas.cli.demo.pace import Pace
+
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from barnabas.pipelines.framework.outcome import Outcome
-    from barnabas.pipelines.framework.running import Run
+    from barnabas.pipelines.framework.running import Run, Wanted
     from barnabas.pipelines.framework.watching import Shown, Watch
 
 CHECK_S = 0.2
@@ -26,7 +32,7 @@ CATCH_UP_S = 8.0
 class SparkStory:
     """Phases, in order: starting, now, later, done; or missing. The screen reads the fields."""
 
-    def __init__(self, bootstrap: str, home: Path) -> None:
+    def __init__(self, home: Path) -> None:
         self.phase = "starting"
         self.missing = ""
         self.begun = time.monotonic()
@@ -34,26 +40,29 @@ class SparkStory:
         self.outcome: Outcome | None = None
         self.folder = home / "activity"
         self.recommendations = 0
-        self.delays_s: deque[float] = deque(maxlen=2000)
+        self.pace = Pace()
+        self.first_s: float | None = None  # from the beginning to the first recommendation of a live event
+        self.notice = ""
+        self.sent_ms: Callable[[str], int | None] = lambda _: None  # when an event of the stream was sent, by its id
         self.recent: deque[tuple[int, str, float | None]] = deque(maxlen=50)
-        self._bootstrap, self._home = bootstrap, home
+        self._bootstrap, self._home = "", home
         shutil.rmtree(self.folder, ignore_errors=True)  # of the last demo
-        self._live_from_ms = int(time.time() * 1000)
+        self._node_is_up = threading.Event()
         self._later, self._ends = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._tell, daemon=True)
         self._thread.start()
 
-    @property
-    def delay_s(self) -> float | None:
-        """From a search or view to its recommendation in the topic: the median of the last."""
-        delays = sorted(self.delays_s)
-        return delays[len(delays) // 2] if delays else None
+    def go_on_with(self, bootstrap: str) -> None:
+        """The node is up and has its topics."""
+        self._bootstrap = bootstrap
+        self._node_is_up.set()
 
     def go_on_to_later(self) -> None:
         self._later.set()
 
     def close(self) -> None:
         self._ends.set()
+        self._node_is_up.set()
         self._later.set()
         self._thread.join(60)
 
@@ -73,13 +82,33 @@ class SparkStory:
 
     def _run(self) -> None:
         from barnabas.pipelines.activity import PIPELINE
-        from barnabas.pipelines.framework.running import Wanted, opened
+        from barnabas.pipelines.framework.running import Wanted
+
+        wanted = Wanted(PIPELINE, "", self._home, make_inputs=True, fresh=True)
+        spark = self._start_spark(wanted)
+        try:
+            self._node_is_up.wait()
+            if not self._ends.is_set():
+                self._run_on(replace(wanted, bootstrap=self._bootstrap))
+        finally:
+            spark.stop()
+        self.phase = "done"
+
+    def _start_spark(self, wanted: Wanted) -> SparkSession:
+        """Before there is a node: its topics will have as many partitions as the pipeline gives them."""
+        from barnabas.pipelines.framework import realtime, spark_start
+
+        why = realtime.missing(wanted)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        partitions = sum(each.partitions for each in wanted.pipeline.reads if each.streamed)
+        spark, _, _ = spark_start.start(wanted, self.folder / "spark.log", 0 if why else partitions + 1, self._note)
+        return spark
+
+    def _run_on(self, wanted: Wanted) -> None:
+        from barnabas.pipelines.framework.running import opened
         from barnabas.pipelines.framework.watching import Watch
 
-        wanted = Wanted(PIPELINE, self._bootstrap, self._home, make_inputs=True, fresh=True)
-        with opened(wanted) as run:
-            if self._ends.is_set():
-                return
+        with opened(wanted, self._note) as run:
             with Watch(run) as watch:
                 self.watch = watch
                 watch.on_result = self._recommended
@@ -90,7 +119,10 @@ class SparkStory:
             if not self._ends.is_set():
                 self.phase = "later"
                 self.outcome = run.later()
-        self.phase = "done"
+
+    def _note(self, words: str) -> None:
+        if "micro-batches" in words:
+            self.notice = words
 
     def _until_later(self, run: Run, watch: Watch) -> None:
         while not self._later.is_set():
@@ -100,24 +132,24 @@ class SparkStory:
         deadline = time.monotonic() + CATCH_UP_S
         while not self._ends.is_set() and time.monotonic() < deadline:  # let the stream finish what was written
             run.check()
-            if watch.look().lag_records == 0:
+            backlog = all(work.done or work.failed for work in run.context.beside.values())
+            if backlog and (run.context.realtime or watch.look().lag_records == 0):
                 break
             time.sleep(CHECK_S)
 
     def _recommended(self, shown: Shown) -> None:
-        from datetime import datetime
-
         from barnabas.pipelines.activity import PIPELINE
 
         value = json.loads(shown.value)
         self.recommendations += 1
-        happened_ms = datetime.fromisoformat(value["time"]).timestamp() * 1000
-        delay = None
-        posted_ms = datetime.fromisoformat(value["posted"]).timestamp() * 1000
-        if happened_ms >= self._live_from_ms and posted_ms <= happened_ms:
-            delay = max(0.0, shown.at_ms - happened_ms) / 1000
-            self.delays_s.append(delay)
-        self.recent.append((shown.at_ms, PIPELINE.tell(shown.topic, value), delay))
+        delay_ms = None
+        sent_ms = self.sent_ms(value["interest"])
+        if sent_ms is not None and value["posted"] <= value["time"]:  # else it waited for the job
+            delay_ms = max(0.0, float(shown.at_ms - sent_ms))
+            self.pace.add(time.monotonic(), delay_ms)
+            if self.first_s is None:
+                self.first_s = time.monotonic() - self.begun
+        self.recent.append((shown.at_ms, PIPELINE.tell(shown.topic, value), delay_ms))
 
 
 def unavailable() -> str:

@@ -28,6 +28,7 @@ GROUP = "demo"
 TOPICS = (SEARCHES, VIEWS, JOBS)
 KINDS = {SEARCHES: "search", VIEWS: "view", JOBS: "job"}
 RECENT = 200
+SENT_KEPT = 200_000  # events whose time of sending is remembered, for the delay of a recommendation
 DAY_MS = 86_400_000
 PAST_EVENTS = 24_000
 OPEN_JOBS = 150
@@ -43,6 +44,7 @@ class Stream:
         self.recent: deque[tuple[int, str, JsonObject]] = deque(maxlen=RECENT)
         self.delays_ms: deque[float] = deque(maxlen=1000)
         self.begun_ms = int(time.time() * 1000)
+        self._sent_ms: dict[str, int] = {}
         self._bootstrap, self._rate = bootstrap, rate
         self._failure: Exception | None = None
         self._writing, self._reading = threading.Event(), threading.Event()
@@ -87,6 +89,10 @@ class Stream:
         delays = sorted(self.delays_ms)
         return delays[len(delays) // 2] if delays else None
 
+    def sent_ms(self, event: str) -> int | None:
+        """When a live event left, by its id; some happened long before that."""
+        return self._sent_ms.get(event)
+
     def _guard(self, work: Callable[[], None]) -> None:
         try:
             work()
@@ -108,8 +114,11 @@ class Stream:
     def _write(self) -> None:
         live = self._activity.live(int(time.time() * 1000), self._rate)
 
-        def one_more(_: object) -> None:
+        def one_more(record: records.Record) -> None:
             self._sent += 1
+            self._sent_ms.setdefault(str(record.value["id"]), int(time.time() * 1000))
+            if len(self._sent_ms) > SENT_KEPT:
+                del self._sent_ms[next(iter(self._sent_ms))]
 
         records.feed(self._bootstrap, live, self._writing.is_set, written=one_more)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from barnabas.cli.common import human
 from barnabas.cli.common.screen import paint, say
+from barnabas.cli.demo.pace import milliseconds
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -88,8 +89,8 @@ class _Shown:
             return "Spark is up and reads the day so far"
         if spark.phase == "later":
             return "working through the day: the report and the digests"
-        delay = "" if spark.delay_s is None else f", {spark.delay_s:.1f} s after the search or view"
-        return f"{spark.recommendations:,} recommendations{delay}"
+        pace = spark.pace.told(time.monotonic())
+        return f"{spark.recommendations:,} recommendations" + (f": {pace}" if pace else "")
 
 
 class _Lines(_Shown):
@@ -196,8 +197,8 @@ class _Live(_Shown):
 
         lines = []
         for at_ms, words, delay in list(self.spark.recent)[-TIP_ROWS:] if self.spark is not None else ():
-            after = f"{delay:4.1f} s" if delay is not None else "      "
-            room = max(20, columns - 24)
+            after = f"{milliseconds(delay):>8}" if delay is not None else " " * 8
+            room = max(20, columns - 26)
             words = words if len(words) <= room else words[: room - 1] + "…"
             lines.append(Text.assemble((human.moment(at_ms)[11:], "dim"), (f" {after}  ", "dim"), (words, "green")))
         return lines
@@ -255,8 +256,12 @@ def _tell_spark(spark: SparkStory | None, missing: str, seconds: float | None) -
     if spark.phase == "starting":
         say(paint(f"Spark was not up yet: try more than {seconds:.0f} seconds", "yellow"))
         return
-    delay = "" if spark.delay_s is None else f", in the middle {spark.delay_s:.1f} s after the search or view"
-    say(f"{human.plural(spark.recommendations, 'recommendation')} made{delay}")
+    found = spark.pace.whole()
+    delay = "" if found is None else f", p50 {milliseconds(found[0])} and p99 {milliseconds(found[1])} after its event"
+    first = "" if spark.first_s is None else f"; the first of a live event {spark.first_s:.0f} s after the start"
+    say(f"{human.plural(spark.recommendations, 'recommendation')} made{delay}{first}")
+    if spark.notice:
+        say(paint(spark.notice, "yellow"))
     outcome = spark.outcome
     if outcome is None:
         return
