@@ -67,7 +67,6 @@ PARTS = (
     _by_file("security"),
     Part("differential", ("tests/differential", *_SHORT)),
     _by_file("metrics"),
-    _by_file("registry"),
     Part("kafka", command=(".venv/bin/python", "-m", "tests.kafka.run", "--short")),
     Part(
         "faults",

@@ -71,3 +71,8 @@ def test_a_part_that_cannot_run_ends_all(tool: ModuleType, monkeypatch: pytest.M
 def test_an_unknown_part_is_said(tool: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     assert tool.main(["nothing"]) == 2
     assert "no part nothing: check, unit" in capsys.readouterr().err
+
+
+def test_every_part_is_run_once(tool: ModuleType) -> None:
+    names = [part.name for part in tool.PARTS]
+    assert len(names) == len(set(names))
