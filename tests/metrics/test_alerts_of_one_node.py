@@ -69,6 +69,7 @@ def single(disk: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sin
         "sasl.enabled.mechanisms": "PLAIN",
         "listener.name.login.plain.sasl.jaas.config": f'{PLAIN} user_alice="right";',
         "metrics.listeners": f"http://{metrics}",
+        "log.flush.offset.checkpoint.interval.ms": "500",
     }
     data = disk / "data"
     rules = shortened(ALERTS, folder / "alerts.yml")
@@ -80,17 +81,6 @@ def single(disk: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sin
             yield Single(node, prometheus, login, data, settings)
     finally:
         prometheus.stop()
-
-
-def test_a_damaged_replica(single: Single) -> None:
-    """As if it could not have been opened: the log of a partition that cannot be is hard to come by."""
-    node = single.node._node
-    assert node is not None
-    damaged = TopicPartition("orders", 0)
-    reason = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "input/output error")
-    single.on_loop(lambda: node.partitions.unusable.update({damaged: reason}))
-    single.fires("BarnabasOfflineReplicas")
-    single.on_loop(lambda: node.partitions.unusable.pop(damaged))
 
 
 def test_a_loop_that_is_held_up(single: Single) -> None:
@@ -115,12 +105,23 @@ def test_wrong_passwords(single: Single) -> None:
 
 
 def test_a_part_that_fails(single: Single) -> None:
+    """A folder stands where recovery points are to be written."""
+    in_the_way = single.data / "recovery-point-offset-checkpoint.tmp"
+    in_the_way.mkdir()
+    single.fires("BarnabasPartFails")
+    in_the_way.rmdir()
+    until(lambda: "BarnabasPartFails" not in single.prometheus.firing(), "it ends with the failure", 20)
+
+
+def test_a_damaged_replica(single: Single) -> None:
+    """As if it could not have been opened: a node repairs what a test can do to a log without a failing disk."""
     node = single.node._node
     assert node is not None
-    single.on_loop(lambda: node.health.failed("compaction", "orders-0", "no space left"))
-    single.fires("BarnabasPartFails")
-    single.on_loop(lambda: node.health.recovered("compaction", "orders-0"))
-    until(lambda: "BarnabasPartFails" not in single.prometheus.firing(), "it ends with the failure", 20)
+    damaged = TopicPartition("orders", 0)
+    reason = KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, "input/output error")
+    single.on_loop(lambda: node.partitions.unusable.update({damaged: reason}))
+    single.fires("BarnabasOfflineReplicas")
+    single.on_loop(lambda: node.partitions.unusable.pop(damaged))
 
 
 def test_a_disk_that_fills_up(single: Single) -> None:
