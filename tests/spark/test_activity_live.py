@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -103,9 +104,9 @@ def test_old_events_are_worked_through_by_a_batch_and_none_is_missed_at_the_bord
     """History up to now, then new events: the batch has what was searched before, the live query the rest."""
     now_ms = int(time.time() * 1000)
     activity = Activity(9, Town(9, members=300, companies=40), job_share=0.03, disorder=DISORDER)
-    made: Iterator[Record] = activity.history(now_ms - HOUR, now_ms + 60_000, 700)
-    records = [*activity.opening_jobs(now_ms - 2 * HOUR, now_ms - HOUR, 30), *made]
-    records = [record for record in records if record.time_ms < now_ms + 60_000]
+    made: Iterator[Record] = activity.live(now_ms - 2_400_000, 0.3)  # a steady rate, whatever the hour of the day is
+    records = [*activity.opening_jobs(now_ms - 3_000_000, now_ms - 2_400_000, 30)]
+    records += takewhile(lambda record: record.time_ms < now_ms + 60_000, made)
     old = [record for record in records if record.time_ms < now_ms]
     stage.write(old)
     with running(stage) as context:

@@ -111,6 +111,16 @@ def test_few_cores_are_spared(
     assert spark_start.for_few_cores(asked) == wanted
 
 
+def test_real_time_mode_has_the_quick_compiler_unless_somebody_chose(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"):
+        monkeypatch.delenv(name, raising=False)
+    name = "spark.driver.defaultJavaOptions"
+    asked: Any = SimpleNamespace(master="local[2]", now=True, conf={})
+    assert spark_start.for_few_cores(asked, live=True)[name] == "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+    asked.conf = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=4"}
+    assert spark_start.for_few_cores(asked, live=True)[name] == "-XX:+UseSerialGC"
+
+
 @pytest.mark.parametrize(
     ("conf", "executors", "parallelism", "cores"),
     [

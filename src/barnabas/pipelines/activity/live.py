@@ -33,8 +33,11 @@ JOBS_SIDE, INTERESTS_SIDE = "jobs", "interests"
 PARTITIONS = 1  # with more, the two groups of a pair would be in different tasks, and their order would not be known
 LEAST_SLICE_MS, SLICES = 10_000, 30  # so many slices of interests does a job look into, a few more or less
 # A job is sent to the slices of interests that may have been read before it: those up to the moment at which it is
-# read, which is in the batch that runs, plus this. Twice the length of a batch, and for clocks and pauses.
-AHEAD_MS = 50_000
+# read, plus this, for clocks that differ and for rows that wait in front of the shuffle.
+AHEAD_MS = 40_000
+# The clock, asked with each row. `current_timestamp` is a constant of the batch: with it Spark would compile the query
+# anew for every batch.
+_CLOCK = "reflect('java.lang.System', 'currentTimeMillis')"
 _WATERMARK_METADATA = "spark.watermarkDelayMs"  # by which Spark knows a column of event time
 
 
@@ -74,7 +77,7 @@ def _offering(offers: DataFrame, rules: Rules, since_ms: int) -> DataFrame:
     from pyspark.sql import functions as f
 
     posted_ms, length = f.unix_millis("posted"), slice_ms(rules)
-    read_ms = f.greatest(f.unix_millis("_timestamp"), f.unix_millis(f.current_timestamp())) + AHEAD_MS
+    read_ms = f.greatest(f.unix_millis("_timestamp"), f.expr(_CLOCK).cast("bigint")) + AHEAD_MS
     first = _slice(f.greatest(posted_ms - rules.after_ms, f.lit(since_ms - rules.late_ms)), length)
     last = _slice(f.least(posted_ms + rules.window_ms, read_ms), length)
     looks = f.when(first <= last, f.sequence(first, f.greatest(first, last))).otherwise(f.array().cast("array<bigint>"))
