@@ -57,7 +57,8 @@ def test_the_page(tmp_path: Path) -> None:
             settings = settings.replace("PLAINTEXT://a.example.org", f"PLAINTEXT://{host}.example.org")
             start(host, here(settings))
         healthy(bootstrap, tmp_path, 3)
-        assert run("barnabas topic create TOPIC --partitions 3", bootstrap, tmp_path).returncode == 0
+        for topic in ("TOPIC", "orders"):
+            assert run(f"barnabas topic create {topic} --partitions 3", bootstrap, tmp_path).returncode == 0
         joins = 'node.id = 4\nlisteners = "PLAINTEXT://d.example.org:9092"\nlog.dirs = "/var/lib/barnabas"\n'
         joins += 'controller.quorum.bootstrap.servers = "a.example.org:9092,b.example.org:9092"\n'
         assert joins.splitlines()[-1] in PAGE.read_text()
