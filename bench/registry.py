@@ -88,7 +88,11 @@ def measured(
 
 def fill(bootstrap: str, topic: str, count: int) -> None:
     from confluent_kafka import Producer
+    from confluent_kafka.admin import AdminClient, NewTopic
 
+    compacted = NewTopic(topic, 1, 1, config={"cleanup.policy": "compact"})
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin.create_topics([compacted])[topic].result(20)
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 50})
     for number in range(1, count + 1):
         content = Content("AVRO", schema(number))
