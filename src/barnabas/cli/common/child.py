@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import subprocess
 import sys
@@ -14,6 +15,21 @@ _STOP_SECONDS = 3.0
 _PROBLEM = "barnabas: "
 
 
+def start_command(words: Sequence[str], dies_by: signal.Signals = signal.SIGTERM) -> subprocess.Popen[str]:
+    """`barnabas WORDS` as a child, whose output and errors come together. It ends with this process, by `dies_by`."""
+    return subprocess.Popen(
+        [*python_module("barnabas.cli.main"), *words],
+        env=python_environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,  # Ctrl-C reaches the parent alone, which then ends it
+        preexec_fn=ends_with_parent(dies_by),
+    )
+
+
 class ServiceChild:
     """`told` is called once, in a thread, with the line that begins with `announced` (the address), or with the reason
     why there is none."""
@@ -23,17 +39,7 @@ class ServiceChild:
         self._command = " ".join(["barnabas", *words])
         self._stopping = False
         self._first_words = (announced, _PROBLEM)
-        self._child = subprocess.Popen(
-            [*python_module("barnabas.cli.main"), *words],
-            env=python_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            start_new_session=True,  # Ctrl-C reaches the parent alone, which then ends it
-            preexec_fn=ends_with_parent(),
-        )
+        self._child = start_command(words)
         self._listening = threading.Thread(target=self._listen, daemon=True)
         self._listening.start()
 

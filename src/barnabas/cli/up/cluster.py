@@ -21,11 +21,11 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
+from barnabas.cli.common.child import start_command
 from barnabas.cli.common.failure import Failure, usage
 from barnabas.cli.common.screen import note, paint, say
 from barnabas.cli.up.options import UpOptions
 from barnabas.cli.up.settings import HOST, PORT, default_cluster_data, flags, refuse_to_open
-from barnabas.model.processes import ends_with_parent, python_environment, python_module
 
 if TYPE_CHECKING:
     from barnabas.cli.common.child import ServiceChild
@@ -165,7 +165,7 @@ class Cluster:
             *(f"metrics.listeners={each}" for each in self._metrics[node.number - 1 : node.number]),
             *self.options.set,
         ]
-        command = [*python_module("barnabas.cli.main"), "up", "--quiet"]
+        command = ["up", "--quiet"]
         command += ["--host", self.host, "--port", str(node.port), "--data", str(self.data / f"node-{node.number}")]
         command += [word for setting in settings for word in ("--set", setting)]
         if self.options.secure:
@@ -175,17 +175,7 @@ class Cluster:
         if self.options.log_format is not None:
             command += ["--log-format", self.options.log_format]
         node.ready = False
-        node.process = subprocess.Popen(
-            command,
-            env=python_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            start_new_session=True,  # Ctrl-C reaches this process alone, which then ends the nodes one way
-            preexec_fn=ends_with_parent(signal.SIGKILL),
-        )
+        node.process = start_command(command, signal.SIGKILL)
         threading.Thread(target=self._listen, args=(node, node.process), daemon=True).start()
 
     def _listen(self, node: _Node, process: subprocess.Popen[str]) -> None:
