@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import ssl
 from collections.abc import Callable
@@ -14,6 +13,7 @@ import uvicorn
 from barnabas.console.options import ConsoleOptions
 from barnabas.console.problems import Problem
 from barnabas.console.web.app import Console
+from barnabas.model.os_reasons import reason_of
 
 _CONNECTIONS_MAX = 500  # a stream a tab
 _GRACE_SECONDS = 1  # open streams would hold a stop for ever
@@ -81,7 +81,7 @@ def _bound(options: ConsoleOptions) -> socket.socket:
     try:
         return socket.create_server((options.host, options.port), family=family, backlog=128)
     except OSError as error:
-        reason = (os.strerror(error.errno) if error.errno else str(error)).lower()  # Python adds the address again
+        reason = reason_of(error)
         raise Problem(
             f"the console cannot listen on {options.host}:{options.port}: {reason}", "Choose another one: --port 0"
         ) from None

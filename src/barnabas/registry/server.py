@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import gc
-import os
 import socket
 import ssl
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from barnabas.link.async_nodes import AsyncNodes, AsyncOptions
 from barnabas.link.login_settings import UnusableLogin, credentials_of, tls_of
 from barnabas.model.limits import REGISTRY_CONNECTIONS_MAX, REGISTRY_HEAD_MAX_BYTES
+from barnabas.model.os_reasons import reason_of
 from barnabas.registry.access.people import People
 from barnabas.registry.access.rights import Rights
 from barnabas.registry.errors import RegistryError
@@ -215,7 +215,7 @@ def _bound(options: RegistryOptions) -> socket.socket:
         return bound
     except OSError as error:
         bound.close()
-        reason = (os.strerror(error.errno) if error.errno else str(error)).lower()
+        reason = reason_of(error)
         raise Problem(
             f"the registry cannot listen on {options.host}:{options.port}: {reason}",
             "Choose another one: --port 0"
