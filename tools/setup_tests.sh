@@ -148,3 +148,8 @@ if [ ! -e .kafka/go/.complete ] || [ "$newest" -nt .kafka/go/.complete ]; then
     fi
     touch .kafka/go/.complete
 fi
+
+for step in tools/setup_connect/*.sh; do  # servers at the other end of connectors
+    [ -e "$step" ] || continue
+    sh "$step" || exit 1
+done

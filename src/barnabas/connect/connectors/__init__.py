@@ -1,0 +1,1 @@
+"""One folder a system: its source, its sink, what both share."""

@@ -1,0 +1,74 @@
+"""Every connector that ships: the word for it in a definition, and where its classes are. Imported when it is used, so
+that a worker has in memory what its connectors need and no more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+
+from barnabas.connect.contract import Sink, Source
+from barnabas.connect.errors import BadOption
+
+
+@dataclass(frozen=True)
+class Shipped:
+    about: str
+    source: str = ""  # module:Class below barnabas.connect.connectors
+    sink: str = ""
+
+
+CONNECTORS = {
+    "postgres": Shipped(
+        "PostgreSQL: changes by logical replication; upserts or rows appended",
+        "postgres.source:PostgresSource",
+        "postgres.sink:PostgresSink",
+    ),
+    "sql": Shipped("any database of SQLAlchemy, by an increasing column or a timestamp", "sql.source:SqlSource"),
+    "duckdb": Shipped("a DuckDB file as a warehouse", sink="duckdb.sink:DuckdbSink"),
+    "s3": Shipped("objects as Parquet or JSON lines, by partition and hour", "s3.source:S3Source", "s3.sink:S3Sink"),
+    "opensearch": Shipped("OpenSearch or Elasticsearch, by bulk requests", sink="opensearch.sink:OpensearchSink"),
+    "logs": Shipped("lines of files that grow and rotate, journald, syslog", "logs.source:LogsSource"),
+    "files": Shipped("whole files of a folder; files of lines", "files.source:FilesSource", "files.sink:FilesSink"),
+    "jms": Shipped("queues and topics of a JMS broker, by STOMP", "jms.source:JmsSource", "jms.sink:JmsSink"),
+    "mqtt": Shipped("sensors by MQTT", "mqtt.source:MqttSource", "mqtt.sink:MqttSink"),
+    "http": Shipped("a webhook; requests to a service", "http.source:HttpSource", "http.sink:HttpSink"),
+    "kafka": Shipped("topics of another cluster", "kafka.source:KafkaSource", "kafka.sink:KafkaSink"),
+}
+
+
+def source_class(name: str) -> type[Source]:
+    found = _class(name, _known(name).source, "source")
+    assert issubclass(found, Source)
+    return found
+
+
+def sink_class(name: str) -> type[Sink]:
+    found = _class(name, _known(name).sink, "sink")
+    assert issubclass(found, Sink)
+    return found
+
+
+def _known(name: str) -> Shipped:
+    if name not in CONNECTORS:
+        import difflib
+
+        near = difflib.get_close_matches(name, CONNECTORS, n=1)
+        raise BadOption(
+            f"there is no connector {name!r}",
+            f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(CONNECTORS)}",
+        )
+    return CONNECTORS[name]
+
+
+def _class(name: str, place: str, side: str) -> type:
+    if not place:
+        other = "sink" if side == "source" else "source"
+        raise BadOption(f"{name} is a {other}, not a {side}")
+    module, _, attribute = place.partition(":")
+    try:
+        found: type = getattr(import_module(f"barnabas.connect.connectors.{module}"), attribute)
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").startswith("barnabas"):
+            raise
+        raise BadOption(f"{name} needs {missing.name}", "Install it: pip install 'barnabas[connect]'") from None
+    return found

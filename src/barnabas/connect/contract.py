@@ -1,0 +1,158 @@
+"""What a connector is: a source that reads from a position, or a sink that writes a batch twice without harm.
+
+A source names its splits, the parts that can be read beside each other (a table, a file, a whole database), and opens a
+reader of one at a position. A position is a small JSON object of the source's own, and says what has been read: the
+runtime writes it to the log in one transaction with the records that led to it, so neither is ever there without the
+other, and hands it back when the split is opened again, on whichever worker.
+
+A sink opens a writer of one partition of a topic. What it is given is named by topic, partition and the offset of the
+first record, and may come a second time, whole, in part, or cut otherwise, after a crash: a writer that keeps the next
+offset in the target (in the same transaction, in an object's name) says so in `next_offset` and is not given anything
+below it; any other makes writing the same record again change nothing, by key or by offset.
+
+The runtime owns everything else: positions, transactions, retries and their pauses, dead letters, formats and
+transformations, metrics, and which worker does what. Both engines, a process and Spark, use connectors by these
+classes. A connector blocks: each of its readers and writers has a thread (or a task of Spark) of its own, and is used
+by no other.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+# What a value may be before it is encoded and after it was decoded: bytes or text as they are, a JSON-like structure
+# (dict, list, int, float, bool, Decimal, datetime, bytes inside), None for a tombstone. Any: there is no one type.
+Value: TypeAlias = Any
+Position: TypeAlias = dict[str, Any]  # JSON; each source's own
+Headers: TypeAlias = Sequence[tuple[str, bytes | None]]
+
+
+@dataclass(slots=True)
+class Record:
+    """What a source has read."""
+
+    value: Value
+    key: Value = None
+    topic: str | None = None  # None: the topic of the definition
+    timestamp_ms: int | None = None  # None: when it is written
+    headers: Headers = ()
+    partition: int | None = None  # None: by key
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """What one read gave: records, and where the split stands after them. Without records, only the position moves."""
+
+    records: Sequence[Record]
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """How far a reader is behind its source, as far as the source can say."""
+
+    records: int | None = None
+    bytes: int | None = None
+    seconds: float | None = None
+
+
+class Reader(ABC):
+    """Reads one split."""
+
+    @abstractmethod
+    def read(self, most: int, wait_s: float) -> Chunk | None:
+        """Up to about `most` records (one that belong together may be more), waiting at most about `wait_s` seconds for
+        the first; None when there is nothing new. Raises Unavailable; the reader is then closed, and the split opened
+        again later at its last position."""
+
+    def committed(self, position: Position) -> None:
+        """Records up to `position` are in the log for good: what the source kept for us may go (a message acknowledged,
+        a replication slot moved on). A crash may come before this, so what is read again is skipped by the position."""
+        return
+
+    def behind(self) -> Behind | None:
+        return None
+
+    def close(self) -> None:
+        return
+
+
+class Source(ABC):
+    """Made from the options of a definition: `Kind(name, options)`. Raises BadOption for those that cannot be right."""
+
+    exactly_once: ClassVar[bool] = True  # False: what can come twice is said in the connector's page
+
+    @abstractmethod
+    def splits(self) -> Sequence[str]:
+        """Names of the parts, asked for again every few seconds: parts come and go. The same name is the same part."""
+
+    @abstractmethod
+    def open(self, split: str, position: Position | None) -> Reader:
+        """None: from the beginning, whatever that is here."""
+
+    def close(self) -> None:
+        return
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """A record of a topic, as a sink gets it: decoded and transformed, with where it stands."""
+
+    topic: str  # of the record; transformations may have routed it elsewhere
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: Value
+    value: Value
+    headers: Headers = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A record that the target will not take: it becomes a dead letter, and the others go on."""
+
+    record: Delivered
+    reason: str
+
+
+class Writer(ABC):
+    """Writes one partition of a topic."""
+
+    def next_offset(self) -> int | None:
+        """The next offset that the target expects, where the target knows it; None: the group's offset counts."""
+        return None
+
+    @abstractmethod
+    def write(self, records: Sequence[Delivered], next_offset: int) -> Sequence[Rejected]:
+        """In order, ascending, all of this partition. `next_offset` is the offset after the batch: records that were
+        filtered out, and offsets that are no data, count as done; `records` may be empty. When it returns, everything
+        is durable in the target, unless the writer gathers. Raises Unavailable (the same records come again, perhaps
+        with more behind them) or Refused."""
+
+    def flush(self, now: bool) -> int | None:
+        """Only of a writer that gathers records beyond `write` (into large objects): writes what is due, or with `now`
+        all of it, and says the offset before which everything is durable. Called about once a second, and with `now`
+        before the partition is given away. None, always: nothing gathers."""
+        return None
+
+    def close(self) -> None:
+        return
+
+
+class Sink(ABC):
+    """Made from the options of a definition: `Kind(name, options)`. Raises BadOption for those that cannot be right."""
+
+    exactly_once: ClassVar[bool] = True
+
+    @abstractmethod
+    def open(self, topic: str, partition: int) -> Writer:
+        """Raises Unavailable."""
+
+    def close(self) -> None:
+        return
+
+
+Options: TypeAlias = Mapping[str, Any]  # as they stand in the definition, references to secrets resolved
