@@ -32,6 +32,7 @@ COMMANDS = {
     "group": "barnabas.cli.group.command",
     "txn": "barnabas.cli.txn.command",
     "pipeline": "barnabas.cli.pipeline.command",
+    "connect": "barnabas.cli.connect.command",
     "user": "barnabas.cli.user.command",
     "token": "barnabas.cli.token.command",
     "acl": "barnabas.cli.acl.command",

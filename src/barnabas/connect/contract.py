@@ -99,15 +99,24 @@ class Source(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """A record of a topic, as a sink gets it: decoded and transformed, with where it stands."""
+    """A record of a topic, as a sink gets it: decoded and transformed, with where it stands.
 
-    topic: str  # of the record; transformations may have routed it elsewhere
+    Topic, partition and offset name the record for good: a dead letter that is sent again comes with those it had at
+    first, by another topic. What counts for the bookkeeping of a writer is `place`, the offset in the partition that
+    the writer was opened for."""
+
+    topic: str  # transformations may have routed it elsewhere
     partition: int
     offset: int
     timestamp_ms: int
     key: Value
     value: Value
     headers: Headers = ()
+    redriven_at: int | None = None  # the offset in the topic of redriven records
+
+    @property
+    def place(self) -> int:
+        return self.offset if self.redriven_at is None else self.redriven_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +159,10 @@ class Sink(ABC):
     @abstractmethod
     def open(self, topic: str, partition: int) -> Writer:
         """Raises Unavailable."""
+
+    def reset(self, topic: str, partition: int, offset: int) -> None:
+        """Where the target keeps the next offset: it is this one now (`connect reset`). Nobody writes meanwhile."""
+        return
 
     def close(self) -> None:
         return

@@ -6,9 +6,9 @@
 The grammar is in parser.py, what a test means in compiling.py. Nothing is evaluated but closures of ours.
 """
 
-from barnabas.browse.expression.compiling import Test, compiled
+from barnabas.browse.expression.compiling import Test, compiled, compiled_decoded
 from barnabas.browse.expression.masking import MASK, mask, masked_paths
 from barnabas.browse.expression.subject import Subject
 from barnabas.browse.expression.tokens import BadExpression
 
-__all__ = ["MASK", "BadExpression", "Subject", "Test", "compiled", "mask", "masked_paths"]
+__all__ = ["MASK", "BadExpression", "Subject", "Test", "compiled", "compiled_decoded", "mask", "masked_paths"]

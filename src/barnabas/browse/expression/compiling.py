@@ -49,10 +49,17 @@ def compiled(text: str) -> Test:
     return test_of(parse(text))
 
 
+def compiled_decoded(text: str) -> Test:
+    """The same for subjects whose values are decoded already (`Subject.of_decoded`)."""
+    return _guarded(_test(parse(text), None))
+
+
 def test_of(condition: Condition) -> Test:
     pick = picker(condition)
-    inner = _test(condition, pick)
+    return _guarded(_test(condition, pick))
 
+
+def _guarded(inner: Test) -> Test:
     def test(subject: Subject) -> bool:
         subject.picked = None
         try:

@@ -27,6 +27,14 @@ def _json_of(data: bytes | None) -> object:
         return MISSING
 
 
+def _bytes_of(value: object) -> bytes | None:
+    if value is None or isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace")
+    return msgspec.json.encode(value, enc_hook=str)
+
+
 class Subject:
     __slots__ = ("_key_json", "_value_json", "headers", "key", "offset", "partition", "picked", "timestamp", "value")
 
@@ -48,6 +56,19 @@ class Subject:
         self.picked: object = None  # what picking.py has decoded of it for the expression that is asked
         self._key_json: object = _UNREAD
         self._value_json: object = _UNREAD
+
+    @classmethod
+    def of_decoded(
+        cls,
+        place: tuple[int, int, int],  # partition, offset, timestamp
+        key: object,
+        value: object,
+        headers: Sequence[tuple[str, bytes | None]],
+    ) -> "Subject":
+        """A record that somebody else has decoded: text, bytes, or what JSON says."""
+        found = cls(*place, _bytes_of(key), _bytes_of(value), headers)
+        found._key_json, found._value_json = key, value
+        return found
 
     def becomes(self, partition: int, record: WireRecord) -> None:
         """Another record, in place."""

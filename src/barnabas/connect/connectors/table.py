@@ -8,6 +8,7 @@ from importlib import import_module
 
 from barnabas.connect.contract import Sink, Source
 from barnabas.connect.errors import BadOption
+from barnabas.connect.hints import hint
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,7 @@ class Shipped:
     about: str
     source: str = ""  # module:Class below barnabas.connect.connectors
     sink: str = ""
+    example: str = ""  # options to begin with, for `connect new`: of the source, where there is one
 
 
 CONNECTORS = {
@@ -37,26 +39,20 @@ CONNECTORS = {
 
 
 def source_class(name: str) -> type[Source]:
-    found = _class(name, _known(name).source, "source")
+    found = _class(name, known(name).source, "source")
     assert issubclass(found, Source)
     return found
 
 
 def sink_class(name: str) -> type[Sink]:
-    found = _class(name, _known(name).sink, "sink")
+    found = _class(name, known(name).sink, "sink")
     assert issubclass(found, Sink)
     return found
 
 
-def _known(name: str) -> Shipped:
+def known(name: str) -> Shipped:
     if name not in CONNECTORS:
-        import difflib
-
-        near = difflib.get_close_matches(name, CONNECTORS, n=1)
-        raise BadOption(
-            f"there is no connector {name!r}",
-            f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(CONNECTORS)}",
-        )
+        raise BadOption(f"there is no connector {name!r}", hint(name, CONNECTORS))
     return CONNECTORS[name]
 
 

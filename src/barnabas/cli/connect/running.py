@@ -1,0 +1,87 @@
+"""`connect run` and `connect worker`: a worker in this process, with a line when something changes."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from types import FrameType
+
+from barnabas.cli.common import human
+from barnabas.cli.common.screen import note, paint, quoted
+from barnabas.connect.cluster.connection import Cluster
+from barnabas.connect.cluster.status import TaskStatus
+from barnabas.connect.definition.definition import Definition
+from barnabas.connect.operations import states
+from barnabas.connect.runtime.worker import Worker
+
+_LOOK_S = 0.5
+_RATE_S = 10.0
+
+
+def run_definitions(bootstrap: str, definitions: list[Definition]) -> None:
+    cluster = _connected(bootstrap)
+    for each in definitions:
+        states.add(cluster, each, from_file=True)
+        states.set_state(cluster, each.name, "running")
+    _run(
+        Worker(cluster, {each.name for each in definitions}), f"running {', '.join(each.name for each in definitions)}"
+    )
+
+
+def run_added(bootstrap: str) -> None:
+    _run(Worker(_connected(bootstrap)), "running the connectors that were added")
+
+
+def _connected(bootstrap: str) -> Cluster:
+    from barnabas.cli.up.logging import log_to_stderr
+    from barnabas.cli.up.options import UpOptions
+
+    log_to_stderr(UpOptions())  # by BARNABAS_LOG_LEVEL and BARNABAS_LOG_FORMAT; else warnings
+    cluster = Cluster(bootstrap)
+    cluster.check()
+    return cluster
+
+
+def _run(worker: Worker, what: str) -> None:
+    stop = threading.Event()
+
+    def end(number: int, frame: FrameType | None) -> None:
+        stop.set()
+
+    before = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
+    watching = threading.Thread(target=_watch, args=(worker, stop), daemon=True)
+    try:
+        watching.start()
+        worker.run(stop, lambda: note(f"{what}, as worker {worker.id}; Ctrl-C ends it"))
+    finally:
+        stop.set()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _watch(worker: Worker, stop: threading.Event) -> None:
+    """A line for each connector whose state changes; on a terminal also how much it does."""
+    states_told: dict[tuple[str, int], str] = {}
+    waited = 0.0
+    while not stop.wait(_LOOK_S):
+        waited += _LOOK_S
+        found = worker.statuses()
+        for each in found:
+            if states_told.get((each.connector, each.task)) != each.state:
+                states_told[each.connector, each.task] = each.state
+                if each.state == "running":
+                    note(f"{each.connector}: running")
+        if waited >= _RATE_S and sys.stderr.isatty():
+            waited = 0.0
+            for each in found:
+                note(_told(each))
+
+
+def _told(status: TaskStatus) -> str:
+    text = f"{status.connector}: {human.count(status.records)} records, {human.rate(status.records_per_s, 1)}"
+    if status.dead:
+        text += f", {human.plural(status.dead, 'dead letter')}"
+    if status.behind_records is not None:
+        text += f", {human.plural(status.behind_records, 'record')} behind"
+    return paint(quoted(text), "dim", sys.stderr)

@@ -1,0 +1,1 @@
+"""What connectors keep in the cluster, and the way to it."""

@@ -1,0 +1,40 @@
+"""A definition as it may be shown: without secrets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from barnabas.connect.definition.definition import Definition
+from barnabas.connect.definition.references import is_reference
+from barnabas.connect.options import HIDDEN, without_password
+
+_SECRET_WORDS = ("password", "secret", "token", "api_key", "access_key", "credential", "passphrase")
+
+
+def shown(options: dict[str, Any]) -> dict[str, Any]:  # Any: what stands in YAML
+    return {name: _value(name, value) for name, value in options.items()}
+
+
+def literal_secrets(definition: Definition) -> list[str]:
+    """Options whose secret stands in the definition itself, and not as a reference."""
+    found = []
+    for name, value in definition.options.items():
+        if not isinstance(value, str) or is_reference(value):
+            continue
+        if (_is_secret(name) and value) or without_password(value) != value:
+            found.append(name)
+    return found
+
+
+def _value(name: str, value: object) -> object:
+    if isinstance(value, dict):
+        return {inner: _value(inner, each) for inner, each in value.items()}
+    if isinstance(value, list):
+        return [_value(name, each) for each in value]
+    if isinstance(value, str) and value and not is_reference(value):
+        return HIDDEN if _is_secret(name) else without_password(value)
+    return value
+
+
+def _is_secret(name: str) -> bool:
+    return any(word in name.lower() for word in _SECRET_WORDS)

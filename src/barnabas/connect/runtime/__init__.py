@@ -1,0 +1,1 @@
+"""Engine 1, a process: workers that share connectors as consumer groups do."""

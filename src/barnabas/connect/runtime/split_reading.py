@@ -1,0 +1,268 @@
+"""Splits to topics: records and the position that they lead to, in one transaction.
+
+A transaction is open for about `commit_ms`, or until it has many records. What goes wrong in it takes all of it back:
+readers are opened again at their last committed positions.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from dataclasses import dataclass, field
+
+from confluent_kafka import KafkaError, KafkaException
+
+from barnabas.connect.cluster import positions
+from barnabas.connect.cluster.connection import Cluster
+from barnabas.connect.contract import Chunk, Position, Reader
+from barnabas.connect.definition.definition import Definition
+from barnabas.connect.errors import ConnectError, Unavailable
+from barnabas.connect.runtime.encoding import Encoding, Outgoing
+from barnabas.connect.runtime.pauses import Pauses
+from barnabas.connect.runtime.progress import Progress
+
+log = logging.getLogger("barnabas.connect")
+
+_WAIT_S = 0.2  # for a split that has nothing new
+_IDLE_S = 0.02  # between rounds, when no split of several has anything
+_RECORDS_MAX = 50_000  # in a transaction
+_BYTES_MAX = 32 * 1024 * 1024
+_CALL_S = 30.0
+_BEHIND_S = 2.0
+_POSITION_ONLY_S = 5.0  # how often a position is written that no record has led to
+_BUFFER_KB = 64 * 1024
+
+_FENCED = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)
+
+
+class Fenced(ConnectError):
+    """Another worker has this partition."""
+
+
+@dataclass
+class _Split:
+    name: str
+    position: Position | None  # committed
+    reader: Reader | None = None
+    reached: Position | None = None  # by what the open transaction has, or without records
+    has_records: bool = False  # in the open transaction
+    saved_at: float = 0.0
+    behind_at: float = 0.0
+    pauses: Pauses = field(default_factory=Pauses)
+    problem: str = ""
+
+
+class SplitReading:
+    """All splits of one partition, in one thread."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        definition: Definition,
+        progress: Progress,
+        numbers: tuple[int, int],  # of the partition, of the task
+        wanted: list[str],
+    ) -> None:
+        self._definition = definition
+        self._progress = progress
+        self._partition = numbers[0]
+        self.wanted = wanted
+        self._source = definition.source()
+        self._encoding = Encoding(cluster, definition, numbers[1])
+        self._producer = cluster.producer(
+            transactional_id=positions.transactional_id(definition, self._partition),
+            transaction_timeout_ms=60_000,
+            linger_ms=5,
+            compression_type="lz4",
+            batch_num_messages=100_000,
+            message_max_bytes=10_000_000,
+            partitioner="murmur2_random",  # as Java's clients place keys
+            queue_buffering_max_kbytes=_BUFFER_KB,
+            queue_buffering_max_messages=1_000_000,
+        )
+        self._splits: dict[str, _Split] = {}
+        self._began: float | None = None  # the open transaction
+        self._records = self._bytes = self._dead = 0
+        self._call(lambda: self._producer.init_transactions(_CALL_S))
+        self._positions = positions.read(cluster, definition, [self._partition])
+
+    @property
+    def problem(self) -> str:
+        return next((each.problem for each in list(self._splits.values()) if each.problem), "")
+
+    def run(self, ending: threading.Event) -> None:
+        """Until it is set. Raises Fenced, or Unavailable when the cluster takes nothing."""
+        try:
+            while not ending.is_set():
+                self._follow_wanted()
+                found = [self._read(each) for each in self._splits.values()]
+                if self._is_full:
+                    self._commit()
+                if not any(found):
+                    ending.wait(_IDLE_S)
+            self._commit()
+        except BaseException:
+            self._abort()
+            raise
+        finally:
+            for each in self._splits.values():
+                self._close(each)
+            self._source.close()
+
+    def _follow_wanted(self) -> None:
+        for name in self.wanted:
+            if name not in self._splits:
+                self._splits[name] = _Split(name, self._positions.get(name))
+        for name in [each for each in self._splits if each not in self.wanted]:
+            self._commit()
+            split = self._splits.pop(name)
+            if split.position is not None:
+                self._positions[name] = split.position
+            self._close(split)
+
+    # --- reading ----------------------------------------------------------------------------------------------------
+
+    def _read(self, split: _Split) -> bool:
+        """Whether there was something."""
+        if not split.pauses.is_over:
+            return False
+        try:
+            if split.reader is None:
+                split.reader = self._source.open(split.name, split.position)
+            chunk = split.reader.read(self._definition.batch, self._wait_s())
+            self._tell_behind(split)
+        except Unavailable as problem:
+            self._commit()  # what it gave before is good
+            self._close(split)
+            split.problem = str(problem)
+            split.pauses.failed()
+            return False
+        split.problem = ""
+        split.pauses.succeeded()
+        if chunk is None:
+            return False
+        self._write(split, chunk)
+        return bool(chunk.records)
+
+    def _wait_s(self) -> float:
+        if len(self._splits) > 1:
+            return 0.0
+        if self._began is None:
+            return _WAIT_S
+        return max(0.0, min(_WAIT_S, self._began + self._definition.commit_ms / 1000 - time.monotonic()))
+
+    def _tell_behind(self, split: _Split) -> None:
+        now = time.monotonic()
+        if now >= split.behind_at and split.reader is not None:
+            split.behind_at = now + _BEHIND_S
+            self._progress.is_behind(split.name, split.reader.behind())
+
+    # --- writing ----------------------------------------------------------------------------------------------------
+
+    def _write(self, split: _Split, chunk: Chunk) -> None:
+        split.reached = chunk.position
+        if chunk.records:
+            self._begin()
+            split.has_records = True
+            for record in chunk.records:
+                for outgoing in self._encoding.outgoing(record):
+                    self._produce(outgoing)
+        elif time.monotonic() - split.saved_at > _POSITION_ONLY_S:
+            self._begin()
+            split.has_records = True
+
+    def _begin(self) -> None:
+        if self._began is None:
+            self._call(self._producer.begin_transaction)
+            self._began = time.monotonic()
+
+    def _produce(self, outgoing: Outgoing) -> None:
+        while True:
+            try:
+                self._producer.produce(
+                    outgoing.topic,
+                    outgoing.value,
+                    outgoing.key,
+                    outgoing.partition,
+                    timestamp=outgoing.timestamp_ms,
+                    headers=outgoing.headers,  # type: ignore[arg-type]  # a list of another element type
+                )
+                break
+            except BufferError:
+                self._producer.poll(0.05)
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.MSG_SIZE_TOO_LARGE or outgoing.is_dead:
+                    raise Unavailable(f"topic {outgoing.topic}: {error.args[0].str()}") from None
+                outgoing = self._encoding.too_large(outgoing)
+        self._records += 1
+        self._bytes += len(outgoing.value or b"")
+        self._dead += outgoing.is_dead
+
+    @property
+    def _is_full(self) -> bool:
+        if self._began is None:
+            return False
+        if self._records >= _RECORDS_MAX or self._bytes >= _BYTES_MAX:
+            return True
+        return time.monotonic() - self._began >= self._definition.commit_ms / 1000
+
+    def _commit(self) -> None:
+        if self._began is None:
+            return
+        ended = [each for each in self._splits.values() if each.has_records and each.reached is not None]
+        for each in ended:
+            assert each.reached is not None
+            self._producer.produce(
+                self._definition.positions_topic,
+                positions.encoded(each.reached),
+                each.name.encode(),
+                self._partition,
+            )
+        self._call(lambda: self._producer.commit_transaction(_CALL_S))
+        self._began = None
+        self._progress.wrote(self._records - self._dead, self._dead)
+        self._records = self._bytes = self._dead = 0
+        now = time.monotonic()
+        for each in ended:
+            assert each.reached is not None
+            each.position, each.has_records, each.saved_at = each.reached, False, now
+            if each.reader is not None:
+                try:
+                    each.reader.committed(each.position)
+                except Unavailable as problem:  # it is opened again at the position, and says it then
+                    self._close(each)
+                    each.problem = str(problem)
+
+    def _abort(self) -> None:
+        if self._began is None:
+            return
+        self._began = None
+        try:
+            self._producer.abort_transaction(_CALL_S)
+        except KafkaException as error:
+            log.debug("%s: abort: %s", self._definition.name, error)  # the next owner's fencing aborts it
+
+    def _call(self, work: object) -> None:
+        """Of librdkafka's transactions: what may be tried again is, what may not is raised."""
+        assert callable(work)
+        deadline = time.monotonic() + _CALL_S
+        while True:
+            try:
+                work()
+                return
+            except KafkaException as error:
+                problem = error.args[0]
+                if problem.code() in _FENCED:
+                    raise Fenced(problem.str()) from None
+                if not problem.retriable() or time.monotonic() > deadline:
+                    raise Unavailable(f"the cluster takes no transaction: {problem.str()}") from None
+
+    def _close(self, split: _Split) -> None:
+        reader, split.reader = split.reader, None
+        split.reached, split.has_records = None, False
+        if reader is not None:
+            try:
+                reader.close()
+            except (ConnectError, OSError) as problem:
+                log.debug("closing a reader: %s", problem)

@@ -1,0 +1,1 @@
+"""Keys and values between bytes and what connectors work with."""
