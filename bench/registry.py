@@ -13,7 +13,10 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
+from multiprocessing import Process, Queue
 from pathlib import Path
+
+import uvloop
 
 from barnabas.registry.state.records import schema_record
 from barnabas.registry.state.values import Content, Stored, hash_of
@@ -38,6 +41,26 @@ def cpu_seconds(pid: int) -> float:
 def memory_mb(pid: int) -> float:
     text = Path(f"/proc/{pid}/status").read_text()
     return int(text.split("VmRSS:")[1].split()[0]) / 1024
+
+
+async def bare_server(answer: bytes, started: Queue[int]) -> None:
+    """Answers everything with the same bytes: what this machine and this client give at best."""
+
+    class Answering(asyncio.Protocol):
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            assert isinstance(transport, asyncio.Transport)
+            self._transport = transport
+
+        def data_received(self, data: bytes) -> None:
+            self._transport.write(answer)
+
+    server = await asyncio.get_running_loop().create_server(Answering, "127.0.0.1", 0)
+    started.put(server.sockets[0].getsockname()[1])
+    await server.serve_forever()
+
+
+def serve_bare(answer: bytes, started: Queue[int]) -> None:
+    uvloop.run(bare_server(answer, started))
 
 
 async def asked(port: int, request: Callable[[int], bytes], count: int, rate: float) -> list[float]:
@@ -77,13 +100,28 @@ def measured(
     what: str, registry: RegistryProcess, request: Callable[[int], bytes], count: int, rate: float = 0
 ) -> None:
     cpu, began = cpu_seconds(registry.pid), time.perf_counter()
-    taken = asyncio.run(asked(registry.port, request, count, rate))
+    taken = uvloop.run(asked(registry.port, request, count, rate))
     seconds, used = time.perf_counter() - began, cpu_seconds(registry.pid) - cpu
     p99 = taken[int(len(taken) * 0.99)] * 1000
     print(
         f"{what:32} {count / seconds:8.0f}/s   p50 {taken[len(taken) // 2] * 1000:5.2f} ms   p99 {p99:5.2f} ms"
         f"   {count / used if used else 0:8.0f} per CPU second of the registry"
     )
+
+
+def measured_bare(count: int, rate: float) -> None:
+    """The same load on a server that does nothing, for comparison: on a shared machine its tail is not zero."""
+    started: Queue[int] = Queue()
+    answer = b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n" + b"x" * 1000
+    server = Process(target=serve_bare, args=(answer, started), daemon=True)
+    server.start()
+    try:
+        taken = uvloop.run(asked(started.get(timeout=10), lambda _: get("/"), count, rate))
+    finally:
+        server.terminate()
+        server.join()
+    p50, p99 = (taken[int(len(taken) * each)] * 1000 for each in (0.5, 0.99))
+    print(f"{'a server that does nothing':32} {rate:8.0f}/s   p50 {p50:5.2f} ms   p99 {p99:5.2f} ms")
 
 
 def fill(bootstrap: str, topic: str, count: int) -> None:
@@ -125,6 +163,7 @@ def main() -> None:
             told.requests,
             2_000,
         )
+        measured_bare(told.requests, 2_000)
         measured(
             "schema under its subject",
             registry,

@@ -10,26 +10,27 @@ import ssl
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from barnabas.link.async_nodes import AsyncNodes, AsyncOptions
 from barnabas.link.login_settings import UnusableLogin, credentials_of, tls_of
-from barnabas.model.limits import REGISTRY_CONNECTIONS_MAX, REGISTRY_HEAD_MAX_BYTES
+from barnabas.model.limits import REGISTRY_CONNECTIONS_MAX
 from barnabas.model.os_reasons import reason_of
 from barnabas.registry.access.people import People
 from barnabas.registry.access.rights import Rights
 from barnabas.registry.errors import RegistryError
 from barnabas.registry.options import Problem, RegistryOptions
 from barnabas.registry.rest.http import Application
+from barnabas.registry.rest.protocol import Protocol
+from barnabas.registry.rest.quick import QuickAnswers
 from barnabas.registry.rest.service import Service
 from barnabas.registry.store.handing_on import Peers
 from barnabas.registry.store.store import Store
 
 _GRACE_SECONDS = 2
 _IDLE_SECONDS = 60  # of a connection that is kept for the next request
-_HEAD_SECONDS = 10.0  # for a request's line and headers to arrive
 _CONNECT_SECONDS = 5.0
 
 
@@ -44,7 +45,8 @@ def run(options: RegistryOptions, ready: Callable[[str], None]) -> None:
     config = uvicorn.Config(
         registry,
         loop="uvloop",
-        http=_BoundedProtocol,
+        http=partial(Protocol, quick=registry.quick),  # type: ignore[arg-type]  # called as a class
+        proxy_headers=False,
         ws="none",
         lifespan="off",
         log_config=None,
@@ -72,6 +74,7 @@ class _Registry:
         self._address = address
         self._store: Store | None = None
         self._application: Application | None = None
+        self._quick: QuickAnswers | None = None  # where nobody has to log in
         self._asking: AsyncNodes | None = None  # for the access rules
 
     async def start(self) -> None:
@@ -94,6 +97,11 @@ class _Registry:
         except RegistryError as error:
             raise Problem(error.message) from None
         self._application = Application(service, people, rights)
+        if people is None:
+            self._quick = QuickAnswers(service)
+
+    def quick(self, url: bytes, headers: list[tuple[bytes, bytes]]) -> bytes | None:
+        return None if self._quick is None else self._quick.answer(url, headers)
 
     async def _access(self, asking: AsyncOptions) -> tuple[People | None, Rights | None]:
         options = self._options
@@ -150,42 +158,6 @@ class _Server(uvicorn.Server):
         if self.started:
             await super().shutdown(sockets)
         await self._registry.stop()
-
-
-class _BoundedProtocol(HttpToolsProtocol):
-    """A client that sends the head of a request slowly, or without end, is closed; uvicorn would wait for ever."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._head_bytes = 0
-        self._head_timer: asyncio.TimerHandle | None = self.loop.call_later(_HEAD_SECONDS, transport.close)
-
-    def data_received(self, data: bytes) -> None:
-        if self._head_timer is None and self._head_bytes < 0:
-            pass  # inside of a body
-        else:
-            self._head_bytes += len(data)
-            if self._head_timer is None:
-                self._head_timer = self.loop.call_later(_HEAD_SECONDS, self.transport.close)
-        super().data_received(data)
-        if self._head_bytes > REGISTRY_HEAD_MAX_BYTES and self._head_timer is not None:
-            self.transport.close()
-
-    def on_headers_complete(self) -> None:
-        if self._head_timer is not None:
-            self._head_timer.cancel()
-            self._head_timer = None
-        self._head_bytes = -1
-        super().on_headers_complete()
-
-    def on_message_complete(self) -> None:
-        self._head_bytes = 0
-        super().on_message_complete()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        if self._head_timer is not None:
-            self._head_timer.cancel()
-        super().connection_lost(exc)
 
 
 def _check_certificate(options: RegistryOptions) -> None:

@@ -53,7 +53,7 @@ class Application:
         kind = JSON
         try:
             headers = dict(scope["headers"])
-            kind = _kind_wanted(headers.get(b"accept", b""))
+            kind = kind_wanted(headers.get(b"accept", b""))
             answer = await self._answer(scope, headers, receive)
         except RegistryError as problem:
             answer = _refusal(problem)
@@ -62,12 +62,7 @@ class Application:
         except Exception:  # a defect of ours: one request fails, and the log says where
             log.exception("a request failed")
             answer = _refusal(RegistryError(500, "Internal Server Error"))
-        head = [
-            (b"content-type", kind),
-            (b"content-length", str(len(answer.body)).encode()),
-            (b"x-content-type-options", b"nosniff"),
-            *answer.headers,
-        ]
+        head = [*head_of(kind), (b"content-length", str(len(answer.body)).encode()), *answer.headers]
         await send({"type": "http.response.start", "status": answer.status, "headers": head})
         await send({"type": "http.response.body", "body": answer.body})
 
@@ -138,13 +133,18 @@ class Application:
             raise RegistryError(408, "the request did not arrive in time") from None
 
 
+def head_of(kind: bytes) -> list[tuple[bytes, bytes]]:
+    """The headers of every answer."""
+    return [(b"content-type", kind), (b"x-content-type-options", b"nosniff")]
+
+
 def _check_type(headers: dict[bytes, bytes]) -> None:
     told = headers.get(b"content-type", b"").split(b";")[0].strip().lower()
     if told and told not in _TAKEN and told != _ALSO_TAKEN:
         raise RegistryError(415, "HTTP 415 Unsupported Media Type")
 
 
-def _kind_wanted(accepted: bytes) -> bytes:
+def kind_wanted(accepted: bytes) -> bytes:
     """The first of ours that a client names; without any, Confluent's own."""
     if not accepted or accepted == b"*/*":
         return JSON
