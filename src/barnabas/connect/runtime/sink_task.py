@@ -30,7 +30,7 @@ log = logging.getLogger("barnabas.connect")
 _POLL_S = 0.2
 _COMMIT_S = 1.0
 _BEHIND_S = 2.0
-_SESSION_MS = 10_000  # a worker that died is missed after this
+_SESSION_MS = 6_000  # a worker that died is missed after this; less is refused by Kafka as it comes
 _FETCH_QUEUE_KB = 32 * 1024  # what librdkafka holds in memory for this member
 
 Place = tuple[str, int]

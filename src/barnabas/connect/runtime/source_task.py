@@ -23,7 +23,7 @@ log = logging.getLogger("barnabas.connect")
 
 _POLL_S = 0.2
 _SPLITS_S = 5.0
-_SESSION_MS = 10_000
+_SESSION_MS = 6_000  # as of a sink
 
 
 class SourceTask:

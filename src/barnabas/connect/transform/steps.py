@@ -91,7 +91,7 @@ def _select(what: Given) -> Step:
             kept: dict[str, Value] = {}
             for path in paths:
                 if (value := found(record.value, path)) is not MISSING:
-                    put(kept, path, value)
+                    kept = put(kept, path, value)
             record.value = kept
         return True
 

@@ -7,7 +7,6 @@ sink what is JSON is decoded, and everything else stays text or bytes.
 from __future__ import annotations
 
 import base64
-import datetime
 import decimal
 import ipaddress
 import uuid
@@ -35,8 +34,6 @@ def _plain(value: object) -> object:
         return base64.b64encode(value).decode()
     if isinstance(value, ipaddress.IPv4Address | ipaddress.IPv6Address | ipaddress.IPv4Network | ipaddress.IPv6Network):
         return str(value)
-    if isinstance(value, datetime.timedelta):
-        return value.total_seconds()
     raise NotImplementedError(f"a {type(value).__name__} has no form in JSON")
 
 
