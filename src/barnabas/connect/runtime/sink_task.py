@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Sequence
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from barnabas.connect.cluster.connection import Cluster, called
 from barnabas.connect.contract import Behind, Sink
@@ -22,6 +22,7 @@ from barnabas.connect.definition.definition import Definition
 from barnabas.connect.errors import Unavailable
 from barnabas.connect.runtime import dead_letters
 from barnabas.connect.runtime.dead_letter_writer import DeadLetterWriter
+from barnabas.connect.runtime.handing_out import Place, hand_out
 from barnabas.connect.runtime.partition_writing import Decoding, PartitionWriting
 from barnabas.connect.runtime.progress import Progress
 
@@ -32,8 +33,6 @@ _COMMIT_S = 1.0
 _BEHIND_S = 2.0
 _SESSION_MS = 6_000  # a worker that died is missed after this; less is refused by Kafka as it comes
 _FETCH_QUEUE_KB = 32 * 1024  # what librdkafka holds in memory for this member
-
-Place = tuple[str, int]
 
 
 class SinkTask:
@@ -75,7 +74,7 @@ class SinkTask:
         commit_at = behind_at = 0.0
         while not stop.is_set():
             messages = called(lambda: consumer.consume(self._definition.batch, timeout=self._wait_s()))
-            self._take(messages)
+            hand_out(messages, self._partitions)
             for place, writing in self._partitions.items():
                 if writing.is_due:
                     self._write(place, writing)
@@ -92,26 +91,6 @@ class SinkTask:
         return 0.05 if any(each.waits for each in self._partitions.values()) else _POLL_S
 
     # --- records ----------------------------------------------------------------------------------------------------
-
-    def _take(self, messages: Sequence[Message]) -> None:
-        by_place: dict[Place, list[Message]] = {}
-        for message in messages:
-            topic, partition, offset = message.topic(), message.partition(), message.offset()
-            error = message.error()
-            if error is None:
-                assert topic is not None and partition is not None
-                by_place.setdefault((topic, partition), []).append(message)
-            elif error.code() == KafkaError._PARTITION_EOF:
-                assert topic is not None and partition is not None and offset is not None
-                if (writing := self._partitions.get((topic, partition))) is not None:
-                    writing.reached_end(offset)
-            elif error.code() in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC):
-                raise Unavailable(f"there is no topic {topic}" if topic else error.str())
-            elif not error.retriable():
-                raise Unavailable(error.str())
-        for place, found in by_place.items():
-            if (writing := self._partitions.get(place)) is not None:
-                writing.take(found)
 
     def _write(self, place: Place, writing: PartitionWriting) -> None:
         consumer = self._consumer

@@ -6,6 +6,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
 
 from confluent_kafka import Consumer, TopicPartition
 
@@ -15,6 +17,7 @@ from barnabas.connect.contract import Source
 from barnabas.connect.definition.definition import Definition
 from barnabas.connect.errors import BadOption, ConnectError, Unavailable
 from barnabas.connect.runtime import dead_letters
+from barnabas.connect.runtime.partition_writing import Stopped
 from barnabas.connect.runtime.pauses import Pauses
 from barnabas.connect.runtime.progress import Progress
 from barnabas.connect.runtime.split_reading import Fenced, SplitReading
@@ -26,12 +29,34 @@ _SPLITS_S = 5.0
 _SESSION_MS = 6_000  # as of a sink
 
 
+class Reading(Protocol):
+    """Reads the splits of one partition of NAME.positions: in this process, or by rounds on Spark."""
+
+    wanted: list[str]
+
+    @property
+    def problem(self) -> str: ...
+
+    def run(self, ending: threading.Event) -> None: ...
+
+
+MakeReading: TypeAlias = Callable[[Cluster, Definition, Progress, tuple[int, int], list[str]], Reading]
+
+
 class SourceTask:
-    def __init__(self, cluster: Cluster, definition: Definition, progress: Progress, number: int) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        definition: Definition,
+        progress: Progress,
+        number: int,
+        reading: MakeReading = SplitReading,
+    ) -> None:
         self._cluster = cluster
         self._definition = definition
         self._progress = progress
         self._number = number
+        self._reading = reading
         self._partition_count = 0
         self._owned: dict[int, _Owned] = {}
 
@@ -97,7 +122,7 @@ class SourceTask:
         consumer.pause(places)  # it is owned, not read
         for each in places:
             self._owned[each.partition] = _Owned(
-                self._cluster, self._definition, self._progress, each.partition, self._number
+                self._cluster, self._definition, self._progress, (each.partition, self._number), self._reading
             )
 
     def _revoked(self, consumer: Consumer, places: list[TopicPartition]) -> None:
@@ -121,16 +146,21 @@ class _Owned:
     """A partition of NAME.positions that is ours: a thread once it has splits."""
 
     def __init__(
-        self, cluster: Cluster, definition: Definition, progress: Progress, partition: int, number: int
+        self,
+        cluster: Cluster,
+        definition: Definition,
+        progress: Progress,
+        numbers: tuple[int, int],  # of the partition, of the task
+        make: MakeReading,
     ) -> None:
         self._cluster = cluster
         self._definition = definition
         self._progress = progress
-        self._partition = partition
-        self._number = number
+        self._numbers = numbers
+        self._make = make
         self._splits: list[str] = []
         self._thread: threading.Thread | None = None
-        self._reading: SplitReading | None = None
+        self._reading: Reading | None = None
         self._pauses = Pauses()
         self._own_problem = ""
         self.ending = threading.Event()
@@ -149,23 +179,21 @@ class _Owned:
         if self._reading is not None:
             self._reading.wanted = splits
         if splits and self._thread is None and not self.ending.is_set():
-            name = f"{self._definition.name}-{self._partition}"
+            name = f"{self._definition.name}-{self._numbers[0]}"
             self._thread = threading.Thread(target=self._run, name=name, daemon=True)
             self._thread.start()
 
     def _run(self) -> None:
         while not self.ending.is_set():
             try:
-                reading = SplitReading(
-                    self._cluster, self._definition, self._progress, (self._partition, self._number), self._splits
-                )
+                reading = self._make(self._cluster, self._definition, self._progress, self._numbers, self._splits)
                 self._reading = reading
                 self._own_problem = ""
                 reading.run(self.ending)
             except Fenced:
                 self.fenced = True
                 return
-            except BadOption as problem:
+            except (BadOption, Stopped) as problem:
                 self.failure = problem
                 return
             except ConnectError as problem:
