@@ -1,0 +1,1 @@
+"""A DuckDB file as a warehouse: a sink."""

@@ -1,0 +1,81 @@
+"""What a writer asks of a database. PostgreSQL and DuckDB implement it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from barnabas.connect.connectors.relational.model import Change, Load, Table
+
+OFFSETS = "barnabas_offsets"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """What a row of the table of offsets is about."""
+
+    connector: str
+    topic: str
+    partition: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """That row: nothing below `next_offset` is to be written again. `rejected` are records of the last batch that the
+    table did not take (writer.py says why they are kept)."""
+
+    next_offset: int
+    rejected: str | None
+
+
+class NotWidened(Exception):
+    """The database does not let the type of a column be changed: a view depends on it, or a value of the rows that are
+    there does not fit."""
+
+    def __init__(self, column: str) -> None:
+        super().__init__(column)
+        self.column = column
+
+
+class Session(ABC):
+    """A connection, used by one writer for one batch. What the database says no to becomes Unavailable in the
+    `session` of the database, which ends the connection."""
+
+    @abstractmethod
+    def stored(self, owner: Owner) -> Stored | None: ...
+
+    @abstractmethod
+    def table(self, name: tuple[str, ...], fresh: bool = False) -> Table | None:
+        """As it is in the database; what was seen a while ago will do, unless `fresh`."""
+
+    @abstractmethod
+    def change(self, name: tuple[str, ...], seen: Table | None, change: Change) -> None:
+        """In a transaction of its own. Does nothing where the table is not as it was `seen` any more: somebody else
+        has changed it, and what is missing has to be found out again. Raises NotWidened."""
+
+    @abstractmethod
+    def begin(self, owner: Owner, expected: int | None, next_offset: int) -> bool:
+        """A transaction that moves the offset; False, and no transaction, when it is not the expected one."""
+
+    @abstractmethod
+    def put(self, load: Load) -> str | None:
+        """Within the transaction. Why the database refuses one of the rows: then none of them is in, and the
+        transaction goes on as if they had not been tried."""
+
+    @abstractmethod
+    def commit(self, owner: Owner, rejected: str | None) -> None: ...
+
+    @abstractmethod
+    def rollback(self) -> None: ...
+
+
+class Database(ABC):
+    name: str  # for errors: without a password
+
+    @abstractmethod
+    def session(self) -> AbstractContextManager[Session]:
+        """Raises Unavailable, on the way in and in place of any error of the database within."""
+
+    @abstractmethod
+    def close(self) -> None: ...

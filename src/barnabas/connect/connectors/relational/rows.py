@@ -1,0 +1,160 @@
+"""From records to rows of one table: fields by name, the key, and which rows are deletions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+from barnabas.connect.connectors.relational.rules import Rules
+from barnabas.connect.contract import Delivered, Value
+
+Fields = dict[str, Value]
+
+
+@dataclass(slots=True)
+class Rows:
+    """Rows in the order of their records, as lists that run beside each other."""
+
+    places: list[int] = field(default_factory=list)  # of the record in the batch
+    fields: list[Fields] = field(default_factory=list)
+    deleted: list[bool] = field(default_factory=list)
+    key: tuple[str, ...] = ()  # names of the key's columns
+
+    def without(self, bad: dict[int, str]) -> Rows:
+        keep = [row for row in range(len(self.places)) if row not in bad]
+        return Rows(
+            [self.places[row] for row in keep],
+            [self.fields[row] for row in keep],
+            [self.deleted[row] for row in keep],
+            self.key,
+        )
+
+
+def rows_of(
+    rules: Rules, records: Sequence[Delivered], places: Sequence[int], keys: Sequence[frozenset[str]]
+) -> tuple[Rows, dict[int, str]]:
+    """The rows, and by place the records that cannot be one. `keys` are those of the table, where it is there."""
+    rows, rejected = Rows(), dict[int, str]()
+    if rules.upsert:
+        _upserts(rules, records, places, keys, rows, rejected)
+    else:
+        for place in places:
+            value = records[place].value
+            if type(value) is dict:
+                rows.places.append(place)
+                rows.fields.append(value)
+            elif value is not None:  # a tombstone has nothing to append
+                rejected[place] = _no_structure(value)
+        rows.deleted = [False] * len(rows.places)
+    bad = _bad_names(rules, rows)
+    if bad:
+        rejected.update((rows.places[row], reason) for row, reason in bad.items())
+        rows = rows.without(bad)
+    return rows, rejected
+
+
+def _upserts(
+    rules: Rules,
+    records: Sequence[Delivered],
+    places: Sequence[int],
+    keys: Sequence[frozenset[str]],
+    rows: Rows,
+    rejected: dict[int, str],
+) -> None:
+    for place in places:
+        record = records[place]
+        value = record.value
+        if value is not None and type(value) is not dict:
+            rejected[place] = _no_structure(value)
+            continue
+        if value is None and not rules.deletes:
+            continue
+        key = key_of(rules, record)
+        if isinstance(key, str):
+            rejected[place] = key
+            continue
+        names = tuple(key)
+        if names != rows.key and (reason := _wrong_key(rules, rows, names, keys)):
+            rejected[place] = reason
+            continue
+        rows.places.append(place)
+        rows.fields.append(key if value is None else {**value, **key})
+        rows.deleted.append(value is None)
+
+
+def key_of(rules: Rules, record: Delivered) -> Fields | str:
+    """The key's columns, or why there are none."""
+    key = record.key
+    if type(key) is dict:
+        named: Fields = key
+    elif key is None:
+        value = record.value
+        if value is None or any(name not in value for name in rules.key_columns):
+            names = ", ".join(map(repr, rules.key_columns))
+            return (
+                f"the record has no key, and its value no field {names}: name another key_column, or use mode: append"
+            )
+        named = {name: value[name] for name in rules.key_columns}
+    elif isinstance(key, list | tuple) or len(rules.key_columns) != 1:
+        return f"the key is of type {type(key).__name__}: it cannot be the columns {', '.join(rules.key_columns)}"
+    else:
+        named = {rules.key_columns[0]: key}
+    if not named:
+        return "the key has no fields"
+    for name, part in named.items():
+        if part is None:
+            return f"field {name!r} of the key is null"
+        if isinstance(part, dict | list | tuple):
+            return f"field {name!r} of the key is of type {type(part).__name__}, which cannot be a key"
+    return named
+
+
+def _wrong_key(rules: Rules, rows: Rows, names: tuple[str, ...], keys: Sequence[frozenset[str]]) -> str:
+    """Why a record of this key has no place in the table; empty: it has. The first decides on the columns."""
+    folded = frozenset(map(rules.fold, names))
+    if not rows.key:
+        if keys and folded not in keys:
+            return f"the key has the fields {', '.join(names)}, the table's key is ({', '.join(sorted(keys[0]))})"
+        rows.key = names
+        return ""
+    if folded == frozenset(map(rules.fold, rows.key)):
+        return ""
+    return f"the key has the fields {', '.join(names)}, others in this table have {', '.join(rows.key)}"
+
+
+def _no_structure(value: Value) -> str:
+    return (
+        f"the value is of type {type(value).__name__}, and a row needs fields: read the topic as JSON, Avro or "
+        "Protobuf (option format), or make a structure of it by a transformation"
+    )
+
+
+def _bad_names(rules: Rules, rows: Rows) -> dict[int, str]:
+    """Rows with a field that cannot name a column. Looked for in all names at once: it is rare."""
+    names = set(chain.from_iterable(rows.fields))
+    bad: dict[str, str] = {}
+    for name in names:
+        if not isinstance(name, str) or not name or "\0" in name or not _encodes(name):
+            bad[name] = f"field {name!r} cannot name a column"
+        elif len(name.encode()) > rules.dialect.name_bytes:
+            bad[name] = f"field {name[:80]!r}: the name is longer than {rules.dialect.name_bytes} bytes"
+    found: dict[int, str] = {}
+    if bad:
+        for row, fields in enumerate(rows.fields):
+            found.update((row, bad[name]) for name in fields if name in bad)
+    folded = {name: rules.fold(name) for name in names if name not in bad}
+    if len(set(folded.values())) < len(folded):
+        for row, fields in enumerate(rows.fields):
+            own = [folded[name] for name in fields if name in folded]
+            if len(set(own)) < len(own):
+                found[row] = "two of its fields differ in case only, and would be one column"
+    return found
+
+
+def _encodes(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

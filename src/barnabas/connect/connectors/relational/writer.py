@@ -1,0 +1,229 @@
+"""Writes one partition into tables: exactly once, by the next offset in the same transaction as the rows.
+
+The transaction moves the offset first, and only from the number that this writer knows. A worker that was paused, lost
+the partition and wakes up finds another number, and nothing of its batch goes in. A commit whose answer was lost is
+found in the same way: the offset is read again, and what is below it is skipped.
+
+Records that the table does not take are returned, and become dead letters only after the transaction. A crash between
+the two would lose them, as the offset is behind them already; so they are kept beside the offset until the next batch
+is written, and `next_offset` goes back to the first of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from barnabas.connect.connectors.relational.database import Database, NotWidened, Owner, Session
+from barnabas.connect.connectors.relational.model import Load, Table
+from barnabas.connect.connectors.relational.planning import Columns, Loads, columns_of, fitting, missing
+from barnabas.connect.connectors.relational.rows import Rows, rows_of
+from barnabas.connect.connectors.relational.rules import Rules
+from barnabas.connect.contract import Delivered, Rejected, Writer
+from barnabas.connect.errors import Unavailable
+
+REASON_MAX = 300
+_CHANGES_MAX = 8  # of one table for one batch: more only if others change it at the same time
+
+Reasons = dict[int, str]  # by place of the record in the batch
+
+
+def pack(rejected: Sequence[Rejected]) -> str | None:
+    """For the table of offsets. Many records have one reason, so by reason."""
+    if not rejected:
+        return None
+    by_reason: dict[str, list[int]] = {}
+    for each in rejected:
+        by_reason.setdefault(each.reason, []).append(each.record.offset)
+    return msgspec.json.encode(by_reason).decode()
+
+
+def unpack(text: str | None) -> dict[int, str]:
+    if not text:
+        return {}
+    by_reason = msgspec.json.decode(text, type=dict[str, list[int]])
+    return {offset: reason for reason, offsets in by_reason.items() for offset in offsets}
+
+
+class _Changed(Exception):
+    """Somebody has changed a table between our look at it and the transaction."""
+
+
+class TableWriter(Writer):
+    def __init__(self, database: Database, rules: Rules, topic: str, partition: int) -> None:
+        self._database, self._rules = database, rules
+        self._owner = Owner(rules.connector, topic, partition)
+        self._fixed: set[tuple[str, str]] = set()
+        self._known = False  # whether the two below are what the database has
+        self._expected: int | None = None
+        self._pending: dict[int, str] = {}
+        with database.session() as session:
+            self._learn(session)
+
+    def _learn(self, session: Session) -> None:
+        stored = session.stored(self._owner)
+        self._expected = stored.next_offset if stored else None
+        self._pending = unpack(stored.rejected) if stored else {}
+        self._known = True
+
+    def next_offset(self) -> int | None:
+        if self._expected is None:
+            return None
+        return min(self._pending, default=self._expected)
+
+    def write(self, records: Sequence[Delivered], next_offset: int) -> Sequence[Rejected]:
+        with self._database.session() as session:
+            if not self._known:
+                self._learn(session)
+            self._known = False  # until the commit is through
+            for _ in range(_CHANGES_MAX):
+                with contextlib.suppress(_Changed):
+                    rejected = self._write(session, records, next_offset)
+                    self._known = True
+                    return rejected
+        raise Unavailable(f"{self._database.name}: tables change faster than records can be written")
+
+    def _write(self, session: Session, records: Sequence[Delivered], next_offset: int) -> list[Rejected]:
+        again: list[Rejected] = []
+        if self._expected is not None:
+            again = [Rejected(r, self._pending[r.offset]) for r in records if r.offset in self._pending]
+            if next_offset <= self._expected:
+                return again
+            records = [record for record in records if record.offset >= self._expected]
+        reasons: Reasons = {}
+        ready = [
+            loads
+            for name, places in self._by_table(records, reasons).items()
+            if (loads := self._prepare(session, name, records, places, reasons)) is not None
+        ]
+        if not session.begin(self._owner, self._expected, next_offset):
+            raise self._moved(session)
+        for loads in ready:
+            if _settle(session, loads, reasons) and session.table(loads.table.name, fresh=True) != loads.table:
+                session.rollback()  # they were refused by a table that is not as it was seen any more
+                raise _Changed
+        rejected = again + [Rejected(records[place], reasons[place][:REASON_MAX]) for place in sorted(reasons)]
+        session.commit(self._owner, pack(rejected))
+        self._expected = next_offset
+        self._pending = {each.record.offset: each.reason for each in rejected}
+        return rejected
+
+    def _moved(self, session: Session) -> Unavailable:
+        stored = session.stored(self._owner)
+        return Unavailable(
+            f"{self._database.name}: the next offset of {self._owner.topic}-{self._owner.partition} should be "
+            f"{self._expected}, and is {stored.next_offset if stored else None}: another worker writes this partition"
+        )
+
+    def _by_table(self, records: Sequence[Delivered], reasons: Reasons) -> Mapping[tuple[str, ...], list[int]]:
+        topics: dict[str, list[int]] = {}
+        for place, record in enumerate(records):
+            topics.setdefault(record.topic, []).append(place)
+        found: dict[tuple[str, ...], list[int]] = {}
+        for topic, places in topics.items():
+            name = self._rules.table_of(topic)
+            if name is None:
+                longest = self._rules.dialect.name_bytes
+                reasons.update(dict.fromkeys(places, f"topic {topic}: its table's name has more than {longest} bytes"))
+            else:
+                found[name] = sorted(found.get(name, []) + places)
+        return found
+
+    def _prepare(
+        self,
+        session: Session,
+        name: tuple[str, ...],
+        records: Sequence[Delivered],
+        places: Sequence[int],
+        reasons: Reasons,
+    ) -> Loads | None:
+        """The table as the records need it, and the rows for it. Before a record is rejected for what the table was a
+        while ago, the table is looked at again: somebody may have changed it."""
+        found: Reasons = {}
+        for fresh in (False, True):
+            found.clear()
+            table = session.table(name, fresh)
+            rows, wrong = rows_of(self._rules, records, places, table.keys if table else ())
+            found.update(wrong)
+            loads, bad = self._fitted(session, name, table, rows, records)
+            found.update(bad)
+            if not found:
+                break
+        reasons.update(found)
+        return loads
+
+    def _fitted(
+        self,
+        session: Session,
+        name: tuple[str, ...],
+        table: Table | None,
+        rows: Rows,
+        records: Sequence[Delivered],
+    ) -> tuple[Loads | None, Reasons]:
+        rules = self._rules
+        found: Reasons = {}
+        for _ in range(_CHANGES_MAX):
+            columns = self._columns(rows, records)
+            change, bad = missing(rules, table, rows, columns, self._fixed)
+            if bad:
+                found.update((rows.places[row], reason) for row, reason in bad.items())
+                rows = rows.without(bad)
+                continue
+            if not rows.places:
+                return None, found
+            if not change:
+                break
+            if change.create and not rules.create:
+                raise Unavailable(
+                    f"there is no table {'.'.join(name)} in {self._database.name}", "Create it, or set create: true"
+                )
+            try:
+                session.change(name, table, change)
+            except NotWidened as refused:
+                self._fixed.add((".".join(name), refused.column))
+            table = session.table(name, fresh=True)
+        if table is None:
+            return None, dict.fromkeys(rows.places, "none of its fields has a value, so there is no table to make")
+        loads, bad = self._loads(table, rows, columns)
+        found.update((rows.places[row], reason) for row, reason in bad.items())
+        return loads, found
+
+    def _columns(self, rows: Rows, records: Sequence[Delivered]) -> Columns:
+        own = [records[place] for place in rows.places] if self._rules.metadata else []
+        metadata = self._rules.metadata_of(self._owner.topic, self._owner.partition, own) if own else {}
+        return columns_of(self._rules, rows, metadata)
+
+    def _loads(self, table: Table, rows: Rows, columns: Columns) -> tuple[Loads, Reasons]:
+        fitted = fitting(self._rules, table, rows, columns)
+        return Loads(self._rules, table, rows, fitted), fitted.bad
+
+
+def _settle(session: Session, loads: Loads, reasons: Reasons) -> bool:
+    """Whether the database has refused any."""
+    refused: Reasons = {}
+    for load in loads.first():
+        _halve(session, load, refused)
+    any_refused = bool(refused)
+    while refused:
+        reasons.update(refused)
+        now, refused = refused, {}
+        for load in loads.instead(now):
+            _halve(session, load, refused)
+    return any_refused
+
+
+def _halve(session: Session, load: Load, refused: Reasons) -> None:
+    """All rows but those that the database refuses, which are found by trying halves."""
+    parts = [load]
+    while parts:
+        part = parts.pop()
+        reason = session.put(part)
+        if reason is None:
+            continue
+        rows = len(part.places)
+        if rows == 1:
+            refused[part.places[0]] = reason
+        else:
+            parts += [part.part(rows // 2, rows), part.part(0, rows // 2)]
