@@ -12,7 +12,7 @@ import zlib
 
 import msgspec
 
-from barnabas.connect.cluster.compacted import read_table
+from barnabas.connect.cluster.compacted import read_on, read_table
 from barnabas.connect.cluster.connection import Cluster, new_topic
 from barnabas.connect.contract import Position
 from barnabas.connect.definition.definition import Definition
@@ -42,3 +42,18 @@ def read(cluster: Cluster, definition: Definition, partitions: list[int]) -> dic
     """By split."""
     rows = read_table(cluster, definition.positions_topic, partitions)
     return {key.decode(): msgspec.json.decode(value, type=dict) for key, value in rows.items()}
+
+
+class Known(msgspec.Struct, frozen=True):
+    """The positions of one partition, and the offset to which they were read."""
+
+    positions: dict[str, Position]
+    offset: int
+
+
+def read_since(cluster: Cluster, definition: Definition, partition: int, known: Known | None) -> Known:
+    """As of now, from what was known before: whoever reads again and again reads what is new."""
+    before = {} if known is None else {split.encode(): encoded(each) for split, each in known.positions.items()}
+    read_to = {} if known is None else {partition: known.offset}
+    rows, ends = read_on(cluster, definition.positions_topic, [partition], before, read_to)
+    return Known({key.decode(): msgspec.json.decode(value, type=dict) for key, value in rows.items()}, ends[partition])

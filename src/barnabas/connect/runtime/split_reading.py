@@ -63,7 +63,9 @@ class SplitReading:
         progress: Progress,
         numbers: tuple[int, int],  # of the partition, of the task
         wanted: list[str],
+        known: positions.Known | None = None,
     ) -> None:
+        """`known`: positions that were read before, so that only what came since has to be."""
         self._definition = definition
         self._progress = progress
         self._partition = numbers[0]
@@ -85,7 +87,8 @@ class SplitReading:
         self._began: float | None = None  # the open transaction
         self._records = self._bytes = self._dead = 0
         self._call(lambda: self._producer.init_transactions(_CALL_S))
-        self._positions = positions.read(cluster, definition, [self._partition])
+        self.known = positions.read_since(cluster, definition, self._partition, known)
+        self._positions = dict(self.known.positions)
 
     @property
     def problem(self) -> str:
