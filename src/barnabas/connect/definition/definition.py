@@ -41,7 +41,8 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
     format: Format = Format()
     transform: tuple[dict[str, Any], ...] = ()  # Any: as options
     engine: Engine = "process"
-    tasks: int = 1  # of a sink on one worker: members of its group
+    tasks: int = 1  # of a sink on one worker: members of its group; on Spark: tasks at a time, at most
+    spark: dict[str, Any] = {}  # Any: as options; spark/settings.py reads it
     errors: OnError = "dead-letter"
     batch: int = 5000  # records in one write, or one read
     commit_ms: int = 100  # a source's transaction is open no longer than about this

@@ -21,14 +21,16 @@ import yaml
 from barnabas.connect.definition.definition import Definition
 from barnabas.connect.errors import BadOption
 from barnabas.connect.hints import hint
+from barnabas.connect.spark import settings as spark_settings
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")  # group and topics are named after it
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _TEMPLATE = re.compile(r"\{[a-z_]+\}")
 _FILE_MAX_BYTES = 1024 * 1024
 _DEFINITIONS_MAX = 1000
+_TASKS_MAX = 64
 
-_TOP = ("name", "from", "to", "transform", "engine", "tasks", "errors", "batch", "commit_ms")
+_TOP = ("name", "from", "to", "transform", "engine", "spark", "tasks", "errors", "batch", "commit_ms")
 _TOPIC_WORDS = ("topic", "partitions", "format", "key_format", "registry", "schema", "key_schema")
 _TOPICS_WORDS = ("topics", "topic", "start", "format", "key_format", "registry")
 FORMATS = ("auto", "json", "text", "bytes", "avro", "json-schema", "protobuf")
@@ -100,9 +102,11 @@ def _definition(given: object, where: str, folder: Path | None) -> Definition:
     fields = _source(given, place) if to_topic else _sink(given, place)
     fields["options"] = _beside_the_file(fields["options"], fields["connector"], folder)
     fields["transform"] = _transform(given.get("transform", []), place)
-    for word in ("engine", "tasks", "errors", "batch", "commit_ms"):
+    for word in ("engine", "spark", "tasks", "errors", "batch", "commit_ms"):
         if word in given:
             fields[word] = given[word]
+    if given.get("engine") == "spark":
+        fields.setdefault("tasks", _TASKS_MAX)  # as many as Spark has cores for
     return _checked({"name": name, **fields}, place)
 
 
@@ -113,10 +117,14 @@ def _checked(fields: dict[str, Any], place: str) -> Definition:
         made = msgspec.convert(fields, Definition)
     except msgspec.ValidationError as problem:
         raise BadOption(f"{place}: {str(problem)[:1].lower()}{str(problem)[1:]}") from None
-    for word, least, most in (("tasks", 1, 64), ("batch", 1, 100_000), ("commit_ms", 1, 60_000)):
+    for word, least, most in (("tasks", 1, _TASKS_MAX), ("batch", 1, 100_000), ("commit_ms", 1, 60_000)):
         if not least <= getattr(made, word) <= most:
             raise BadOption(f"{place}: {word} is {least} to {most}, not {getattr(made, word)}")
     compiled(made.transform)
+    try:
+        spark_settings.read(made.spark)
+    except BadOption as problem:
+        raise BadOption(f"{place}: {problem.message}", problem.way_out) from None
     return made
 
 
