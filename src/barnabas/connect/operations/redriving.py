@@ -3,9 +3,10 @@ see nothing of it. Those of a source go to the topic they were meant for."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, TopicPartition
 
 from barnabas.connect.cluster.connection import Cluster, called
 from barnabas.connect.definition.definition import Definition
@@ -92,14 +93,12 @@ def _consumer(cluster: Cluster, definition: Definition) -> Consumer:
 def _read(consumer: Consumer, topic: str, ranges: dict[int, tuple[int, int]]) -> Iterator[Message]:
     waiting = {partition for partition, (begin, end) in ranges.items() if end > begin}
     consumer.assign([TopicPartition(topic, each, ranges[each][0] or OFFSET_BEGINNING) for each in waiting])
+    deadline = time.monotonic() + _WAIT_S
     while waiting:
-        try:
-            messages = consumer.consume(500, timeout=_WAIT_S)
-        except KafkaException as problem:
-            raise Unavailable(f"{topic} cannot be read: {problem.args[0].str()}") from None
-        if not messages:
+        if time.monotonic() > deadline:
             raise Unavailable(f"{topic} cannot be read: no answer in {_WAIT_S:.0f} s")
-        for message in messages:
+        for message in called(lambda: consumer.consume(500, timeout=0.05)):
+            deadline = time.monotonic() + _WAIT_S
             partition, offset, error = message.partition(), message.offset(), message.error()
             assert partition is not None
             if error is not None:

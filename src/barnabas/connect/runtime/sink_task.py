@@ -28,7 +28,7 @@ from barnabas.connect.runtime.progress import Progress
 
 log = logging.getLogger("barnabas.connect")
 
-_POLL_S = 0.2
+_POLL_S = 0.1  # librdkafka waits for a whole batch, or for this
 _COMMIT_S = 1.0
 _BEHIND_S = 2.0
 _SESSION_MS = 6_000  # a worker that died is missed after this; less is refused by Kafka as it comes
