@@ -28,7 +28,7 @@ class DuckdbSink(Sink):
     def __init__(self, name: str, given: Options) -> None:
         options = read_options("duckdb", DuckdbSinkOptions, given)
         path = Path(options.path).expanduser()
-        if not options.path or options.path.startswith(":") or "://" in options.path:
+        if not options.path or options.path.startswith((":", "md:")) or "://" in options.path:
             raise BadOption(
                 f"option 'path' of duckdb: {options.path!r} is not a file", "Rows have to outlast the process"
             )

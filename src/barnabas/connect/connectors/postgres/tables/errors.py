@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import psycopg
 
 from barnabas.connect.errors import Unavailable
@@ -28,6 +30,17 @@ _WAYS_OUT = {
     "53300": "Lower the option connections, or raise max_connections of the server",
     "55P03": "Another session holds a lock on the table: see pg_stat_activity and pg_locks",
 }
+# libpq gives no SQLSTATE while it connects.
+_CONNECTING = {
+    "password authentication failed": "28P01",
+    "no password supplied": "28P01",
+    "no pg_hba.conf entry": "28000",
+    "too many connections": "53300",
+    "too many clients": "53300",
+    "remaining connection slots": "53300",
+    "does not exist": "3D000",
+}
+_PREFIX = re.compile(r'^connection failed: connection to server at "[^"]*", port [0-9]+ failed: (FATAL: )?')
 
 
 def refuses_data(problem: Exception) -> bool:
@@ -48,8 +61,7 @@ def in_words(problem: Exception) -> str:
 
 
 def unavailable(database: str, problem: psycopg.Error) -> Unavailable:
-    state = problem.sqlstate or ""
     text = in_words(problem)
-    if not state and "password authentication failed" in text:  # libpq gives no SQLSTATE while it connects
-        state = "28P01"
+    state = problem.sqlstate or next((state for words, state in _CONNECTING.items() if words in text), "")
+    text = _PREFIX.sub("", text)  # the name says where
     return Unavailable(f"{database}: {text}", _WAYS_OUT.get(state, ""))
