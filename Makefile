@@ -7,7 +7,7 @@ STAMP := $(VENV)/.stamp
 DEV_STAMP := $(VENV)/.dev-stamp
 FILL = code=$$?; $(BIN)/python tools/figures_page.py; exit $$code  # what was measured goes into docs, also when a test failed
 
-.PHONY: rights run test kafka-tests unit check format bench figures fuzz sim sim-figures bugs chaos chaos-spark coverage pythons docs docs-site requirements clean help
+.PHONY: rights run test kafka-tests unit check format bench figures fuzz sim sim-figures bugs chaos chaos-spark chaos-connect coverage pythons docs docs-site requirements clean help
 
 help:  ## what the words do
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 16
@@ -49,7 +49,11 @@ bench: $(DEV_STAMP)  ## side by side with Apache Kafka; writes docs/performance.
 sim: $(DEV_STAMP)  ## the simulated world: SEED=7 replays one seed, SEEDS=1000 runs many
 	@$(BIN)/barnabas sim $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),100) --workers $(or $(WORKERS),2)) $(ARGS)
 
-sim-figures: $(DEV_STAMP)  ## many seeds of three nodes (SEEDS=1000), and what came out for docs/reliability.md
+sim-chaos-connect: $(DEV_STAMP)  ## connectors: workers, nodes, sources and targets killed again and again, real Kafka Connect beside them (ARGS="-k postgres")
+	@tools/setup_tests.sh
+	@$(BIN)/pytest tests/connect -m long --timeout 1800 --durations 10 $(ARGS)
+
+figures: $(DEV_STAMP)  ## many seeds of three nodes (SEEDS=1000), and what came out for docs/reliability.md
 	@$(BIN)/python tools/sim_figures.py $(or $(FIRST),1) $(or $(SEEDS),1000) $(or $(WORKERS),2); $(FILL)
 
 bugs: $(DEV_STAMP)  ## mistakes planted in the node's code: the simulated world finds each
