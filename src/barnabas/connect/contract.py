@@ -101,11 +101,11 @@ class Source(ABC):
 class Delivered:
     """A record of a topic, as a sink gets it: decoded and transformed, with where it stands.
 
-    Topic, partition and offset name the record for good: a dead letter that is sent again comes with those it had at
+    Origin, partition and offset name the record for good: a dead letter that is sent again comes with those it had at
     first, by another topic. What counts for the bookkeeping of a writer is `place`, the offset in the partition that
     the writer was opened for."""
 
-    topic: str  # transformations may have routed it elsewhere
+    topic: str  # what a table or an index is named after: transformations may have routed it elsewhere
     partition: int
     offset: int
     timestamp_ms: int
@@ -113,6 +113,11 @@ class Delivered:
     value: Value
     headers: Headers = ()
     redriven_at: int | None = None  # the offset in the topic of redriven records
+    read_from: str = ""  # the topic before transformations; empty: `topic`
+
+    @property
+    def origin(self) -> str:
+        return self.read_from or self.topic
 
     @property
     def place(self) -> int:

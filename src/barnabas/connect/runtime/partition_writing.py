@@ -48,10 +48,9 @@ class Decoding:
         topic, partition, offset = message.topic(), message.partition(), message.offset()
         assert topic is not None and partition is not None and offset is not None
         headers = _headers(message)
-        redriven_at = None
-        if topic == self.definition.redrive_topic:
-            redriven_at = offset
-            topic, partition, offset = _original(headers, topic, partition, offset)
+        redriven_at = offset if topic == self.definition.redrive_topic else None
+        origin, partition, offset = self._original(message)
+        topic = origin
         stage: Stage = "KEY_CONVERTER"
         try:
             key = self._key(message.key(), topic, headers)
@@ -66,26 +65,26 @@ class Decoding:
                 key, value, topic = record.key, record.value, record.topic or topic
                 timestamp_ms, headers = record.timestamp_ms or timestamp_ms, record.headers
         except BadValue as problem:
-            return dead_letter(message, stage, str(problem))
-        return Delivered(topic, partition, offset, timestamp_ms, key, value, headers, redriven_at)
+            return self.dead_letter(message, stage, str(problem))
+        return Delivered(topic, partition, offset, timestamp_ms, key, value, headers, redriven_at, origin)
 
+    def _original(self, message: Message) -> tuple[str, int, int]:
+        """Topic, partition and offset that the record had at first."""
+        topic, partition, offset = message.topic(), message.partition(), message.offset()
+        assert topic is not None and partition is not None and offset is not None
+        if topic != self.definition.redrive_topic:
+            return topic, partition, offset
+        told = dict(_headers(message))
+        try:
+            return (told[TOPIC] or b"").decode(), int(told[PARTITION] or b""), int(told[OFFSET] or b"")
+        except (KeyError, ValueError):
+            return topic, partition, offset  # somebody has written to the topic by hand
 
-def _original(headers: Headers, topic: str, partition: int, offset: int) -> tuple[str, int, int]:
-    told = dict(headers)
-    try:
-        return (told[TOPIC] or b"").decode(), int(told[PARTITION] or b""), int(told[OFFSET] or b"")
-    except (KeyError, ValueError):
-        return topic, partition, offset  # somebody has written to the topic by hand
-
-
-def dead_letter(message: Message, stage: Stage, reason: str) -> DeadLetter:
-    topic, partition, offset = message.topic(), message.partition(), message.offset()
-    assert topic is not None and partition is not None and offset is not None
-    headers = _headers(message)
-    topic, partition, offset = _original(headers, topic, partition, offset)
-    key = message.key()
-    assert key is None or isinstance(key, bytes)
-    return DeadLetter(topic, partition, offset, key, message.value(), headers, message.timestamp()[1], stage, reason)
+    def dead_letter(self, message: Message, stage: Stage, reason: str) -> DeadLetter:
+        key = message.key()
+        assert key is None or isinstance(key, bytes)
+        time_ms = message.timestamp()[1]
+        return DeadLetter(*self._original(message), key, message.value(), _headers(message), time_ms, stage, reason)
 
 
 class PartitionWriting:
@@ -170,7 +169,9 @@ class PartitionWriting:
                 records.append(found)
                 by_place[found.place] = message
         rejected = self._send(records, next_offset)
-        letters += [dead_letter(by_place[each.record.place], "TASK_PUT", each.reason) for each in rejected]
+        letters += [
+            self._decoding.dead_letter(by_place[each.record.place], "TASK_PUT", each.reason) for each in rejected
+        ]
         if letters:
             if self._decoding.definition.errors == "stop":
                 raise Stopped(f"{letters[0].topic}-{letters[0].partition} at {letters[0].offset}: {letters[0].reason}")
