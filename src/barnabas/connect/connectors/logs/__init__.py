@@ -1,0 +1,1 @@
+"""Lines of files that grow and rotate, journald, and syslog."""
