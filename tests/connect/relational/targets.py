@@ -74,8 +74,8 @@ class DuckdbTarget(Target):
             return connection.execute(statement).fetchall()
 
 
-def record(offset: int, value: Value, key: Value = None, topic: str = "orders") -> Delivered:
-    return Delivered(topic, 0, offset, 1_700_000_000_000 + offset, key, value)
+def record(offset: int, value: Value, key: Value = None, topic: str = "orders", partition: int = 0) -> Delivered:
+    return Delivered(topic, partition, offset, 1_700_000_000_000 + offset, key, value)
 
 
 def write(writer: Writer, records: Sequence[Delivered]) -> list[tuple[int, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 
 import pytest
 
@@ -86,19 +87,62 @@ def test_rejected_records_come_again_until_the_next_batch(target: Target) -> Non
     assert target.execute("select count(*), max(n) from orders") == [(8, 10)]
 
 
+def test_rejected_records_are_not_told_again_to_who_wrote_on(target: Target) -> None:
+    """The connection is lost after a later batch has begun: the runtime had written the dead letters before."""
+    sink = target.sink()
+    writer = sink.open("orders", 0)
+    assert len(write(writer, [record(0, "bad", {"id": 0})])) == 1
+    other = target.sink().open("orders", 0)  # another worker, which does not know
+    assert other.next_offset() == 0
+    target.execute("alter table barnabas_offsets rename to hidden")
+    with pytest.raises(Unavailable):
+        write(writer, [record(1, {"n": 1}, {"id": 1})])
+    target.execute("drop table if exists barnabas_offsets")
+    target.execute("alter table hidden rename to barnabas_offsets")
+    assert sink.open("orders", 0).next_offset() == 1
+    assert write(writer, [record(1, {"n": 1}, {"id": 1})]) == []
+
+
+def test_reset(target: Target) -> None:
+    sink = target.sink(mode="append")
+    sink.reset("orders", 0, 3)
+    writer = sink.open("orders", 0)
+    assert writer.next_offset() == 3
+    assert write(writer, [record(n, {"n": n}) for n in range(6)]) == []
+    sink.reset("orders", 0, 0)
+    assert write(sink.open("orders", 0), [record(n, {"n": n}) for n in range(6)]) == []
+    assert target.execute("select n, count(*) from orders group by n order by n") == [
+        (n, 1 if n < 3 else 2) for n in range(6)
+    ]
+
+
+def test_a_dead_letter_that_is_sent_again_keeps_its_name(target: Target) -> None:
+    """It comes by another topic, whose offsets are the bookkeeping."""
+    from barnabas.connect.contract import Delivered
+
+    sink = target.sink(mode="append")
+    assert write(sink.open("orders", 2), [record(n, {"n": n}) for n in range(100, 103)]) == []
+    headers = [("__connect.errors.topic", b"orders")]
+    again = Delivered("orders", 2, 40, 0, None, {"n": 40}, headers, redriven_at=0)
+    writer = sink.open("orders-connector.redrive", 0)
+    assert list(writer.write([again], 1)) == [] and list(writer.write([again], 1)) == []
+    assert writer.next_offset() == 1
+    found = target.execute("select n, kafka_topic, kafka_partition, kafka_offset from orders where n = 40")
+    assert found == [(40, "orders", 2, 40)]
+
+
 def test_many_partitions_at_once(target: Target) -> None:
     """They share connections, and make the table and its columns together."""
-    import threading
-
     sink = target.sink(mode="append")
     failed: list[BaseException] = []
 
     def work(partition: int) -> None:
         try:
             writer = sink.open("orders", partition)
+            values = [{"n": n, f"p{partition}": n, "x": n / 2} for n in range(60)]
+            batch = [record(n, value, None, "orders", partition) for n, value in enumerate(values)]
             for begin in range(0, 60, 20):
-                batch = [record(n, {"n": n, f"p{partition}": n, "x": n / 2}) for n in range(begin, begin + 20)]
-                assert writer.write(batch, begin + 20) == []
+                assert writer.write(batch[begin : begin + 20], begin + 20) == []
         except BaseException as problem:
             failed.append(problem)
 

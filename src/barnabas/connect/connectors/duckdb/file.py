@@ -45,6 +45,13 @@ class DuckdbSession(Session):
         ).fetchone()
         return Stored(*found) if found else None
 
+    def reset(self, owner: Owner, next_offset: int) -> None:
+        self._connection.execute(
+            f"insert into {OFFSETS} values (?, ?, ?, ?, null) on conflict (connector, topic, partition) "
+            "do update set next_offset = excluded.next_offset, rejected = null",
+            [owner.connector, owner.topic, owner.partition, next_offset],
+        )
+
     def table(self, name: tuple[str, ...], fresh: bool = False) -> Table | None:
         found = None if fresh else self._tables.get(name)
         if found is None and (found := read_table(self._connection, name)) is not None:
@@ -112,6 +119,7 @@ class DuckdbSession(Session):
 
 class DuckdbFile(Database):
     def __init__(self, path: Path, memory: str, threads: int, release: bool) -> None:
+        super().__init__()
         self.name = f"DuckDB {path}"
         self._path, self._release = path, release
         self._settings: dict[str, str | bool | int | float | list[str]] = {"threads": threads}

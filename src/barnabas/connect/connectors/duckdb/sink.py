@@ -10,6 +10,7 @@ import msgspec
 
 from barnabas.connect.connectors.duckdb.file import DuckdbFile
 from barnabas.connect.connectors.duckdb.tables import DIALECT
+from barnabas.connect.connectors.relational.database import Owner
 from barnabas.connect.connectors.relational.rules import Rules, TableOptions
 from barnabas.connect.connectors.relational.writer import TableWriter
 from barnabas.connect.contract import Options, Sink, Writer
@@ -39,6 +40,9 @@ class DuckdbSink(Sink):
 
     def open(self, topic: str, partition: int) -> Writer:
         return TableWriter(self._file, self._rules, topic, partition)
+
+    def reset(self, topic: str, partition: int, offset: int) -> None:
+        self._file.reset(Owner(self._rules.connector, topic, partition), offset)
 
     def close(self) -> None:
         self._file.close()

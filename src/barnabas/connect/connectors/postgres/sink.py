@@ -9,7 +9,7 @@ import msgspec
 
 from barnabas.connect.connectors.postgres.tables.catalog import DIALECT
 from barnabas.connect.connectors.postgres.tables.pool import PostgresDatabase
-from barnabas.connect.connectors.relational.database import OFFSETS
+from barnabas.connect.connectors.relational.database import OFFSETS, Owner
 from barnabas.connect.connectors.relational.rules import Rules, TableOptions
 from barnabas.connect.connectors.relational.writer import TableWriter
 from barnabas.connect.contract import Options, Sink, Writer
@@ -44,6 +44,9 @@ class PostgresSink(Sink):
 
     def open(self, topic: str, partition: int) -> Writer:
         return TableWriter(self._database, self._rules, topic, partition)
+
+    def reset(self, topic: str, partition: int, offset: int) -> None:
+        self._database.reset(Owner(self._rules.connector, topic, partition), offset)
 
     def close(self) -> None:
         self._database.close()

@@ -46,6 +46,9 @@ class Session(ABC):
     def stored(self, owner: Owner) -> Stored | None: ...
 
     @abstractmethod
+    def reset(self, owner: Owner, next_offset: int) -> None: ...
+
+    @abstractmethod
     def table(self, name: tuple[str, ...], fresh: bool = False) -> Table | None:
         """As it is in the database; what was seen a while ago will do, unless `fresh`."""
 
@@ -73,9 +76,19 @@ class Session(ABC):
 class Database(ABC):
     name: str  # for errors: without a password
 
+    def __init__(self) -> None:
+        # The offset up to which the runtime has written dead letters, of writers of this process.
+        self.dealt_with: dict[Owner, int] = {}
+
     @abstractmethod
     def session(self) -> AbstractContextManager[Session]:
         """Raises Unavailable, on the way in and in place of any error of the database within."""
+
+    def reset(self, owner: Owner, next_offset: int) -> None:
+        self.dealt_with.pop(owner, None)
+        with self.session() as session:
+            session.stored(owner)  # so that the table is there
+            session.reset(owner, next_offset)
 
     @abstractmethod
     def close(self) -> None: ...

@@ -33,7 +33,7 @@ def as_json(value: Value) -> str:
 @dataclass(slots=True)
 class Fitted:
     values: Sequence[Value]
-    bad: dict[int, str] = field(default_factory=dict)  # by place: why it does not fit
+    bad: dict[int, str] = field(default_factory=dict)  # by index: why it does not fit
 
 
 def fit(name: str, column: Column, values: Sequence[Value], reads_text: bool) -> Fitted:
@@ -55,7 +55,7 @@ def _each(name: str, column: Column, values: Sequence[Value], reads_text: bool) 
     fitted: list[Value] = []
     bad: dict[int, str] = {}
     beyond = INTEGERS.get(column.kind)
-    for place, value in enumerate(values):
+    for index, value in enumerate(values):
         if value is None:
             fitted.append(None)
             continue
@@ -64,12 +64,12 @@ def _each(name: str, column: Column, values: Sequence[Value], reads_text: bool) 
             if beyond is not None and type(converted) is int and not -beyond <= converted < beyond:
                 raise OverflowError
         except KeyError:
-            bad[place] = f"field {name!r}: a value of type {type(value).__name__} does not fit a column {column.type}"
+            bad[index] = f"field {name!r}: a value of type {type(value).__name__} does not fit a column {column.type}"
         except OverflowError:
-            bad[place] = f"field {name!r}: the number is out of the range of a column {column.type}"
+            bad[index] = f"field {name!r}: the number is out of the range of a column {column.type}"
         except (ValueError, TypeError, InvalidOperation, RecursionError):
-            bad[place] = f"field {name!r}: the {type(value).__name__} cannot be read as {column.type}"
-        fitted.append(None if place in bad else converted)
+            bad[index] = f"field {name!r}: the {type(value).__name__} cannot be read as {column.type}"
+        fitted.append(None if index in bad else converted)
     return Fitted(fitted, bad)
 
 

@@ -60,7 +60,7 @@ class Load:
     table: Table
     columns: Sequence[Column]
     data: Sequence[Sequence[Value]]  # for each column, its values
-    places: Sequence[int]  # for each row, where its record is in the batch
+    indexes: Sequence[int]  # for each row, where its record is in the batch
     key: Sequence[str] = ()
 
     def part(self, start: int, stop: int) -> Load:
@@ -69,6 +69,6 @@ class Load:
             self.table,
             self.columns,
             [values[start:stop] for values in self.data],
-            self.places[start:stop],
+            self.indexes[start:stop],
             self.key,
         )

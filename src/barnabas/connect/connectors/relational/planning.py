@@ -105,7 +105,7 @@ def fitting(rules: Rules, table: Table, rows: Rows, columns: Columns) -> Fitting
         given.add(column.name)
     if rules.upsert and not rules.partial:
         # A record is the whole row: what it does not have is null, whatever else is in its batch.
-        nulls = [None] * len(rows.places)
+        nulls = [None] * len(rows.indexes)
         for column in table.columns.values():
             if column.name not in given and not column.computed and not column.filled:
                 found.columns.append((column, nulls))
@@ -120,7 +120,7 @@ class Loads:
         self.columns, self.bad = fitted.columns, fitted.bad
         self.key = [table.columns[rules.fold(name)].name for name in rows.key] if rules.upsert else list(rules.unique)
         self._names_all = {column.name for column, _ in self.columns}
-        self._good = [row for row in range(len(rows.places)) if row not in self.bad]
+        self._good = [row for row in range(len(rows.indexes)) if row not in self.bad]
         # Columns that stay as they are, or get their default, in a row that does not name them.
         self._left = [
             column.name
@@ -157,11 +157,11 @@ class Loads:
             if before in self._after:
                 self._after[row] = self._after[before]
             wanted = self._named[before] - self._named[row]
-            for place, (column, values) in enumerate(self.columns):
+            for index, (column, values) in enumerate(self.columns):
                 if column.name in wanted:
                     changed = values if isinstance(values, list) else list(values)
                     changed[row] = changed[before]
-                    self.columns[place] = (column, changed)
+                    self.columns[index] = (column, changed)
             self._named[row] |= wanted
 
     def first(self) -> Iterator[Load]:
@@ -170,11 +170,11 @@ class Loads:
         return self._last({self._keys[row]: row for row in self._good}.values())
 
     def instead(self, refused: Collection[int]) -> Iterator[Load]:
-        """The database has refused these records (by place). Where one was the last of its key in the batch, the one
+        """The database has refused these records (by index). Where one was the last of its key in the batch, the one
         before it counts, as it would have in a batch of its own."""
         if not self.rules.upsert:
             return iter(())
-        last = {self._keys[row]: row for row in self._tried if self.rows.places[row] in refused}
+        last = {self._keys[row]: row for row in self._tried if self.rows.indexes[row] in refused}
         before = {self._keys[row]: row for row in self._good if row < last.get(self._keys[row], 0)} if last else {}
         return self._last(before.values())
 
@@ -201,12 +201,12 @@ class Loads:
 
     def _load(self, action: Action, rows: Sequence[int], names: Collection[str]) -> Load:
         columns = [(column, values) for column, values in self.columns if column.name in names]
-        whole = len(rows) == len(self.rows.places)  # and so in order, each once
+        whole = len(rows) == len(self.rows.indexes)  # and so in order, each once
         return Load(
             action,
             self.table,
             [column for column, _ in columns],
             [values if whole else [values[row] for row in rows] for _, values in columns],
-            [self.rows.places[row] for row in rows],
+            [self.rows.indexes[row] for row in rows],
             self.key,
         )

@@ -16,15 +16,15 @@ Fields = dict[str, Value]
 class Rows:
     """Rows in the order of their records, as lists that run beside each other."""
 
-    places: list[int] = field(default_factory=list)  # of the record in the batch
+    indexes: list[int] = field(default_factory=list)  # of the record in the batch
     fields: list[Fields] = field(default_factory=list)
     deleted: list[bool] = field(default_factory=list)
     key: tuple[str, ...] = ()  # names of the key's columns
 
     def without(self, bad: dict[int, str]) -> Rows:
-        keep = [row for row in range(len(self.places)) if row not in bad]
+        keep = [row for row in range(len(self.indexes)) if row not in bad]
         return Rows(
-            [self.places[row] for row in keep],
+            [self.indexes[row] for row in keep],
             [self.fields[row] for row in keep],
             [self.deleted[row] for row in keep],
             self.key,
@@ -32,24 +32,24 @@ class Rows:
 
 
 def rows_of(
-    rules: Rules, records: Sequence[Delivered], places: Sequence[int], keys: Sequence[frozenset[str]]
+    rules: Rules, records: Sequence[Delivered], indexes: Sequence[int], keys: Sequence[frozenset[str]]
 ) -> tuple[Rows, dict[int, str]]:
-    """The rows, and by place the records that cannot be one. `keys` are those of the table, where it is there."""
+    """The rows, and the records that cannot be one, by index in the batch. `keys` are the table's, where it exists."""
     rows, rejected = Rows(), dict[int, str]()
     if rules.upsert:
-        _upserts(rules, records, places, keys, rows, rejected)
+        _upserts(rules, records, indexes, keys, rows, rejected)
     else:
-        for place in places:
-            value = records[place].value
+        for index in indexes:
+            value = records[index].value
             if type(value) is dict:
-                rows.places.append(place)
+                rows.indexes.append(index)
                 rows.fields.append(value)
             elif value is not None:  # a tombstone has nothing to append
-                rejected[place] = _no_structure(value)
-        rows.deleted = [False] * len(rows.places)
+                rejected[index] = _no_structure(value)
+        rows.deleted = [False] * len(rows.indexes)
     bad = _bad_names(rules, rows)
     if bad:
-        rejected.update((rows.places[row], reason) for row, reason in bad.items())
+        rejected.update((rows.indexes[row], reason) for row, reason in bad.items())
         rows = rows.without(bad)
     return rows, rejected
 
@@ -57,28 +57,28 @@ def rows_of(
 def _upserts(
     rules: Rules,
     records: Sequence[Delivered],
-    places: Sequence[int],
+    indexes: Sequence[int],
     keys: Sequence[frozenset[str]],
     rows: Rows,
     rejected: dict[int, str],
 ) -> None:
-    for place in places:
-        record = records[place]
+    for index in indexes:
+        record = records[index]
         value = record.value
         if value is not None and type(value) is not dict:
-            rejected[place] = _no_structure(value)
+            rejected[index] = _no_structure(value)
             continue
         if value is None and not rules.deletes:
             continue
         key = key_of(rules, record)
         if isinstance(key, str):
-            rejected[place] = key
+            rejected[index] = key
             continue
         names = tuple(key)
         if names != rows.key and (reason := _wrong_key(rules, rows, names, keys)):
-            rejected[place] = reason
+            rejected[index] = reason
             continue
-        rows.places.append(place)
+        rows.indexes.append(index)
         rows.fields.append(key if value is None else {**value, **key})
         rows.deleted.append(value is None)
 

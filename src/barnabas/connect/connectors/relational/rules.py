@@ -14,6 +14,7 @@ from barnabas.connect.errors import BadOption
 # A type as a definition may name it: double precision, numeric(10,2), text[], timestamp(3) with time zone.
 _TYPE = re.compile(r"[A-Za-z_][A-Za-z0-9_ ]*(\([0-9]+(, ?[0-9]+)?\))?[A-Za-z ]*(\[\])*")
 _PREFIX = "kafka_"
+_ERRORS_TOPIC = "__connect.errors.topic"  # a header of dead letters: where the record was at first
 _PLACE = ("topic", "partition", "offset")
 Metadata = Literal["topic", "partition", "offset", "timestamp", "key"]
 
@@ -69,12 +70,12 @@ class Rules:
         """A name as the database compares it."""
         return name.lower() if self.dialect.folds_case else name
 
-    def metadata_of(self, topic: str, partition: int, records: list[Delivered]) -> dict[str, list[Value]]:
-        """Columns of where records stand. The topic is the partition's: a transformation may have routed the record
-        elsewhere, where its offset means nothing."""
+    def metadata_of(self, topic: str, records: list[Delivered]) -> dict[str, list[Value]]:
+        """Columns of where records stand. The topic is the one that is read: a transformation may have routed the
+        record elsewhere, where its offset means nothing."""
         made: dict[str, list[Value]] = {
-            "topic": [topic] * len(records),
-            "partition": [partition] * len(records),
+            "topic": [topic if record.redriven_at is None else _first_topic(record) for record in records],
+            "partition": [record.partition for record in records],
             "offset": [record.offset for record in records],
         }
         if "timestamp" in self.metadata:
@@ -82,6 +83,12 @@ class Rules:
         if "key" in self.metadata:
             made["key"] = [record.key for record in records]
         return {_PREFIX + name: made[name] for name in self.metadata}
+
+
+def _first_topic(record: Delivered) -> str:
+    """Of a dead letter that is sent again."""
+    found = dict(record.headers).get(_ERRORS_TOPIC)
+    return found.decode(errors="replace") if found else record.topic
 
 
 def _time(timestamp_ms: int) -> Value:

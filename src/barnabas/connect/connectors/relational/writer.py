@@ -27,7 +27,7 @@ from barnabas.connect.errors import Unavailable
 REASON_MAX = 300
 _CHANGES_MAX = 8  # of one table for one batch: more only if others change it at the same time
 
-Reasons = dict[int, str]  # by place of the record in the batch
+Reasons = dict[int, str]  # by the record's index in the batch
 
 
 def pack(rejected: Sequence[Rejected]) -> str | None:
@@ -36,7 +36,7 @@ def pack(rejected: Sequence[Rejected]) -> str | None:
         return None
     by_reason: dict[str, list[int]] = {}
     for each in rejected:
-        by_reason.setdefault(each.reason, []).append(each.record.offset)
+        by_reason.setdefault(each.reason, []).append(each.record.place)
     return msgspec.json.encode(by_reason).decode()
 
 
@@ -65,7 +65,9 @@ class TableWriter(Writer):
     def _learn(self, session: Session) -> None:
         stored = session.stored(self._owner)
         self._expected = stored.next_offset if stored else None
-        self._pending = unpack(stored.rejected) if stored else {}
+        # Who writes on has dealt with what was returned before. It is not told again when only a connection was lost.
+        known = stored is None or self._database.dealt_with.get(self._owner) == stored.next_offset
+        self._pending = {} if stored is None or known else unpack(stored.rejected)
         self._known = True
 
     def next_offset(self) -> int | None:
@@ -88,15 +90,17 @@ class TableWriter(Writer):
     def _write(self, session: Session, records: Sequence[Delivered], next_offset: int) -> list[Rejected]:
         again: list[Rejected] = []
         if self._expected is not None:
-            again = [Rejected(r, self._pending[r.offset]) for r in records if r.offset in self._pending]
+            again = [Rejected(r, self._pending[r.place]) for r in records if r.place in self._pending]
             if next_offset <= self._expected:
                 return again
-            records = [record for record in records if record.offset >= self._expected]
+            if self._pending:
+                self._database.dealt_with[self._owner] = self._expected
+            records = [record for record in records if record.place >= self._expected]
         reasons: Reasons = {}
         ready = [
             loads
-            for name, places in self._by_table(records, reasons).items()
-            if (loads := self._prepare(session, name, records, places, reasons)) is not None
+            for name, indexes in self._by_table(records, reasons).items()
+            if (loads := self._prepare(session, name, records, indexes, reasons)) is not None
         ]
         if not session.begin(self._owner, self._expected, next_offset):
             raise self._moved(session)
@@ -104,10 +108,10 @@ class TableWriter(Writer):
             if _settle(session, loads, reasons) and session.table(loads.table.name, fresh=True) != loads.table:
                 session.rollback()  # they were refused by a table that is not as it was seen any more
                 raise _Changed
-        rejected = again + [Rejected(records[place], reasons[place][:REASON_MAX]) for place in sorted(reasons)]
+        rejected = again + [Rejected(records[index], reasons[index][:REASON_MAX]) for index in sorted(reasons)]
         session.commit(self._owner, pack(rejected))
         self._expected = next_offset
-        self._pending = {each.record.offset: each.reason for each in rejected}
+        self._pending = {each.record.place: each.reason for each in rejected}
         return rejected
 
     def _moved(self, session: Session) -> Unavailable:
@@ -119,16 +123,16 @@ class TableWriter(Writer):
 
     def _by_table(self, records: Sequence[Delivered], reasons: Reasons) -> Mapping[tuple[str, ...], list[int]]:
         topics: dict[str, list[int]] = {}
-        for place, record in enumerate(records):
-            topics.setdefault(record.topic, []).append(place)
+        for index, record in enumerate(records):
+            topics.setdefault(record.topic, []).append(index)
         found: dict[tuple[str, ...], list[int]] = {}
-        for topic, places in topics.items():
+        for topic, indexes in topics.items():
             name = self._rules.table_of(topic)
             if name is None:
                 longest = self._rules.dialect.name_bytes
-                reasons.update(dict.fromkeys(places, f"topic {topic}: its table's name has more than {longest} bytes"))
+                reasons.update(dict.fromkeys(indexes, f"topic {topic}: its table's name has more than {longest} bytes"))
             else:
-                found[name] = sorted(found.get(name, []) + places)
+                found[name] = sorted(found.get(name, []) + indexes)
         return found
 
     def _prepare(
@@ -136,7 +140,7 @@ class TableWriter(Writer):
         session: Session,
         name: tuple[str, ...],
         records: Sequence[Delivered],
-        places: Sequence[int],
+        indexes: Sequence[int],
         reasons: Reasons,
     ) -> Loads | None:
         """The table as the records need it, and the rows for it. Before a record is rejected for what the table was a
@@ -145,7 +149,7 @@ class TableWriter(Writer):
         for fresh in (False, True):
             found.clear()
             table = session.table(name, fresh)
-            rows, wrong = rows_of(self._rules, records, places, table.keys if table else ())
+            rows, wrong = rows_of(self._rules, records, indexes, table.keys if table else ())
             found.update(wrong)
             loads, bad = self._fitted(session, name, table, rows, records)
             found.update(bad)
@@ -168,10 +172,10 @@ class TableWriter(Writer):
             columns = self._columns(rows, records)
             change, bad = missing(rules, table, rows, columns, self._fixed)
             if bad:
-                found.update((rows.places[row], reason) for row, reason in bad.items())
+                found.update((rows.indexes[row], reason) for row, reason in bad.items())
                 rows = rows.without(bad)
                 continue
-            if not rows.places:
+            if not rows.indexes:
                 return None, found
             if not change:
                 break
@@ -185,14 +189,14 @@ class TableWriter(Writer):
                 self._fixed.add((".".join(name), refused.column))
             table = session.table(name, fresh=True)
         if table is None:
-            return None, dict.fromkeys(rows.places, "none of its fields has a value, so there is no table to make")
+            return None, dict.fromkeys(rows.indexes, "none of its fields has a value, so there is no table to make")
         loads, bad = self._loads(table, rows, columns)
-        found.update((rows.places[row], reason) for row, reason in bad.items())
+        found.update((rows.indexes[row], reason) for row, reason in bad.items())
         return loads, found
 
     def _columns(self, rows: Rows, records: Sequence[Delivered]) -> Columns:
-        own = [records[place] for place in rows.places] if self._rules.metadata else []
-        metadata = self._rules.metadata_of(self._owner.topic, self._owner.partition, own) if own else {}
+        own = [records[index] for index in rows.indexes] if self._rules.metadata else []
+        metadata = self._rules.metadata_of(self._owner.topic, own) if own else {}
         return columns_of(self._rules, rows, metadata)
 
     def _loads(self, table: Table, rows: Rows, columns: Columns) -> tuple[Loads, Reasons]:
@@ -222,8 +226,8 @@ def _halve(session: Session, load: Load, refused: Reasons) -> None:
         reason = session.put(part)
         if reason is None:
             continue
-        rows = len(part.places)
+        rows = len(part.indexes)
         if rows == 1:
-            refused[part.places[0]] = reason
+            refused[part.indexes[0]] = reason
         else:
             parts += [part.part(rows // 2, rows), part.part(0, rows // 2)]

@@ -32,6 +32,7 @@ class PostgresDatabase(Database):
     def __init__(
         self, url: str, password: str, offsets: tuple[str, ...], most: int, connect_s: float, lock_s: float
     ) -> None:
+        super().__init__()
         try:
             parts = conninfo_to_dict(url, **({"password": password} if password else {}))
         except psycopg.ProgrammingError:  # its text has the whole URL, with a password in it

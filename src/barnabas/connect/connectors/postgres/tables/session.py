@@ -49,6 +49,15 @@ class PostgresSession(Session):
             return None
         return Stored(*found) if found else None
 
+    def reset(self, owner: Owner, next_offset: int) -> None:
+        self._connection.execute(
+            sql.SQL(
+                "insert into {} values (%s, %s, %s, %s, null) on conflict (connector, topic, partition) "
+                "do update set next_offset = excluded.next_offset, rejected = null"
+            ).format(quoted(self._offsets)),
+            [owner.connector, owner.topic, owner.partition, next_offset],
+        )
+
     def _create_offsets(self) -> None:
         self._connection.execute(self._begin)
         self._connection.execute("select pg_advisory_xact_lock(%s)", [CHANGES_LOCK])
