@@ -12,16 +12,26 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
-from barnabas.connect.contract import Chunk, Delivered, Position, Reader, Record, Rejected, Sink, Source, Writer
+from barnabas.connect.contract import (
+    Chunk,
+    Delivered,
+    Options,
+    Position,
+    Reader,
+    Record,
+    Rejected,
+    Sink,
+    Source,
+    Value,
+    Writer,
+)
 from barnabas.connect.errors import BadOption, Unavailable
 
-Function = Callable[..., Any]  # the user's own
-Given = Mapping[str, Any]  # what stands in YAML
+Function = Callable[..., Value]  # the user's own
 
 _folders: set[Path] = set()
 
@@ -31,27 +41,31 @@ def allow_folder(folder: Path) -> None:
     _folders.add(folder.resolve())
 
 
-def transform_function(given: Given) -> Function:
+def allowed_folders() -> list[str]:
+    return sorted(map(str, _folders))
+
+
+def transform_function(given: Options) -> Function:
     return _function(given, "transform")
 
 
-def function_source(name: str, given: Given) -> Source:
+def function_source(name: str, given: Options) -> Source:
     """`def read(position, options)`: a generator of (record, position), from `position` on (None: the beginning). A
     record is a Record, a dict, a text or bytes. When it ends it is called again, with the last position, after a
     second."""
     return _FunctionSource(_function(given, "read"), _options(given))
 
 
-def function_sink(name: str, given: Given) -> Sink:
+def function_sink(name: str, given: Options) -> Sink:
     """`def write(records, options)`: called with a list of Delivered; raising anything is tried again."""
     return _FunctionSink(_function(given, "write"), _options(given))
 
 
-def _options(given: Given) -> dict[str, Any]:
+def _options(given: Options) -> Options:
     return {name: value for name, value in given.items() if name not in ("file", "function")}
 
 
-def _function(given: Given, default: str) -> Function:
+def _function(given: Options, default: str) -> Function:
     file, name = given.get("file"), given.get("function", default)
     if not isinstance(file, str) or not isinstance(name, str):
         raise BadOption("python needs file: a Python file, and function: the name of a function in it")
@@ -85,7 +99,7 @@ def _module(path: Path) -> ModuleType:
 
 
 class _FunctionSource(Source):
-    def __init__(self, function: Function, options: dict[str, Any]) -> None:
+    def __init__(self, function: Function, options: Options) -> None:
         self._function = function
         self._options = options
 
@@ -97,11 +111,11 @@ class _FunctionSource(Source):
 
 
 class _FunctionReader(Reader):
-    def __init__(self, function: Function, options: dict[str, Any], position: Position | None) -> None:
+    def __init__(self, function: Function, options: Options, position: Position | None) -> None:
         self._function = function
         self._options = options
         self._position = position
-        self._records: Iterator[tuple[Any, Position]] | None = None  # what the function has yet to give
+        self._records: Iterator[tuple[Value, Position]] | None = None  # what the function has yet to give
 
     def read(self, most: int, wait_s: float) -> Chunk | None:
         import time
@@ -137,7 +151,7 @@ class _FunctionReader(Reader):
 class _FunctionSink(Sink):
     exactly_once = False
 
-    def __init__(self, function: Function, options: dict[str, Any]) -> None:
+    def __init__(self, function: Function, options: Options) -> None:
         self._function = function
         self._options = options
 
@@ -146,7 +160,7 @@ class _FunctionSink(Sink):
 
 
 class _FunctionWriter(Writer):
-    def __init__(self, function: Function, options: dict[str, Any]) -> None:
+    def __init__(self, function: Function, options: Options) -> None:
         self._function = function
         self._options = options
 

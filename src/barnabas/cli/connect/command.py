@@ -26,6 +26,9 @@ Functions = Annotated[
     typer.Option("--functions", metavar="FOLDER", help="Python files in it may be run as connectors."),
 ]
 
+OnSpark = Annotated[bool, typer.Option("--spark", help="Run those with engine: spark, and not the others.")]
+Master = Annotated[str, typer.Option("--master", metavar="URL", help="Spark's master, such as spark://HOST:7077.")]
+
 
 @app.command("run")
 def run(
@@ -51,20 +54,26 @@ def run(
 
 
 @app.command("worker")
-def worker(functions: Functions = None, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
+def worker(
+    functions: Functions = None, spark: OnSpark = False, master: Master = "", bootstrap: Bootstrap = DEFAULT_BOOTSTRAP
+) -> None:
     """Run all connectors that were added, until Ctrl-C.
 
     \b
     Example:
       barnabas connect worker
     """
-    from barnabas.cli.connect.running import run_added
+    from barnabas.cli.connect.running import run_added, run_added_on_spark
     from barnabas.connect.python_functions import allow_folder
+    from barnabas.connect.spark.settings import SparkSettings, checked_master
 
     with told_in_one_line():
         for each in functions or ():
             allow_folder(each)
-        run_added(bootstrap)
+        if spark or master:
+            run_added_on_spark(bootstrap, SparkSettings(master=checked_master(master)))
+        else:
+            run_added(bootstrap)
 
 
 @app.command("add")

@@ -14,23 +14,45 @@ from barnabas.connect.cluster.status import TaskStatus
 from barnabas.connect.definition.definition import Definition
 from barnabas.connect.operations import states
 from barnabas.connect.runtime.worker import Worker
+from barnabas.connect.spark import settings
+from barnabas.connect.spark.settings import SparkSettings
 
 _LOOK_S = 0.5
 _RATE_S = 10.0
 
 
 def run_definitions(bootstrap: str, definitions: list[Definition]) -> None:
+    spark = settings.of_all(definitions)
     cluster = _connected(bootstrap)
     for each in definitions:
         states.add(cluster, each, from_file=True)
         states.set_state(cluster, each.name, "running")
-    _run(
-        Worker(cluster, {each.name for each in definitions}), f"running {', '.join(each.name for each in definitions)}"
-    )
+    engines = {each.name: each.engine for each in definitions}
+    what = f"running {', '.join(engines)}"
+    if "spark" in engines.values():
+        _run_on_spark(Worker(cluster, engines), what, spark)
+    else:
+        _run(Worker(cluster, engines), what)
 
 
 def run_added(bootstrap: str) -> None:
     _run(Worker(_connected(bootstrap)), "running the connectors that were added")
+
+
+def run_added_on_spark(bootstrap: str, spark: SparkSettings) -> None:
+    worker = Worker(_connected(bootstrap), engine="spark")
+    _run_on_spark(worker, "running the connectors that were added with engine: spark", spark)
+
+
+def _run_on_spark(worker: Worker, what: str, spark: SparkSettings) -> None:
+    from barnabas.connect.spark import session
+
+    session.use(spark)
+    note(f"connectors on Spark run when it has started ({spark.master or 'beside this process'}), in some seconds")
+    try:
+        _run(worker, what)
+    finally:
+        session.stop()
 
 
 def _connected(bootstrap: str) -> Cluster:

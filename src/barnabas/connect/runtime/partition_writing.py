@@ -114,6 +114,16 @@ class PartitionWriting:
             return self.pauses.is_over
         return bool(self._messages) or self._end > self.durable or time.monotonic() >= self._flush_at
 
+    @property
+    def is_at_end(self) -> bool:
+        """Everything that the partition has was taken and written."""
+        return self._end >= 0 and not self._messages
+
+    @property
+    def has_gathered(self) -> bool:
+        """The writer holds records that are not in the target yet."""
+        return self._gathers and self.durable < self.next_offset
+
     def open(self) -> int | None:
         """The offset at which to read on, where the target knows it."""
         self._writer = self._sink.open(self._topic, self._partition)

@@ -12,7 +12,8 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
 
 import msgspec
 from confluent_kafka import KafkaException, Producer
@@ -20,7 +21,7 @@ from confluent_kafka import KafkaException, Producer
 from barnabas.connect.cluster import definitions, status
 from barnabas.connect.cluster.connection import Cluster
 from barnabas.connect.cluster.definitions import Entry, Followed
-from barnabas.connect.definition.definition import Definition
+from barnabas.connect.definition.definition import Definition, Engine
 from barnabas.connect.errors import BadOption, ConnectError
 from barnabas.connect.runtime.partition_writing import Stopped
 from barnabas.connect.runtime.pauses import Pauses
@@ -33,10 +34,12 @@ _STOP_S = 20.0
 
 
 class Worker:
-    def __init__(self, cluster: Cluster, names: Collection[str] | None = None) -> None:
-        """`names`: only these; None: all that are not run from a file."""
+    def __init__(self, cluster: Cluster, names: Mapping[str, Engine] | None = None, engine: Engine = "process") -> None:
+        """`names`: only these, each on an engine; None: all of `engine` that are not run from a file. A connector
+        whose definition names another engine since is let go: whoever runs it there goes on."""
         self._cluster = cluster
         self._names = names
+        self._engine = engine
         self.id = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:4]}"
         self._running: dict[str, _Connector] = {}
         self._told: set[bytes] = set()
@@ -80,8 +83,8 @@ class Worker:
         if entry.state != "running":
             return False
         if self._names is not None:
-            return name in self._names
-        return not entry.from_file and entry.definition.engine == "process"
+            return self._names.get(name) == entry.definition.engine
+        return not entry.from_file and self._engine == entry.definition.engine
 
     def _stop(self, names: Iterable[str]) -> None:
         ending = [running for name in names if (running := self._running.pop(name, None)) is not None]
@@ -133,7 +136,8 @@ class _Connector:
         self._entry = entry
         self.stopping = threading.Event()
         definition = entry.definition
-        tasks = definition.tasks if definition.side == "sink" else 1
+        is_many = definition.side == "sink" and definition.engine == "process"
+        tasks = definition.tasks if is_many else 1
         self._progresses = [Progress(definition.name, worker, number) for number in range(tasks)]
         self._threads = [
             threading.Thread(
@@ -182,6 +186,17 @@ class _Connector:
             thread.join(max(0.1, deadline - time.monotonic()))
 
 
-def _task(cluster: Cluster, definition: Definition, progress: Progress, number: int) -> SinkTask | SourceTask:
-    kind = SinkTask if definition.side == "sink" else SourceTask
+class Task(Protocol):
+    def run(self, stop: threading.Event) -> None: ...
+
+
+def _task(cluster: Cluster, definition: Definition, progress: Progress, number: int) -> Task:
+    kind: Callable[[Cluster, Definition, Progress, int], Task]
+    if definition.engine == "spark":
+        from barnabas.connect.spark.sink_task import SparkSinkTask
+        from barnabas.connect.spark.source_task import SparkSourceTask
+
+        kind = SparkSinkTask if definition.side == "sink" else SparkSourceTask
+    else:
+        kind = SinkTask if definition.side == "sink" else SourceTask
     return kind(cluster, definition, progress, number)
