@@ -19,14 +19,15 @@ by no other.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 # What a value may be before it is encoded and after it was decoded: bytes or text as they are, a JSON-like structure
 # (dict, list, int, float, bool, Decimal, datetime, bytes inside), None for a tombstone. Any: there is no one type.
 Value: TypeAlias = Any
-Position: TypeAlias = dict[str, Any]  # JSON; each source's own
+Position: TypeAlias = dict[str, Value]  # JSON; each source's own
+Options: TypeAlias = dict[str, Value]  # as a person has written them in YAML
 Headers: TypeAlias = Sequence[tuple[str, bytes | None]]
 
 
@@ -171,6 +172,3 @@ class Sink(ABC):
 
     def close(self) -> None:
         return
-
-
-Options: TypeAlias = Mapping[str, Any]  # as they stand in the definition, references to secrets resolved

@@ -16,7 +16,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated, TypeVar, get_type_hints
 
 import msgspec
 
@@ -31,7 +31,7 @@ _AT = re.compile(r" - at `\$\.?(.*)`$")
 HIDDEN = "[hidden]"
 
 
-def read_options(connector: str, kind: type[Kind], given: Mapping[str, Any]) -> Kind:
+def read_options(connector: str, kind: type[Kind], given: Mapping[str, object]) -> Kind:
     try:
         return msgspec.convert(dict(given), kind, strict=False)
     except msgspec.ValidationError as problem:

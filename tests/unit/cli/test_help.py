@@ -68,6 +68,9 @@ def test_the_tree_is_the_promised_one() -> None:
             "cluster voters", "cluster recover",
             "txn list", "txn describe", "txn producers", "txn find-hanging", "txn abort",
             "pipeline list", "pipeline new", "pipeline run", "pipeline status", "pipeline stop",
+            "connect run", "connect worker", "connect add", "connect check", "connect kinds", "connect new",
+            "connect list", "connect status", "connect pause", "connect resume", "connect restart", "connect reset",
+            "connect remove", "connect redrive",
             "telemetry subscribe", "telemetry list", "telemetry remove",
             "acl add", "acl list", "acl remove", "acl check", "audit", "quota set", "quota list", "quota remove",
             "schema list", "schema show", "schema register", "schema check", "schema diff", "schema delete",
@@ -81,7 +84,17 @@ def test_the_tree_is_the_promised_one() -> None:
 
 
 # They run until they are stopped, write files that a program reads, or end with the exit code that says everything.
-WITHOUT_JSON = {"up", "demo", "console", "sim", "pipeline new", "pipeline run", "pipeline stop"}
+WITHOUT_JSON = {
+    "up",
+    "demo",
+    "console",
+    "sim",
+    "pipeline new",
+    "pipeline run",
+    "pipeline stop",
+    "connect run",
+    "connect worker",
+}
 
 
 def test_every_command_that_a_script_may_read_has_json() -> None:

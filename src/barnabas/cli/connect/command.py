@@ -153,7 +153,7 @@ def new(
     folder: Annotated[Path, typer.Option("--folder", metavar="FOLDER", help="Where to write it.")] = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Write a definition to begin with; for python, a connector of your own.
+    """Write a definition, or a connector of your own, to begin with.
 
     \b
     Example:
@@ -251,7 +251,9 @@ def resume(name: Name, as_json: AsJson = False, bootstrap: Bootstrap = DEFAULT_B
 
 @app.command("restart")
 def restart(name: Name, as_json: AsJson = False, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
-    """Start a connector anew on every worker: it reads its secrets again.
+    """Start a connector anew on every worker.
+
+    It reads its secrets again.
 
     \b
     Example:
@@ -274,7 +276,9 @@ def reset(
     as_json: AsJson = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """Let a connector begin anew: everything is read or written once more.
+    """Let a connector begin anew.
+
+    Everything is read or written once more. It is paused meanwhile.
 
     \b
     Example:
@@ -313,7 +317,9 @@ def redrive(
     as_json: AsJson = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """Send a connector's dead letters again: to itself, not to other readers of the topic.
+    """Send a connector's dead letters again.
+
+    Those of a sink go to it alone, not to other readers of the topic.
 
     \b
     Example:

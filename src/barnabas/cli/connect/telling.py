@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from barnabas.cli.common import human
 from barnabas.cli.common.screen import Column, emit_json, facts, say, table
@@ -11,6 +10,7 @@ from barnabas.connect.cluster import definitions, positions, status
 from barnabas.connect.cluster.connection import Cluster
 from barnabas.connect.cluster.definitions import Entry
 from barnabas.connect.cluster.status import TaskStatus
+from barnabas.connect.contract import Position
 from barnabas.connect.definition.shown import shown
 from barnabas.connect.operations import redriving, states
 
@@ -74,42 +74,13 @@ def behind_of(tasks: list[TaskStatus]) -> str:
 
 def show(cluster: Cluster, name: str, as_json: bool) -> None:
     entry = states.found(cluster, name)
-    definition = entry.definition
     tasks = [each for each in status.read_all(cluster) if each.connector == name and not each.is_silent]
     found = _positions(cluster, entry)
-    dead = redriving.waiting(cluster, definition)
+    dead = redriving.waiting(cluster, entry.definition)
     if as_json:
-        emit_json(
-            {
-                "name": name,
-                "state": state_of(entry, tasks),
-                "side": definition.side,
-                "connector": definition.connector,
-                "engine": definition.engine,
-                "options": shown(definition.options),
-                "group": definition.group,
-                "tasks": tasks,
-                "positions": found,
-                "dead_letters_waiting": dead,
-            }
-        )
+        emit_json(_told(entry, tasks, found, dead))
         return
-    system = (
-        f"{definition.connector}, {' '.join(f'{word}={value}' for word, value in shown(definition.options).items())}"
-    )
-    facts(
-        [
-            ("connector", name),
-            ("state", state_of(entry, tasks)),
-            (definition.side, system),
-            ("topic" if definition.topic else "topics", definition.topic or ", ".join(definition.topics)),
-            ("engine", definition.engine),
-            ("group", definition.group),
-            ("behind", behind_of(tasks)),
-            ("dead letters", f"{dead} in {definition.dead_topic}" if dead else ""),
-            ("problem", next((each.problem for each in tasks if each.problem), "")),
-        ]
-    )
+    _show_facts(entry, tasks, dead)
     if tasks:
         say()
         columns = (
@@ -120,28 +91,54 @@ def show(cluster: Cluster, name: str, as_json: bool) -> None:
             Column("records/s", right=True),
             Column("works on", flexible=True),
         )
-        rows = (
-            [
-                each.worker,
-                str(each.task),
-                each.state,
-                human.count(each.records),
-                human.rate(each.records_per_s, 1),
-                ", ".join(each.parts),
-            ]
-            for each in tasks
-        )
-        table(columns, rows)
+        table(columns, (_task_cells(each) for each in tasks))
     if found:
         say()
-        table(
-            (Column("split", style="bold"), Column("position", flexible=True)),
-            ([split, str(position)] for split, position in found.items()),
-        )
+        splits = (Column("split", style="bold"), Column("position", flexible=True))
+        table(splits, ([split, str(position)] for split, position in found.items()))
 
 
-def _positions(cluster: Cluster, entry: Entry) -> dict[str, dict[str, Any]]:  # Any: each source's own
+def _told(entry: Entry, tasks: list[TaskStatus], found: dict[str, Position], dead: int) -> dict[str, object]:
+    definition = entry.definition
+    return {
+        "name": definition.name,
+        "state": state_of(entry, tasks),
+        "side": definition.side,
+        "connector": definition.connector,
+        "engine": definition.engine,
+        "options": shown(definition.options),
+        "group": definition.group,
+        "tasks": tasks,
+        "positions": found,
+        "dead_letters_waiting": dead,
+    }
+
+
+def _show_facts(entry: Entry, tasks: list[TaskStatus], dead: int) -> None:
+    definition = entry.definition
+    options = " ".join(f"{word}={value}" for word, value in shown(definition.options).items())
+    facts(
+        [
+            ("connector", definition.name),
+            ("state", state_of(entry, tasks)),
+            (definition.side, f"{definition.connector}, {options}"),
+            ("topic" if definition.topic else "topics", definition.topic or ", ".join(definition.topics)),
+            ("engine", definition.engine),
+            ("group", definition.group),
+            ("behind", behind_of(tasks)),
+            ("dead letters", f"{dead} in {definition.dead_topic}" if dead else ""),
+            ("problem", next((each.problem for each in tasks if each.problem), "")),
+        ]
+    )
+
+
+def _positions(cluster: Cluster, entry: Entry) -> dict[str, Position]:
     definition = entry.definition
     if definition.side == "sink":
         return {}
     return positions.read(cluster, definition, cluster.partitions_of(definition.positions_topic))
+
+
+def _task_cells(task: TaskStatus) -> list[str]:
+    rate = human.rate(task.records_per_s, 1)
+    return [task.worker, str(task.task), task.state, human.count(task.records), rate, ", ".join(task.parts)]

@@ -18,16 +18,20 @@ from barnabas.cli.common.screen import Column, emit_json, facts, note, outcome, 
 
 if TYPE_CHECKING:
     from barnabas.client.admin.admin import Admin
-    from barnabas.client.admin.descriptions import GroupDescription, GroupPartition, OffsetReset
+    from barnabas.client.admin.descriptions import GroupDescription, GroupInfo, GroupPartition, OffsetReset
 
 app = typer.Typer(help="Show consumer groups and their lag; move and delete them.", no_args_is_help=True)
+
+_LAGS_MAX = 1_000  # of so many groups the lag is asked; a list of more is for programs
 
 Group = Annotated[str, typer.Argument(metavar="GROUP", help="The group's name.")]
 
 
 @app.command("list")
 def list_groups(as_json: AsJson = False, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
-    """List the consumer groups.
+    """List the consumer groups and their lag.
+
+    Lag is the number of records that a group has yet to read; of connectors the rate is told too.
 
     \b
     Example:
@@ -36,13 +40,53 @@ def list_groups(as_json: AsJson = False, bootstrap: Bootstrap = DEFAULT_BOOTSTRA
     """
     with admin(bootstrap) as cluster:
         groups = cluster.groups()
+        lags = cluster.group_lags([each.name for each in groups[:_LAGS_MAX]])
+    rates, behind = _connectors(bootstrap, [each.name for each in groups])
+    lags = {**behind, **lags}
     if as_json:
-        emit_json(groups)
+        emit_json([_listed(each, lags, rates) for each in groups])
     elif not groups:
         say("no groups yet. Make one: barnabas consume TOPIC --group NAME")
     else:
-        columns = (Column("group", flexible=True, style="bold"), Column("state"), Column("protocol"))
-        table(columns, ([each.name, each.state, each.protocol] for each in groups))
+        columns = [
+            Column("group", flexible=True, style="bold"), Column("state"), Column("protocol"), Column("lag", right=True)
+        ]  # fmt: skip
+        rows = [
+            [each.name, each.state, each.protocol, human.count(lags[each.name]) if each.name in lags else "-"]
+            for each in groups
+        ]
+        if rates:
+            columns.append(Column("records/s", right=True))
+            for row in rows:
+                row.append(human.rate(rates[row[0]], 1) if row[0] in rates else "-")
+        table(columns, rows)
+
+
+def _listed(group: GroupInfo, lags: dict[str, int], rates: dict[str, float]) -> dict[str, object]:
+    from dataclasses import asdict
+
+    return {**asdict(group), "lag": lags.get(group.name), "records_per_s": rates.get(group.name)}
+
+
+def _connectors(bootstrap: str, names: list[str]) -> tuple[dict[str, float], dict[str, int]]:
+    """What connectors move, and how far sources are behind, by their group: their workers tell it."""
+    from barnabas.connect.definition.definition import GROUP_PREFIX
+
+    if not any(name.startswith(GROUP_PREFIX) for name in names):
+        return {}, {}
+    from barnabas.connect.cluster.connection import Cluster
+    from barnabas.connect.cluster.status import read_all
+
+    rates: dict[str, float] = {}
+    behind: dict[str, int] = {}
+    for each in read_all(Cluster(bootstrap)):
+        group = GROUP_PREFIX + each.connector
+        if each.is_silent:
+            continue
+        rates[group] = rates.get(group, 0.0) + each.records_per_s
+        if each.behind_records is not None:
+            behind[group] = behind.get(group, 0) + each.behind_records
+    return rates, behind
 
 
 @app.command("describe")

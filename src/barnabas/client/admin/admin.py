@@ -213,6 +213,10 @@ class Admin:
     def groups(self) -> list[GroupInfo]:
         return groups.list_groups(self._connection)
 
+    def group_lags(self, names: Sequence[str]) -> dict[str, int]:
+        """Records that each of these groups has yet to read; those that have committed nothing are left out."""
+        return groups.lags(self._connection, names)
+
     def describe_group(self, name: str, with_seconds: bool = True) -> GroupDescription:
         """With `with_seconds` one record is read from each partition that lags, to see how old it is."""
         return groups.describe_group(self._connection, name, with_seconds)

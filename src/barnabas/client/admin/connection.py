@@ -71,6 +71,13 @@ class AdminConnection:
         """For a method that gives a future for each item, asked about one item."""
         return self._wait(next(iter(self._ask(ask, doing, arguments, options).values())), doing)
 
+    def ask_one(
+        self, ask: Callable[..., Mapping[K, Future[A]]], doing: str, *arguments: object, **options: object
+    ) -> Callable[[], A]:
+        """The same without waiting: what it gives waits."""
+        future = next(iter(self._ask(ask, doing, arguments, options).values()))
+        return lambda: self._wait(future, doing)
+
     def call_all(
         self, ask: Callable[..., Mapping[K, Future[A]]], doing: str, *arguments: object, **options: object
     ) -> dict[K, A]:

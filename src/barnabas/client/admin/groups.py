@@ -53,6 +53,28 @@ def list_groups(connection: AdminConnection) -> list[GroupInfo]:
     return sorted(infos, key=lambda each: each.name)
 
 
+def lags(connection: AdminConnection, names: Sequence[str]) -> dict[str, int]:
+    """Records that each group has yet to read, of those that have committed something. All are asked at once."""
+    doing = "look up the groups' offsets"
+    asked = {
+        name: connection.ask_one(
+            connection.client.list_consumer_group_offsets, doing, [ConsumerGroupTopicPartitions(name)]
+        )
+        for name in names
+    }
+    committed = {
+        name: {(each.topic, each.partition): each.offset for each in answer().topic_partitions if each.offset >= 0}
+        for name, answer in asked.items()
+    }
+    every = {place for places in committed.values() for place in places}
+    ends = connection.offsets({place: OffsetSpec.latest() for place in every})
+    return {
+        name: sum(max(0, ends.get(place, offset) - offset) for place, offset in places.items())
+        for name, places in committed.items()
+        if places
+    }
+
+
 def describe_group(connection: AdminConnection, name: str, with_seconds: bool) -> GroupDescription:
     doing = f"describe group {name!r}"
     found = connection.call_one(connection.client.describe_consumer_groups, doing, [name])

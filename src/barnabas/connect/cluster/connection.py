@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -20,6 +20,7 @@ _WAIT_S = 30.0
 _QUIET = {"log_level": 3, "enable.metrics.push": False}  # librdkafka's own talk: errors only
 
 Result = TypeVar("Result")
+Handle = TypeVar("Handle")
 
 
 class Cluster:
@@ -29,24 +30,21 @@ class Cluster:
 
     def producer(self, **ours: object) -> Producer:
         """Settings by librdkafka's names with _ for the dot."""
-        made: Producer = self._open(Producer, {"acks": "all", "enable.idempotence": True}, ours)
-        return made
+        return self._open(Producer, {"acks": "all", "enable.idempotence": True}, ours)
 
     def consumer(self, **ours: object) -> Consumer:
-        made: Consumer = self._open(Consumer, {"enable.auto.commit": False, "isolation.level": "read_committed"}, ours)
-        return made
+        return self._open(Consumer, {"enable.auto.commit": False, "isolation.level": "read_committed"}, ours)
 
     def admin(self) -> AdminClient:
-        made: AdminClient = self._open(AdminClient, {}, {})
-        return made
+        return self._open(AdminClient, {}, {})
 
-    def _open(self, kind: Callable[..., object], base: dict[str, object], ours: Mapping[str, object]) -> Any:
-        # Any: as open_handle, which has no one type
+    def _open(self, kind: Callable[..., Handle], base: dict[str, object], ours: Mapping[str, object]) -> Handle:
         settings = librdkafka_settings(
             self.bootstrap, {"client.id": "barnabas-connect", **_QUIET, **base}, self._settings, ours
         )
         try:
-            return _open_handle(kind, settings, "connect")
+            made: Handle = _open_handle(kind, settings, "connect")
+            return made
         except BarnabasError as error:
             raise BadOption(str(error)) from None
 

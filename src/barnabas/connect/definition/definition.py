@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Literal, TypeVar
 
 import msgspec
 
-from barnabas.connect.contract import Sink, Source
+from barnabas.connect.contract import Options, Sink, Source
 from barnabas.connect.errors import BadOption
 
+Made = TypeVar("Made")
 Engine = Literal["process", "spark"]
 OnError = Literal["dead-letter", "stop"]
 
@@ -32,17 +34,16 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     side: Literal["source", "sink"]
     connector: str
-    # Any: what stands in YAML; the connector's own Options class gives it types
-    options: dict[str, Any] = {}
+    options: Options = {}  # the connector's own Options class gives them types
     topic: str = ""  # of a source: a name, or a template with {table}, {schema} ... of the connector
     topics: tuple[str, ...] = ()  # of a sink; one that begins with ^ is a regular expression
     partitions: int = 0  # of a topic that a source makes; 0: what the cluster makes by default
     start: Literal["earliest", "latest"] = "earliest"  # of a sink that has no offsets yet
     format: Format = Format()
-    transform: tuple[dict[str, Any], ...] = ()  # Any: as options
+    transform: tuple[Options, ...] = ()
     engine: Engine = "process"
     tasks: int = 1  # of a sink on one worker: members of its group; on Spark: tasks at a time, at most
-    spark: dict[str, Any] = {}  # Any: as options; spark/settings.py reads it
+    spark: Options = {}  # spark/settings.py reads them
     errors: OnError = "dead-letter"
     batch: int = 5000  # records in one write, or one read
     commit_ms: int = 100  # a source's transaction is open no longer than about this
@@ -73,8 +74,7 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
             from barnabas.connect.python_functions import function_source
 
             return function_source(self.name, resolved(self.options))
-        made: Source = _made(source_class(self.connector), self.name, resolved(self.options))
-        return made
+        return _made(source_class(self.connector), self.name, resolved(self.options))
 
     def sink(self) -> Sink:
         from barnabas.connect.connectors.table import sink_class
@@ -85,11 +85,10 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
             from barnabas.connect.python_functions import function_sink
 
             return function_sink(self.name, resolved(self.options))
-        made: Sink = _made(sink_class(self.connector), self.name, resolved(self.options))
-        return made
+        return _made(sink_class(self.connector), self.name, resolved(self.options))
 
 
-def _made(kind: Any, name: str, options: dict[str, Any]) -> Any:  # Any: Source and Sink do not say how they are made
+def _made(kind: Callable[[str, Options], Made], name: str, options: Options) -> Made:
     try:
         return kind(name, options)
     except BadOption as problem:

@@ -11,13 +11,12 @@ One side is topics, the other a system. A file may have several, with --- betwee
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import yaml
 
+from barnabas.connect.contract import Options
 from barnabas.connect.definition.definition import Definition
 from barnabas.connect.errors import BadOption
 from barnabas.connect.hints import hint
@@ -34,8 +33,6 @@ _TOP = ("name", "from", "to", "transform", "engine", "spark", "tasks", "errors",
 _TOPIC_WORDS = ("topic", "partitions", "format", "key_format", "registry", "schema", "key_schema")
 _TOPICS_WORDS = ("topics", "topic", "start", "format", "key_format", "registry")
 FORMATS = ("auto", "json", "text", "bytes", "avro", "json-schema", "protobuf")
-
-Yaml = Mapping[str, Any]  # Any: what a person has written; everything in it is checked here
 
 
 def load_file(path: Path) -> list[Definition]:
@@ -110,7 +107,7 @@ def _definition(given: object, where: str, folder: Path | None) -> Definition:
     return _checked({"name": name, **fields}, place)
 
 
-def _checked(fields: dict[str, Any], place: str) -> Definition:
+def _checked(fields: Options, place: str) -> Definition:
     from barnabas.connect.transform.steps import compiled
 
     try:
@@ -128,7 +125,7 @@ def _checked(fields: dict[str, Any], place: str) -> Definition:
     return made
 
 
-def _source(given: Yaml, place: str) -> dict[str, Any]:
+def _source(given: Options, place: str) -> Options:
     to = given["to"]
     _no_others(to, _TOPIC_WORDS, f"{place}, to")
     connector, options = _system(given["from"], f"{place}, from")
@@ -145,7 +142,7 @@ def _source(given: Yaml, place: str) -> dict[str, Any]:
     }
 
 
-def _sink(given: Yaml, place: str) -> dict[str, Any]:
+def _sink(given: Options, place: str) -> Options:
     side = given["from"]
     _no_others(side, _TOPICS_WORDS, f"{place}, from")
     connector, options = _system(given["to"], f"{place}, to")
@@ -172,7 +169,7 @@ def _sink(given: Yaml, place: str) -> dict[str, Any]:
     }
 
 
-def _format(side: Yaml, place: str) -> dict[str, Any]:
+def _format(side: Options, place: str) -> Options:
     found = {
         "key": side.get("key_format", "auto"),
         "value": side.get("format", "auto"),
@@ -189,7 +186,7 @@ def _format(side: Yaml, place: str) -> dict[str, Any]:
     return found
 
 
-def _system(side: Yaml, place: str) -> tuple[str, dict[str, Any]]:
+def _system(side: Options, place: str) -> tuple[str, Options]:
     from barnabas.connect.connectors.table import known
 
     if len(side) != 1:
@@ -204,20 +201,20 @@ def _system(side: Yaml, place: str) -> tuple[str, dict[str, Any]]:
     return word, options
 
 
-def _beside_the_file(options: dict[str, Any], connector: str, folder: Path | None) -> dict[str, Any]:
+def _beside_the_file(options: Options, connector: str, folder: Path | None) -> Options:
     """A Python file is named as seen from the definition."""
     if connector == "python" and folder is not None and isinstance(options.get("file"), str):
         return {**options, "file": str((folder / options["file"]).resolve())}
     return options
 
 
-def _transform(given: object, place: str) -> list[dict[str, Any]]:
+def _transform(given: object, place: str) -> list[Options]:
     if not isinstance(given, list):
         raise BadOption(f"{place}: transform is a list of steps")
     return [{each: {}} if isinstance(each, str) else each for each in given]
 
 
-def _no_others(given: Yaml, known: tuple[str, ...], place: str) -> None:
+def _no_others(given: Options, known: tuple[str, ...], place: str) -> None:
     for word in given:
         if word not in known:
             raise BadOption(f"{place}: there is no {word!r} here", hint(word, known))

@@ -6,15 +6,15 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Any
 
+from barnabas.connect.contract import Value
 from barnabas.connect.errors import BadOption
 
 _REFERENCE = re.compile(r"\$\{(env|file):([^}]*)\}")
 _FILE_MAX_BYTES = 64 * 1024
 
 
-def resolved(value: Any) -> Any:  # Any: what stands in YAML
+def resolved(value: Value) -> Value:
     if isinstance(value, str):
         return _REFERENCE.sub(_found, value)
     if isinstance(value, dict):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from barnabas.connect.contract import Options
 from barnabas.connect.definition.definition import Definition
 from barnabas.connect.definition.references import is_reference
 from barnabas.connect.options import HIDDEN, without_password
@@ -11,7 +10,7 @@ from barnabas.connect.options import HIDDEN, without_password
 _SECRET_WORDS = ("password", "secret", "token", "api_key", "access_key", "credential", "passphrase")
 
 
-def shown(options: dict[str, Any]) -> dict[str, Any]:  # Any: what stands in YAML
+def shown(options: Options) -> Options:
     return {name: _value(name, value) for name, value in options.items()}
 
 

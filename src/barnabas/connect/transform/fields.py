@@ -3,7 +3,7 @@ value may be shared with others."""
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from barnabas.connect.contract import Value
 
@@ -22,7 +22,8 @@ def parsed(name: str) -> Path:
     return tuple(name.lstrip(".").split("."))
 
 
-def found(value: Value, path: Path) -> Any:  # Any: a value, or MISSING
+def found(value: Value, path: Path) -> Value:
+    """A value, or MISSING."""
     for name in path:
         if not isinstance(value, dict) or name not in value:
             return MISSING

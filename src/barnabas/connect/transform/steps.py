@@ -17,7 +17,7 @@ import datetime
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from barnabas.browse.expression import BadExpression, Subject, compiled_decoded
 from barnabas.connect.contract import Record, Value
@@ -27,7 +27,7 @@ from barnabas.connect.transform.fields import MISSING, Path, found, parsed, put,
 from barnabas.connect.values.formats import BadValue, decode_json, encode_json
 
 Step: TypeAlias = Callable[[Record], bool]
-Given: TypeAlias = Any  # what stands behind a step's name in YAML
+Given: TypeAlias = Value  # what stands behind a step's name in YAML
 
 _MASK = "***"
 _FIELD = re.compile(r"\{([^{}]+)\}")
