@@ -1,0 +1,1 @@
+"""Sensors and devices, by MQTT."""
