@@ -98,7 +98,7 @@ class Source(ABC):
         return
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Delivered:
     """A record of a topic, as a sink gets it: decoded and transformed, with where it stands.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from barnabas.connect.cluster.connection import Cluster, new_topic
@@ -24,7 +23,7 @@ class Outgoing:
     value: bytes | None
     partition: int
     timestamp_ms: int
-    headers: list[tuple[str, bytes | None]]
+    headers: Headers
     is_dead: bool = False
 
 
@@ -38,14 +37,14 @@ class Encoding:
         self._transform = compiled(definition.transform)
         self._known: set[str] = {definition.dead_topic}
 
-    def outgoing(self, record: Record) -> Sequence[Outgoing]:
-        """One record, or none where a filter leaves it out."""
+    def outgoing(self, record: Record) -> Outgoing | None:
+        """None where a filter leaves it out."""
         stage: Stage = "TRANSFORMATION"
         original = (record.key, record.value)
         record.topic = record.topic or self._definition.topic
         try:
             if self._transform is not None and not self._transform(record):
-                return ()
+                return None
             topic = record.topic or self._definition.topic
             stage = "KEY_CONVERTER"
             key = self._key(record.key, topic)
@@ -56,13 +55,13 @@ class Encoding:
                 from barnabas.connect.runtime.partition_writing import Stopped
 
                 raise Stopped(str(problem)) from None
-            return (self._dead(record, original, stage, str(problem)),)
+            return self._dead(record, original, stage, str(problem))
         if topic not in self._known:
             self._cluster.ensure_topics([new_topic(topic, self._definition.partitions)])
             self._known.add(topic)
         partition = _ANY_PARTITION if record.partition is None else record.partition
         time = record.timestamp_ms or _BROKERS_TIME
-        return (Outgoing(topic, key, value, partition, time, list(record.headers)),)
+        return Outgoing(topic, key, value, partition, time, record.headers)
 
     def _dead(self, record: Record, original: tuple[object, object], stage: Stage, reason: str) -> Outgoing:
         key, value = (_shown(each) for each in original)

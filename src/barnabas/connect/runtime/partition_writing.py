@@ -10,13 +10,10 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import Message
 
-from barnabas.connect.contract import Delivered, Headers, Record, Rejected, Sink, Writer
-from barnabas.connect.definition.definition import Definition
+from barnabas.connect.contract import Delivered, Rejected, Sink, Writer
 from barnabas.connect.errors import ConnectError, Refused, Unavailable
-from barnabas.connect.runtime.dead_letters import OFFSET, PARTITION, TOPIC, DeadLetter, Stage
+from barnabas.connect.runtime.decoding import Decoding
 from barnabas.connect.runtime.pauses import Pauses
-from barnabas.connect.transform.steps import compiled
-from barnabas.connect.values.formats import BadValue, decoder
 
 if TYPE_CHECKING:
     from barnabas.connect.runtime.dead_letter_writer import DeadLetterWriter
@@ -32,59 +29,6 @@ class Written:
 
 class Stopped(ConnectError):
     """A bad record, and the definition says errors: stop."""
-
-
-class Decoding:
-    """Messages to what a sink gets. Shared by the partitions of a task."""
-
-    def __init__(self, definition: Definition) -> None:
-        self.definition = definition
-        self._key = decoder(definition.format, "key")
-        self._value = decoder(definition.format, "value")
-        self._transform = compiled(definition.transform)
-
-    def delivered(self, message: Message) -> Delivered | DeadLetter | None:
-        """None: a filter has left it out. Raises Unavailable when a registry does not answer."""
-        topic, partition, offset = message.topic(), message.partition(), message.offset()
-        assert topic is not None and partition is not None and offset is not None
-        headers = _headers(message)
-        redriven_at = offset if topic == self.definition.redrive_topic else None
-        origin, partition, offset = self._original(message)
-        topic = origin
-        stage: Stage = "KEY_CONVERTER"
-        try:
-            key = self._key(message.key(), topic, headers)
-            stage = "VALUE_CONVERTER"
-            value = self._value(message.value(), topic, headers)
-            timestamp_ms = message.timestamp()[1]
-            if self._transform is not None:
-                stage = "TRANSFORMATION"
-                record = Record(value, key, topic, timestamp_ms, headers, partition)
-                if not self._transform(record):
-                    return None
-                key, value, topic = record.key, record.value, record.topic or topic
-                timestamp_ms, headers = record.timestamp_ms or timestamp_ms, record.headers
-        except BadValue as problem:
-            return self.dead_letter(message, stage, str(problem))
-        return Delivered(topic, partition, offset, timestamp_ms, key, value, headers, redriven_at, origin)
-
-    def _original(self, message: Message) -> tuple[str, int, int]:
-        """Topic, partition and offset that the record had at first."""
-        topic, partition, offset = message.topic(), message.partition(), message.offset()
-        assert topic is not None and partition is not None and offset is not None
-        if topic != self.definition.redrive_topic:
-            return topic, partition, offset
-        told = dict(_headers(message))
-        try:
-            return (told[TOPIC] or b"").decode(), int(told[PARTITION] or b""), int(told[OFFSET] or b"")
-        except (KeyError, ValueError):
-            return topic, partition, offset  # somebody has written to the topic by hand
-
-    def dead_letter(self, message: Message, stage: Stage, reason: str) -> DeadLetter:
-        key = message.key()
-        assert key is None or isinstance(key, bytes)
-        time_ms = message.timestamp()[1]
-        return DeadLetter(*self._original(message), key, message.value(), _headers(message), time_ms, stage, reason)
 
 
 class PartitionWriting:
@@ -168,20 +112,13 @@ class PartitionWriting:
         assert self._writer is not None
         messages = self._messages
         next_offset = _offset(messages[-1]) + 1
-        letters: list[DeadLetter] = []
-        records: list[Delivered] = []
-        by_place: dict[int, Message] = {}
-        for message in messages:
-            found = self._decoding.delivered(message)
-            if isinstance(found, DeadLetter):
-                letters.append(found)
-            elif found is not None:
-                records.append(found)
-                by_place[found.place] = message
+        records, letters = self._decoding.decoded(self._topic, self._partition, messages)
         rejected = self._send(records, next_offset)
-        letters += [
-            self._decoding.dead_letter(by_place[each.record.place], "TASK_PUT", each.reason) for each in rejected
-        ]
+        if rejected:
+            found = {_offset(message): message for message in messages}
+            letters += [
+                self._decoding.dead_letter(found[each.record.place], "TASK_PUT", each.reason) for each in rejected
+            ]
         if letters:
             if self._decoding.definition.errors == "stop":
                 raise Stopped(f"{letters[0].topic}-{letters[0].partition} at {letters[0].offset}: {letters[0].reason}")
@@ -242,12 +179,6 @@ class PartitionWriting:
                 writer.close()
             except (ConnectError, OSError) as problem:
                 log.debug("closing a writer: %s", problem)
-
-
-def _headers(message: Message) -> Headers:
-    # librdkafka gives a list of names and bytes, whatever its types allow for what is produced
-    found: Headers = message.headers() or ()  # type: ignore[assignment]
-    return found
 
 
 def _offset(message: Message) -> int:

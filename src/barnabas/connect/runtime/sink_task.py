@@ -22,8 +22,9 @@ from barnabas.connect.definition.definition import Definition
 from barnabas.connect.errors import Unavailable
 from barnabas.connect.runtime import dead_letters
 from barnabas.connect.runtime.dead_letter_writer import DeadLetterWriter
+from barnabas.connect.runtime.decoding import Decoding
 from barnabas.connect.runtime.handing_out import Place, hand_out
-from barnabas.connect.runtime.partition_writing import Decoding, PartitionWriting
+from barnabas.connect.runtime.partition_writing import PartitionWriting
 from barnabas.connect.runtime.progress import Progress
 
 log = logging.getLogger("barnabas.connect")
@@ -32,7 +33,7 @@ _POLL_S = 0.1  # librdkafka waits for a whole batch, or for this
 _COMMIT_S = 1.0
 _BEHIND_S = 2.0
 _SESSION_MS = 6_000  # a worker that died is missed after this; less is refused by Kafka as it comes
-_FETCH_QUEUE_KB = 32 * 1024  # what librdkafka holds in memory for this member
+_FETCH_QUEUE_KB = 16 * 1024  # what librdkafka holds in memory for this member
 
 
 class SinkTask:

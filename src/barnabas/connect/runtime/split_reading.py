@@ -168,9 +168,11 @@ class SplitReading:
         if chunk.records:
             self._begin()
             split.has_records = True
+            encode, produce = self._encoding.outgoing, self._produce
             for record in chunk.records:
-                for outgoing in self._encoding.outgoing(record):
-                    self._produce(outgoing)
+                outgoing = encode(record)
+                if outgoing is not None:
+                    produce(outgoing)
         elif time.monotonic() - split.saved_at > _POSITION_ONLY_S:
             self._begin()
             split.has_records = True
@@ -183,14 +185,7 @@ class SplitReading:
     def _produce(self, outgoing: Outgoing) -> None:
         while True:
             try:
-                self._producer.produce(
-                    outgoing.topic,
-                    outgoing.value,
-                    outgoing.key,
-                    outgoing.partition,
-                    timestamp=outgoing.timestamp_ms,
-                    headers=outgoing.headers,  # type: ignore[arg-type]  # a list of another element type
-                )
+                self._hand_over(outgoing)
                 break
             except BufferError:
                 self._producer.poll(0.05)
@@ -201,6 +196,17 @@ class SplitReading:
         self._records += 1
         self._bytes += len(outgoing.value or b"")
         self._dead += outgoing.is_dead
+
+    def _hand_over(self, outgoing: Outgoing) -> None:
+        topic, value, key, partition = outgoing.topic, outgoing.value, outgoing.key, outgoing.partition
+        if outgoing.headers:
+            headers = list(outgoing.headers)
+            time_ms = outgoing.timestamp_ms
+            self._producer.produce(topic, value, key, partition, timestamp=time_ms, headers=headers)  # type: ignore[arg-type]
+        elif outgoing.timestamp_ms:
+            self._producer.produce(topic, value, key, partition, timestamp=outgoing.timestamp_ms)
+        else:
+            self._producer.produce(topic, value, key, partition)
 
     @property
     def _is_full(self) -> bool:

@@ -17,8 +17,9 @@ from barnabas.connect.cluster.connection import Cluster, called
 from barnabas.connect.contract import Sink
 from barnabas.connect.errors import Unavailable
 from barnabas.connect.runtime.dead_letter_writer import DeadLetterWriter
+from barnabas.connect.runtime.decoding import Decoding
 from barnabas.connect.runtime.handing_out import Place, hand_out
-from barnabas.connect.runtime.partition_writing import Decoding, PartitionWriting
+from barnabas.connect.runtime.partition_writing import PartitionWriting
 from barnabas.connect.spark.asked import Begin, PartitionAnswer, SinkAnswer, SinkAsked, failure_of
 
 log = logging.getLogger("barnabas.connect")

@@ -121,7 +121,12 @@ def _decode_auto(data: bytes | None, topic: str, headers: Headers) -> Value:
 
 
 def _decode_json(data: bytes | None, topic: str, headers: Headers) -> Value:
-    return None if data is None else decode_json(data)
+    if data is None:
+        return None
+    try:
+        return _from_json(data)
+    except (msgspec.DecodeError, ValueError, RecursionError) as problem:
+        raise BadValue(f"is no JSON: {problem}") from None
 
 
 def _decode_text(data: bytes | None, topic: str, headers: Headers) -> Value:
