@@ -62,36 +62,12 @@ class DriverProcess:
 
     def descendants(self) -> list[int]:
         """The driver and every process that it or its children started, the driver first."""
-        parents: dict[int, int] = {}
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdigit():
-                try:
-                    text = (entry / "stat").read_text()
-                except OSError:
-                    continue
-                parents[int(entry.name)] = int(text.rpartition(")")[2].split()[1])
-        found, edge = [self.process.pid], [self.process.pid]
-        while edge:
-            edge = [pid for pid, parent in parents.items() if parent in edge]
-            found += edge
-        return found
+        return descendants_of(self.process.pid)
 
     def python_workers(self, *modules: str) -> list[int]:
         """The processes that run Python code for Spark: children of its daemons, unless they are at rest. Only those
         that run one of these modules, where some are given."""
-        found = []
-        family = self.descendants()
-        for pid in family[1:]:
-            try:
-                command = Path(f"/proc/{pid}/cmdline").read_text()
-                parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-                parent_command = Path(f"/proc/{parent}/cmdline").read_text()
-            except OSError:
-                continue
-            wanted = command.rstrip("\0").endswith(modules) if modules else not is_at_rest(command)
-            if "pyspark.daemon" in command and "pyspark.daemon" in parent_command and wanted:
-                found.append(pid)
-        return found
+        return python_workers_of(self.process.pid, *modules)
 
     def await_log(self, text: str, timeout_s: float = 300) -> None:
         deadline = time.monotonic() + timeout_s
@@ -102,6 +78,37 @@ class DriverProcess:
 
     def tail(self) -> str:
         return self.log.read_text()[-4000:]
+
+
+def descendants_of(driver: int) -> list[int]:
+    parents: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                text = (entry / "stat").read_text()
+            except OSError:
+                continue
+            parents[int(entry.name)] = int(text.rpartition(")")[2].split()[1])
+    found, edge = [driver], [driver]
+    while edge:
+        edge = [pid for pid, parent in parents.items() if parent in edge]
+        found += edge
+    return found
+
+
+def python_workers_of(driver: int, *modules: str) -> list[int]:
+    found = []
+    for pid in descendants_of(driver)[1:]:
+        try:
+            command = Path(f"/proc/{pid}/cmdline").read_text()
+            parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+            parent_command = Path(f"/proc/{parent}/cmdline").read_text()
+        except OSError:
+            continue
+        wanted = command.rstrip("\0").endswith(modules) if modules else not is_at_rest(command)
+        if "pyspark.daemon" in command and "pyspark.daemon" in parent_command and wanted:
+            found.append(pid)
+    return found
 
 
 def is_at_rest(command: str) -> bool:

@@ -171,6 +171,11 @@ class Round:
         time.sleep(_DIES_S)
 
 
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    """py4j logs each call that finds Java gone to the root logger, stack and all, beside raising it."""
+    return f"{os.sep}py4j{os.sep}" not in record.pathname
+
+
 def _local_master() -> str:
     from barnabas.pipelines.session import local_cores
 
@@ -192,6 +197,7 @@ def _context(master: str, settings: SparkSettings) -> SparkContext:
     conf["spark.speculation"] = "false"  # a partition is written by one task at a time
     hush_loggers()
     logging.getLogger("py4j").setLevel(logging.WARNING)  # it tells of each connection
+    logging.root.addFilter(_is_not_of_py4j)
     try:
         made = session("barnabas-connect", master=master, conf=conf)
     except PipelineError as problem:

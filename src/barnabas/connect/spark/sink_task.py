@@ -35,7 +35,7 @@ log = logging.getLogger("barnabas.connect")
 _POLL_S = 0.1
 _LOOK_S = 0.2  # how often the ends of the partitions are asked for
 _GATHER_S = 60.0  # how long a round is whose writers gather records, at least
-_SESSION_MS = 10_000
+_SESSION_MS = 6_000  # as of a worker
 
 
 @dataclass
@@ -89,7 +89,15 @@ class SparkSinkTask:
             consumer.subscribe(topics, on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost)
             self._work(consumer, spark, stop)
         finally:
-            self._is_stopping = True
+            self._end(consumer)
+
+    def _end(self, consumer: Consumer) -> None:
+        """Rounds first: offsets are committed while the member is in the group as ever."""
+        self._is_stopping = True
+        try:
+            self._end_rounds(list(self._owned))
+            self._commit(consumer, list(self._owned), wait=True)
+        finally:
             try:
                 consumer.close()  # leaves the group; the partitions are revoked first
             except KafkaException as error:
