@@ -105,12 +105,12 @@ $(BIN)/python:
 	@$(PYTHON) -m venv $(VENV) 2>/dev/null || { apt-get install -y -q python3-venv >/dev/null 2>&1 && $(PYTHON) -m venv $(VENV); } || { echo "cannot make a venv: on Debian run apt-get install python3-venv"; exit 1; }
 
 $(STAMP): requirements/run.txt pyproject.toml | $(BIN)/python
-	@echo "setting up (once) ..."
-	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/run.txt
+	@echo "setting up (once, about 500 MB) ..."
+	@$(BIN)/python tools/install.py requirements/run.txt
 	@$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e . 2>/dev/null || $(BIN)/pip install -q --disable-pip-version-check --no-deps -e .
 	@touch $@
 
 $(DEV_STAMP): requirements/dev.txt $(STAMP)
 	@echo "setting up the tests (once) ..."
-	@$(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(BIN)/python tools/install.py requirements/dev.txt
 	@touch $@
