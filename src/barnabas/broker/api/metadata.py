@@ -224,7 +224,8 @@ def _encoded(
         request.include_cluster_authorized_operations,
     )
     listener = (context.session.listener_host, context.session.listener_port)
-    key = (context.api_version, names, with_topics, with_cluster, *listener, node.recently_departed.ids)
+    departed = node.recently_departed.named_to(context.session)
+    key = (context.api_version, names, with_topics, with_cluster, *listener, departed)
     # With an authorizer the operations are whoever's who asks.
     is_shared = not failed and (node.access is None or not (with_topics or with_cluster))
     body = answers.bodies.get(key) if is_shared else None
@@ -278,7 +279,7 @@ def _whole(
     return {
         "brokers": [
             {"node_id": broker.broker_id, "host": host, "port": port, "rack": broker.rack}
-            for broker, host, port in told_brokers(node, context, node.recently_departed.ids)
+            for broker, host, port in told_brokers(node, context, node.recently_departed.named_to(context.session))
         ],
         "cluster_id": node.cluster_id,
         "controller_id": node.node_id,  # any broker will do: it hands on what is the controller's (KIP-590)
