@@ -21,15 +21,18 @@ from barnabas.connect.cluster import status
 from barnabas.connect.cluster.connection import Cluster
 from barnabas.testing import RunningNode
 from tests.spark.drivers import SHORT_LIVED_JAVA, TASKS, descendants_of, python_workers_of
+from tests.spark.standalone import standalone_cluster
 from tests.support.connect import ConnectWorker, all_records, connect, running, size_of, written
 from tests.support.members import QUIET, until
 
+TOKEN, SECRET = "BARNABAS_TEST_TOKEN", "kept-to-ourselves"
 LONG_S = 120  # a busy machine starts Java in half a minute
 
 COUNTING = """
     import time
 
     def read(position, options):
+        assert options["token"] == "kept-to-ourselves"
         number = (position or {"number": 0})["number"]
         for _ in range(100):
             number += 1
@@ -55,11 +58,13 @@ WRITING = """
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     made = tmp_path_factory.mktemp("connect")
+    os.environ[TOKEN] = SECRET
     written(made / "counting.py", COUNTING)
     written(made / "writing.py", WRITING)
-    return made
+    yield made
+    del os.environ[TOKEN]
 
 
 @pytest.fixture(scope="module")
@@ -81,58 +86,60 @@ def in_a_process(node: RunningNode, folder: Path) -> Iterator[ConnectWorker]:
 class Moving:
     """A source that counts into a topic, and a sink from there into a table that keeps the next offset."""
 
-    def __init__(self, bootstrap: str, folder: Path) -> None:
-        self.bootstrap, self.folder = bootstrap, folder
-        self.database = folder / "rows.duckdb"
+    def __init__(self, bootstrap: str, folder: Path, name: str) -> None:
+        self.bootstrap, self.folder, self.name = bootstrap, folder, name
+        self.database = folder / f"{name}.duckdb"
 
-    def run_on(self, engine: str) -> None:
-        """Where they are from now on: both have to be running there, and to get on."""
-        file = written(
-            self.folder / "moving.yaml",
+    def file(self, engine: str, spark: str = "") -> Path:
+        return written(
+            self.folder / f"{self.name}.yaml",
             f"""
-            name: moving
-            from: {{python: {{file: counting.py}}}}
-            to: {{topic: moving, partitions: 2}}
+            name: {self.name}
+            from: {{python: {{file: counting.py, token: "${{env:{TOKEN}}}"}}}}
+            to: {{topic: {self.name}, partitions: 2}}
             engine: {engine}
-            spark: {{round_s: 2}}
+            spark: {{round_s: 2{spark}}}
             ---
-            name: moved
-            from: {{topics: [moving]}}
+            name: {self.name}-rows
+            from: {{topics: [{self.name}]}}
             to: {{duckdb: {{path: "{self.database}", table: rows, mode: append}}}}
             engine: {engine}
             tasks: 1  # a file of DuckDB is open in one process at a time
-            spark: {{round_s: 2}}
+            spark: {{round_s: 2{spark}}}
             """,
         )
-        connect(self.bootstrap, "add", str(file))
+
+    def run_on(self, engine: str) -> None:
+        """Where they are from now on: both have to be running there, and to get on."""
+        connect(self.bootstrap, "add", str(self.file(engine)))
         self.gets_on()
 
     def gets_on(self) -> None:
-        written_before, read_before = size_of(self.bootstrap, "moving"), self.delivered()
-        until(lambda: size_of(self.bootstrap, "moving") > written_before + 500, "the source gets on", LONG_S)
+        written_before, read_before = size_of(self.bootstrap, self.name), self.delivered()
+        until(lambda: size_of(self.bootstrap, self.name) > written_before + 500, "the source gets on", LONG_S)
         until(lambda: self.delivered() > read_before + 500, "the sink gets on", LONG_S)
 
     def delivered(self) -> int:
         """By the offsets of the sink's group."""
-        consumer = Consumer({**QUIET, "bootstrap.servers": self.bootstrap, "group.id": "connect-moved"})
+        consumer = Consumer({**QUIET, "bootstrap.servers": self.bootstrap, "group.id": f"connect-{self.name}-rows"})
         try:
-            found = consumer.committed([TopicPartition("moving", each) for each in range(2)], timeout=10)
+            found = consumer.committed([TopicPartition(self.name, each) for each in range(2)], timeout=10)
         finally:
             consumer.close()
         return sum(max(0, each.offset) for each in found)
 
     def end(self) -> None:
-        connect(self.bootstrap, "pause", "moving")
-        until(lambda: works_on(self.bootstrap, "moving") == [], "the source has stopped", LONG_S)
-        until(lambda: self.delivered() == size_of(self.bootstrap, "moving"), "everything is delivered", LONG_S)
-        connect(self.bootstrap, "pause", "moved")
-        until(lambda: works_on(self.bootstrap, "moved") == [], "the sink has stopped", LONG_S)
+        connect(self.bootstrap, "pause", self.name)
+        until(lambda: works_on(self.bootstrap, self.name) == [], "the source has stopped", LONG_S)
+        until(lambda: self.delivered() == size_of(self.bootstrap, self.name), "everything is delivered", LONG_S)
+        connect(self.bootstrap, "pause", f"{self.name}-rows")
+        until(lambda: works_on(self.bootstrap, f"{self.name}-rows") == [], "the sink has stopped", LONG_S)
 
     def check(self) -> int:
         """Every number once in the topic, every record once in the table."""
         records = [
             (each.partition(), each.offset(), json.loads(each.value() or b"")["number"])
-            for each in all_records(self.bootstrap, "moving")
+            for each in all_records(self.bootstrap, self.name)
         ]
         assert sorted(number for *_, number in records) == list(range(1, len(records) + 1))
         with duckdb.connect(str(self.database), read_only=True) as database:
@@ -153,10 +160,10 @@ def works_on(bootstrap: str, connector: str) -> list[str]:
 def test_connectors_move_between_engines(
     node: RunningNode, folder: Path, on_spark: ConnectWorker, in_a_process: ConnectWorker
 ) -> None:
-    moving = Moving(node.bootstrap, folder)
+    moving = Moving(node.bootstrap, folder, "moving")
     moving.run_on("process")
     moving.run_on("spark")
-    assert all(f"-{on_spark.pid}-" in each for each in works_on(node.bootstrap, "moved"))
+    assert all(f"-{on_spark.pid}-" in each for each in works_on(node.bootstrap, "moving-rows"))
     on_spark.kill()  # in the middle: neither source nor sink ever ends by itself
     on_spark.start()
     moving.gets_on()
@@ -250,3 +257,29 @@ def test_commands_reach_connectors_on_spark(node: RunningNode, folder: Path, on_
     until(lambda: not told(), "it is gone", LONG_S)
     on_spark.stop()  # by SIGTERM
     assert not descendants_of(on_spark.pid)[1:]
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_a_cluster_loses_machines(node: RunningNode, folder: Path, tmp_path: Path) -> None:
+    """Executors in processes of their own, on two workers; each is killed once, and the secrets are nowhere in what
+    Spark writes down."""
+    events = tmp_path / "events"
+    events.mkdir()
+    moving = Moving(node.bootstrap, folder, "cluster")
+    with standalone_cluster(tmp_path) as cluster:
+        conf = {"master": cluster.url, "spark.eventLog.enabled": "true", "spark.eventLog.dir": f"file://{events}"}
+        conf |= {"spark.executor.memory": "500m"}
+        file = moving.file("spark", "".join(f', {name}: "{value}"' for name, value in conf.items()))
+        worker = ConnectWorker(node.bootstrap, tmp_path / "worker.log", file, **SHORT_LIVED_JAVA)
+        with running(worker):
+            moving.gets_on()
+            cluster.kill_worker(0)
+            moving.gets_on()
+            cluster.start_worker(2)
+            cluster.kill_worker(1)
+            moving.gets_on()
+            moving.end()
+        assert moving.check() > 2000
+    told = [each for each in events.rglob("*") if each.is_file()]
+    assert told and not any(SECRET.encode() in each.read_bytes() for each in told)

@@ -120,15 +120,9 @@ class SparkSinkTask:
 
     def _begin_due(self, spark: Spark) -> None:
         tasks = min(self._definition.tasks, spark.cores)
-        free = tasks - len(self._rounds)
         due = sorted((place for place, each in self._owned.items() if each.is_due), key=self._waits_since)
-        if not due or free <= 0:
-            return
-        share = math.ceil(len(self._owned) / tasks)
-        due = due[: share * free]
-        groups = min(free, len(due))
-        for number in range(groups):
-            self._begin(spark, due[number::groups])
+        for places in shares(due, len(self._owned), tasks, tasks - len(self._rounds)):
+            self._begin(spark, places)
 
     def _waits_since(self, place: Place) -> float:
         return self._owned[place].waits_since
@@ -256,6 +250,16 @@ class SparkSinkTask:
 
     def _works_on(self) -> None:
         self._progress.works_on(f"{topic}-{partition}" for topic, partition in self._owned)
+
+
+def shares(due: Sequence[Place], owned: int, tasks: int, free: int) -> list[list[Place]]:
+    """What is due, for the tasks that are free: each gets no more than its part of all that is owned, so that what
+    comes later finds a task, too."""
+    if free <= 0:
+        return []
+    chosen = due[: math.ceil(owned / tasks) * free]
+    groups = min(free, len(chosen))
+    return [list(chosen[number::groups]) for number in range(groups)]
 
 
 def _take(owned: _Owned, durable: int, last_ms: int, problem: str) -> None:
