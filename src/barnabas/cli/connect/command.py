@@ -96,7 +96,9 @@ def add(files: Files, as_json: AsJson = False, bootstrap: Bootstrap = DEFAULT_BO
             warn(f"{each.name}: the secret in {option!r} is readable in the cluster; write ${{env:NAME}} instead")
     same = [each.name for each in definitions if each.name not in changed]
     text = ", ".join([*(f"added {name}" for name in changed), *(f"{name} is there already" for name in same)])
-    outcome(as_json, {"changed": changed, "same": same}, f"{text}. Run them: barnabas connect worker")
+    engines = {each.engine for each in definitions}
+    commands = [f"barnabas connect worker{' --spark' if each == 'spark' else ''}" for each in sorted(engines)]
+    outcome(as_json, {"changed": changed, "same": same}, f"{text}. Run them: {'; '.join(commands)}")
 
 
 @app.command("check")
