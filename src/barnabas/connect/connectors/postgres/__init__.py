@@ -1,0 +1,1 @@
+"""PostgreSQL: a source by logical replication (source.py, capture/), and a sink."""

@@ -1,0 +1,197 @@
+"""Reads the rows that a table has: in the order of its key, in transactions of a minute at most, without holding up
+writers.
+
+Why nothing is missing and nothing comes twice. The slot exists before the first row is read, and it is read only after
+the snapshot (or a part of it). Each range of keys is read at one snapshot of the database, and the position has that
+snapshot as `pg_current_snapshot()` says it: the exact set of transactions that it contains. Of a change that comes from
+the slot later it is therefore known whether the rows that were read have it already: then it is left out, else it
+follows. That holds for any number of ranges, so a crash costs a new range at a new snapshot, no row again. A row that
+is in no range yet will be read with the change, so the change is left out as well.
+
+A transaction is decided by its id and not by LSNs, because it becomes visible a moment after its commit record is
+written, and with synchronous replication that moment is as long as the standby takes. For the same reason `settled` is
+awaited before a snapshot is taken: everything that the stream has passed, or that was written before the table was
+published, has ended and so is in the snapshot.
+
+ACCESS SHARE, the lock of every SELECT, is held on the table while a transaction lasts. It is taken before the snapshot:
+an ALTER TABLE that rewrites the table between the two would leave the snapshot an empty table.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+import time
+from collections.abc import Sequence
+
+import psycopg
+from psycopg import pq, sql
+
+from barnabas.connect.connectors.postgres.capture.catalog import TableFacts
+from barnabas.connect.connectors.postgres.capture.connection import Server, in_words, unavailable
+from barnabas.connect.connectors.postgres.capture.envelope import Envelope, Relation
+from barnabas.connect.connectors.postgres.capture.pgoutput import Row, Steps, lenient
+from barnabas.connect.connectors.postgres.capture.position import Range
+from barnabas.connect.connectors.postgres.capture.wal import Visibility, lsn_of
+
+RANGES_MAX = 32  # of a table; then the stream is read until their snapshots are behind it
+_HOLD_S = 60.0  # a transaction: vacuum keeps what it could still see, and ALTER TABLE waits for it
+_ROWS = 20_000  # of one query: few enough for an index scan, enough to make its start not count
+_BYTES_MAX = 16 * 1024 * 1024  # of rows behind one chunk
+_ESCAPE = re.compile(rb"\\(.)", re.DOTALL)
+_ESCAPED = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
+
+_BEGIN = """
+begin isolation level repeatable read read only;
+set local lock_timeout = '10s'; set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0
+"""
+
+
+class Settling:
+    """Whether every transaction has ended that was writing when this was made."""
+
+    def __init__(self, connection: psycopg.Connection) -> None:
+        self._connection = connection
+        with in_words("cannot ask for running transactions"):
+            row = connection.execute("select pg_snapshot_xmax(pg_current_snapshot())::text").fetchone()
+        assert row is not None
+        self._xmax = int(row[0])
+
+    def is_over(self) -> bool:
+        with in_words("cannot ask for running transactions"):
+            row = self._connection.execute("select pg_snapshot_xmin(pg_current_snapshot())::text").fetchone()
+        assert row is not None
+        return int(row[0]) >= self._xmax
+
+    def culprit(self) -> str:
+        """The oldest one, for a person who waits."""
+        with in_words("cannot ask for running transactions"):
+            row = self._connection.execute(
+                "select pid, coalesce(application_name, ''), xact_start::text from pg_stat_activity"
+                " where backend_xid is not null order by xact_start limit 1"
+            ).fetchone()
+        if row is None:
+            return "a prepared transaction (pg_prepared_xacts)"
+        return f"pid {row[0]} ({row[1]}), since {row[2]}"
+
+
+class TableScan:
+    """One table at one snapshot, from behind `last` on. `rows` gives records; `range` says what has been read."""
+
+    def __init__(self, server: Server, table: TableFacts, relation: Relation, last: tuple[str, ...] | None) -> None:
+        self._table, self._relation, self._last = table, relation, last
+        self._connection = server.connect()
+        self._copying = self.is_whole = False
+        self._rows_left = 0
+        self._keys = [[each.name for each in table.columns].index(name) for name in table.keys]
+        self._began = time.monotonic()
+        try:
+            with in_words(f"cannot read table {table.label}"):
+                self._connection.execute(_BEGIN)
+                self._connection.execute(sql.SQL("lock table {} in access share mode").format(table.quoted))
+                row = self._connection.execute(
+                    "select pg_current_snapshot()::text, pg_current_wal_insert_lsn()::text, now()"
+                ).fetchone()
+        except BaseException:
+            self.close()
+            raise
+        assert row is not None
+        self._text: str = row[0]
+        self._lsn = lsn_of(row[1])
+        self._moment: datetime.datetime = row[2]
+
+    def close(self) -> None:
+        self._connection.close()
+
+    @property
+    def is_old(self) -> bool:
+        """A new snapshot is due. A table without a key has to be read at one."""
+        return bool(self._keys) and time.monotonic() - self._began > _HOLD_S
+
+    @property
+    def range(self) -> Range:
+        return Range(None if self.is_whole else self._last, Visibility.of(self._text), self._text, self._lsn)
+
+    def read(self, envelope: Envelope, most: int) -> None:
+        """Appends records of up to `most` rows."""
+        envelope.timestamp_ms = int(self._moment.timestamp() * 1000)
+        size = 0
+        get = self._connection.pgconn.get_copy_data
+        while most > 0 and size < _BYTES_MAX and not self.is_whole:
+            if not self._copying:
+                self._start()
+            try:
+                length, view = get(0)
+            except psycopg.OperationalError as problem:
+                raise unavailable(f"cannot read table {self._table.label}", str(problem)) from None
+            if length < 0:
+                self._end()
+                continue
+            size += length
+            most -= 1
+            self._rows_left -= 1
+            self._take(bytes(view), envelope)
+
+    def _take(self, line: bytes, envelope: Envelope) -> None:
+        texts: Sequence[bytes | None] = line[:-1].split(b"\t")
+        if b"\\" in line:
+            texts = [_unescaped(each) for each in texts if each is not None]
+        try:
+            row = _row(self._relation.steps, texts)
+        except UnicodeDecodeError:
+            row = _row(lenient(self._relation.steps), texts)
+        envelope.read(self._relation, row, self._lsn)
+        self._last = tuple((texts[each] or b"").decode() for each in self._keys)
+
+    def _start(self) -> None:
+        """A COPY, straight by libpq: rows come one by one, and no more of them are in memory than the socket holds."""
+        statement = self._query().as_string(self._connection)
+        pgconn = self._connection.pgconn
+        result = pgconn.exec_(statement.encode())
+        if result.status != pq.ExecStatus.COPY_OUT:
+            said = result.error_message.decode("utf-8", "replace")
+            raise unavailable(f"cannot read table {self._table.label}", said)
+        self._copying, self._rows_left = True, _ROWS
+
+    def _query(self) -> sql.Composable:
+        table, keys = self._table, self._table.keys
+        columns = sql.SQL(", ").join(sql.Identifier(each.name) for each in table.columns)
+        conditions: list[sql.Composable] = []
+        if table.row_filter:
+            conditions.append(sql.SQL("({})").format(sql.SQL(table.row_filter)))
+        if keys and self._last is not None:
+            conditions.append(
+                sql.SQL("({}) > ({})").format(
+                    sql.SQL(", ").join(map(sql.Identifier, keys)), sql.SQL(", ").join(map(sql.Literal, self._last))
+                )
+            )
+        query = sql.SQL("select {} from {}").format(columns, table.quoted)
+        if conditions:
+            query += sql.SQL(" where ") + sql.SQL(" and ").join(conditions)
+        if keys:
+            query += sql.SQL(" order by {} limit {}").format(
+                sql.SQL(", ").join(map(sql.Identifier, keys)), sql.Literal(_ROWS)
+            )
+        return sql.SQL("copy ({}) to stdout").format(query)
+
+    def _end(self) -> None:
+        self._copying = False
+        pgconn = self._connection.pgconn
+        while (result := pgconn.get_result()) is not None:
+            if result.status == pq.ExecStatus.FATAL_ERROR:
+                said = result.error_message.decode("utf-8", "replace")
+                raise unavailable(f"cannot read table {self._table.label}", said)
+        self.is_whole = not self._keys or self._rows_left > 0
+
+
+def _row(steps: Steps, texts: Sequence[bytes | None]) -> Row:
+    return {name: None if each is None else convert(each) for (name, convert), each in zip(steps, texts, strict=True)}
+
+
+def _unescaped(field: bytes) -> bytes | None:
+    r"""A value of COPY's text format: \N is NULL, and control characters and the backslash stand behind one."""
+    if field == b"\\N":
+        return None
+    if b"\\" not in field:
+        return field
+    return _ESCAPE.sub(lambda found: _ESCAPED.get(found[1], found[1]), field)
