@@ -28,6 +28,9 @@ log = logging.getLogger("barnabas.connect")
 
 Task = Callable[[Iterable[str]], Iterable[str]]
 
+ENDED = "Spark has ended"
+LATE = "Spark has not begun or not ended a round in time: it has no executors, or all its cores are busy"
+_LATE_S = 90.0  # a round whose writers gather takes up to a minute longer
 _LOCAL_TASKS = 16  # at least so many at a time without a cluster: most of them wait for another system
 _ROUNDS_MOST = 512
 _FEW_CORES = 4
@@ -70,7 +73,7 @@ def check() -> None:
     """Raises Unavailable when Spark has ended by itself. Whoever asks for it next starts it again."""
     with _lock:
         if _running is not None and not _running.is_alive():
-            raise Unavailable("Spark has ended")
+            raise Unavailable(ENDED)
 
 
 def stop() -> None:
@@ -89,7 +92,10 @@ class Spark:
         self._threads = ThreadPoolExecutor(_ROUNDS_MOST, thread_name_prefix="spark-round")
 
     def round(self, description: str, seconds: float, task: Task, text: str) -> Round:
-        return Round(self._context, self._threads, (description, seconds), task, text)
+        try:
+            return Round(self._context, self._threads, (description, seconds), task, text)
+        except RuntimeError:  # another connector has found out, and starts it again
+            raise Unavailable(ENDED) from None
 
     def is_alive(self) -> bool:
         try:
@@ -135,6 +141,10 @@ class Round:
     @property
     def has_ended(self) -> bool:
         return self._future.done()
+
+    @property
+    def is_late(self) -> bool:
+        return not self.has_ended and time.monotonic() > self._due + _LATE_S
 
     def wait(self, timeout_s: float) -> bool:
         """Whether it has ended."""

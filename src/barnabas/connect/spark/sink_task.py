@@ -179,7 +179,8 @@ class SparkSinkTask:
             self._progress.is_behind(f"{place[0]}-{place[1]}", Behind(records, None, round(seconds, 3)))
 
     def _tell(self) -> None:
-        problems = [self._ends.problem, *(each.problem for each in self._owned.values())]
+        late = session.LATE if any(each.is_late for each in self._rounds) else ""
+        problems = [self._ends.problem, late, *(each.problem for each in self._owned.values())]
         problem = next((each for each in problems if each), "")
         self._progress.is_in("waiting" if problem else "running", problem)
 

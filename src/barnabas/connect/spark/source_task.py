@@ -81,6 +81,8 @@ class SparkReading:
         while not running.wait(_LOOK_S):
             if ending.is_set() and not running.end():
                 return None
+            if running.is_late:
+                self.problem = session.LATE
         try:
             return msgspec.json.decode(running.answer(), type=SourceAnswer)
         except Unavailable:
