@@ -30,13 +30,14 @@ class Lines:
     """Makes the lines of each record of one partition."""
 
     def __init__(self, settings: Settings, source: str, typed: bool) -> None:
-        """`source` is the topic that is read; `typed`: Elasticsearch 6, which wants a type."""
+        """`source` is the topic that is read. It names documents, and not the record's topic: records of two topics may
+        have been routed to one. `typed`: Elasticsearch 6, which wants a type."""
         self._options, self._by_offset, self._source = settings.options, settings.by_offset, source
         self._by_time = settings.options.version == "timestamp"
         self._timestamp = settings.options.timestamp_field or ("@timestamp" if settings.options.data_stream else "")
         self._timestamp_name = b"," + _JSON.encode(self._timestamp) + b':"'
         name = _JSON.encode(settings.options.metadata)
-        self._metadata_start = b',%b:{"topic":%b,' % (name, _JSON.encode(source))
+        self._metadata_start = b',%b:{"topic":' % name
         self._type = b',"_type":"_doc"' if typed else b""
         self._starts: dict[tuple[str, int], tuple[bytes, bytes, bytes]] = {}
 
@@ -47,7 +48,8 @@ class Lines:
         if self._by_offset or (record.key is None and self._options.id == "auto"):
             if record.value is None:
                 return None
-            place = _JSON.encode(f"{self._source}-{record.partition}-{record.offset}")
+            topic = self._source if record.redriven_at is None else record.topic
+            place = _JSON.encode(f"{topic}-{record.partition}-{record.offset}")
             return b"%b%b}}\n%b\n" % (create, place, self._document(record))
         if record.key is None:
             raise ValueError("the record has no key to be its _id")
@@ -97,7 +99,8 @@ class Lines:
             if self._options.metadata in value:
                 raise ValueError(f"the value has a field {self._options.metadata!r}, the name of option 'metadata'")
             where = (record.partition, record.offset, record.timestamp_ms)
-            more += self._metadata_start + b'"partition":%d,"offset":%d,"timestamp":%d}' % where
+            more += self._metadata_start + _JSON.encode(record.topic)
+            more += b',"partition":%d,"offset":%d,"timestamp":%d}' % where
         return document[:-1] + (more if value else more[1:]) + b"}"
 
 
