@@ -26,6 +26,8 @@ ELSEWHERE = {
     "barnabas pipeline run activity --generate 200": "tests/spark",
     "barnabas pipeline run activity --later": "tests/spark",
     "barnabas pipeline new mine": "tests/spark",
+    "barnabas connect run mine.yaml": "tests/connect/runtime",
+    "barnabas demo bus": "tests/connect/demo",
 }
 
 
