@@ -1,0 +1,1 @@
+"""Queues and topics of a JMS broker, by STOMP 1.2."""
