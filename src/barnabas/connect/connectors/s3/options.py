@@ -83,7 +83,7 @@ class Layout:
             raise ValueError(f"{record.topic[:250]!r} is no name of a topic")
         try:
             at = datetime.fromtimestamp(hour * 3600, UTC)
-        except (OverflowError, OSError):
+        except (OverflowError, OSError, ValueError):
             raise ValueError(f"{record.timestamp_ms} is no time") from None
         partition = str(self._partition) if record.topic == self._topic else f"{self._topic}.{self._partition}"
         values = {"year": f"{at:%Y}", "month": f"{at:%m}", "day": f"{at:%Y-%m-%d}", "hour": f"{at:%H}"}
