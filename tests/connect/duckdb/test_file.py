@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 
 import duckdb
@@ -63,12 +64,23 @@ def test_columns_that_differ_in_case_are_one(tmp_path: Path) -> None:
 
 
 def test_decimals_that_would_be_rounded_are_rejected(tmp_path: Path) -> None:
-    from decimal import Decimal
-
     sink = DuckdbSink("orders", {"path": str(tmp_path / "w.db")})
-    batch = [record(n, {"price": Decimal(text)}, {"id": n}) for n, text in enumerate(["1.5", "0.12345678901", "1e35"])]
-    assert [offset for offset, _ in write(sink.open("orders", 0), batch)] == [1, 2]
+    values = [
+        Decimal("1.5"),
+        Decimal("0.12345678901"),
+        Decimal("1e35"),
+        1 / 3,
+        float("inf"),
+        float("nan"),
+        Decimal("NaN"),
+    ]
+    batch = [record(n, {"price": value}, {"id": n}) for n, value in enumerate(values)]
+    rejected = write(sink.open("orders", 0), batch)
     sink.close()
+    assert [offset for offset, _ in rejected] == [1, 2, 4, 5, 6]
+    with duckdb.connect(str(tmp_path / "w.db")) as connection:
+        found = connection.execute("select id, price from orders order by id").fetchall()
+    assert found == [(0, Decimal("1.5")), (3, Decimal("0.333333333"))]
 
 
 @pytest.mark.parametrize("path", ["", ":memory:", "md:cloud", "s3://bucket/x.db", "/no/such/folder/x.db"])

@@ -1,7 +1,7 @@
 """A worker that writes a partition into two tables until it is done or killed: run as a program by test_crashes.py.
 
 It does what the runtime does: opens a writer, begins where that says, a little earlier now and then as after a crash,
-and writes batches of changing sizes. A line of output follows each batch.
+and writes small batches and large ones. A line of output follows each batch.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import sys
 from barnabas.connect.contract import Delivered, Sink
 from tests.connect.relational.targets import SINKS, record
 
-KEYS = 50
+KEYS = 500
 
 
 def upserted(offset: int) -> Delivered:
     """A change of one of a few keys, now and then a deletion; some values are refused by the table's check."""
-    value = None if offset % 7 == 3 else {"n": offset if offset % 101 else -1, "text": "x" * (offset % 60)}
+    value = None if offset % 7 == 3 else {"n": offset if offset % 2003 else -1, "text": "x" * (offset % 60)}
     return record(offset, value, {"id": offset % KEYS})
 
 
 def appended(offset: int) -> Delivered:
     value = {"n": offset, "text": f"record {offset}"}
-    if offset > 300:
+    if offset > 3000:
         value["later"] = offset / 2  # a column that comes while workers are killed
     return record(offset, value)
 
@@ -49,10 +49,10 @@ def main() -> None:
         (make("appends", {**options, "table": "appends", "mode": "append"}), "appends"),
     ]
     writers = [(sink.open(topic, 0), upserted if topic == "upserts" else appended) for sink, topic in sinks]
-    at = [max(0, (writer.next_offset() or 0) - choose.randrange(0, 90)) for writer, _ in writers]
+    at = [max(0, (writer.next_offset() or 0) - choose.randrange(0, 900)) for writer, _ in writers]
     while min(at) < total:
         for place, (writer, made) in enumerate(writers):
-            end = min(total, at[place] + choose.randrange(1, 120))
+            end = min(total, at[place] + choose.choice((50, 1000)))
             writer.write([made(offset) for offset in range(at[place], end)], end)
             at[place] = end
             print(min(at), flush=True)

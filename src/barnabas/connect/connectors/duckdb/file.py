@@ -21,7 +21,14 @@ from barnabas.connect.errors import Unavailable
 _LENGTH_MAX = 300
 _RELEASED_WAIT_S = 5
 _LOCKED = re.compile(r"Conflicting lock is held in (?:.*/)?([^/ ]+) \(PID (\d+)\)")
-_DATA = (duckdb.DataError, duckdb.IntegrityError, pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError, OverflowError)
+_DATA = (
+    duckdb.DataError,
+    duckdb.IntegrityError,
+    pa.ArrowInvalid,
+    pa.ArrowTypeError,
+    UnicodeEncodeError,
+    ArithmeticError,
+)
 _OWNER = "connector = ? and topic = ? and partition = ?"
 
 
