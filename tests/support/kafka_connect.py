@@ -1,6 +1,6 @@
 """Workers of the real Kafka Connect (distributed mode, from .kafka/connect) as child processes.
 
-with ConnectWorker(folder, bootstrap) as worker:
+with KafkaConnectWorker(folder, bootstrap) as worker:
     worker.put("orders", {"connector.class": "io.debezium.connector.postgresql.PostgresConnector", ...})
     worker.await_running("orders")
 """
@@ -33,7 +33,7 @@ QUICK = {
 }
 
 
-class ConnectWorker(ServerProcess):
+class KafkaConnectWorker(ServerProcess):
     """One worker. Those of one `group` (and one cluster) share the connectors. `start()` after `kill()` is the same
     worker again, at the same address."""
 
@@ -155,7 +155,7 @@ class ConnectWorker(ServerProcess):
         more = [line[:300] for line in more if "] INFO " not in line and not line.startswith("\tat ")][-lines:]
         return super().tail(lines) + "\n" + "\n".join(more)
 
-    def __enter__(self) -> ConnectWorker:
+    def __enter__(self) -> KafkaConnectWorker:
         try:
             self.start()
         except BaseException:

@@ -8,8 +8,7 @@ cd "$(dirname "$0")/../.." || exit 1
 echo "setup_tests: fetching Kafka Connect and Debezium from Maven (once, 100 MB)" >&2
 rm -rf .kafka/connect
 if ! { mvn -q -B -f tests/java/connect/pom.xml dependency:copy-dependencies -DoutputDirectory="$PWD/.kafka/connect/libs" >&2 &&
-    mvn -q -B -f tests/java/connect/pom.xml dependency:unpack -DoutputDirectory="$PWD/.kafka/connect/plugins" \
-        -DmarkersDirectory="$PWD/.kafka/connect/.markers" >&2; }; then
+    mvn -q -B -f tests/java/connect/pom.xml dependency:unpack -DoutputDirectory="$PWD/.kafka/connect/plugins" >&2; }; then
     echo "setup_tests: Maven could not fetch Kafka Connect; try: mvn -B -f tests/java/connect/pom.xml dependency:copy-dependencies dependency:unpack" >&2
     exit 1
 fi

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import psycopg
-from confluent_kafka import Consumer, KafkaError, TopicPartition
 
+from tests.support.connect import all_records
 from tests.support.kafka_connect import JDBC_SINK, POSTGRES_SOURCE
-from tests.support.members import QUIET
 from tests.support.postgres import PASSWORD, Postgres
 
 TABLE = "create table orders (id int primary key, customer text not null, amount bigint not null, note text)"
@@ -157,29 +156,13 @@ class Record:
 
 def records(bootstrap: str, topic: str) -> list[Record]:
     """All committed records of a topic, partition by partition."""
-    consumer = Consumer({
-        **QUIET, "bootstrap.servers": bootstrap, "group.id": "reads-all", "isolation.level": "read_committed",
-        "enable.auto.commit": False, "auto.offset.reset": "earliest", "enable.partition.eof": True,
-    })  # fmt: skip
-    try:
-        partitions = consumer.list_topics(topic, 20).topics[topic].partitions
-        consumer.assign([TopicPartition(topic, each, 0) for each in partitions])
-        found: list[Record] = []
-        ended: set[int] = set()
-        while len(ended) < len(partitions):
-            message = consumer.poll(30)
-            assert message is not None, f"{topic}: no records and no end in 30 s"
-            partition, offset, error = message.partition(), message.offset(), message.error()
-            assert partition is not None
-            assert offset is not None
-            if error is not None:
-                assert error.code() == KafkaError._PARTITION_EOF, error
-                ended.add(partition)
-            else:
-                found.append(Record(partition, offset, _payload(message.key()), _payload(message.value())))
-        return sorted(found, key=lambda each: (each.partition, each.offset))
-    finally:
-        consumer.close()
+    found = []
+    for each in all_records(bootstrap, topic):
+        partition, offset = each.partition(), each.offset()
+        assert partition is not None
+        assert offset is not None
+        found.append(Record(partition, offset, _payload(each.key()), _payload(each.value())))
+    return sorted(found, key=lambda each: (each.partition, each.offset))
 
 
 def _payload(text: bytes | None) -> Any:

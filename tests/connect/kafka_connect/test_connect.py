@@ -13,7 +13,7 @@ import pytest
 from tests.connect.kafka_connect.changes import TABLE, Changes, debezium, differences, histories, jdbc, records
 from tests.support.cluster import BarnabasCluster
 from tests.support.figures import Figure
-from tests.support.kafka_connect import FILE_SINK, FILE_SOURCE, STRINGS, ConnectWorker
+from tests.support.kafka_connect import FILE_SINK, FILE_SOURCE, STRINGS, KafkaConnectWorker
 from tests.support.members import until
 from tests.support.postgres import Postgres
 from tests.support.servers import BarnabasNode
@@ -74,7 +74,7 @@ def test_a_worker_copies_files_and_a_database(tmp_path: Path, database: Postgres
     with (
         Changes(database) as changes,
         BarnabasNode(tmp_path / "node") as node,
-        ConnectWorker(tmp_path / "worker", node.bootstrap) as worker,
+        KafkaConnectWorker(tmp_path / "worker", node.bootstrap) as worker,
     ):
         changes.transaction(50)
         texts = {"key.converter": STRINGS, "value.converter": STRINGS, "tasks.max": "1"}
@@ -95,7 +95,7 @@ class Setting:
     """Three nodes, two workers, a source and a sink, and a table that changes all the time."""
 
     def __init__(
-        self, cluster: BarnabasCluster, workers: list[ConnectWorker], changes: Changes, tables: Tables
+        self, cluster: BarnabasCluster, workers: list[KafkaConnectWorker], changes: Changes, tables: Tables
     ) -> None:
         self.cluster, self.workers, self.changes, self.tables = cluster, workers, changes, tables
 
@@ -135,12 +135,12 @@ class Setting:
 @pytest.fixture
 def setting(tmp_path: Path, database: Postgres, tables: Tables) -> Iterator[Setting]:
     cluster = BarnabasCluster(tmp_path, 3)
-    workers: list[ConnectWorker] = []
+    workers: list[KafkaConnectWorker] = []
     with Changes(database) as changes:
         try:
             cluster.start()
             for each in (1, 2):
-                workers.append(ConnectWorker(tmp_path / f"worker-{each}", cluster.bootstrap, replicas=3))
+                workers.append(KafkaConnectWorker(tmp_path / f"worker-{each}", cluster.bootstrap, replicas=3))
                 workers[-1].launch()
             for worker in workers:
                 worker.await_group()
