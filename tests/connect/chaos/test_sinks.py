@@ -1,0 +1,81 @@
+"""Worker, node and target killed ten times each under load: every record once in the target."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tests.connect.chaos.kills import through_a_sink
+from tests.support.opensearch import OpenSearchProcess
+from tests.support.postgres import PASSWORD, Postgres
+from tests.support.s3 import S3Process
+
+ROUNDS = 10
+pytestmark = pytest.mark.long
+
+
+def test_postgres(tmp_path: Path) -> None:
+    with Postgres() as database:
+        definition = f"""
+name: rows
+from: {{topics: [numbers], format: json}}
+to: {{postgres: {{url: "{database.url()}", password: "{PASSWORD}", mode: append, table: numbers}}}}
+"""
+
+        def found() -> list[int]:
+            return [row[0] for row in database.execute("select n from numbers")]
+
+        through_a_sink(tmp_path, definition, database, found, ROUNDS)
+
+
+def test_duckdb(tmp_path: Path) -> None:
+    file = tmp_path / "warehouse.duckdb"
+    definition = f"""
+name: rows
+from: {{topics: [numbers], format: json}}
+to: {{duckdb: {{path: "{file}", mode: append, table: numbers, release: true}}}}
+"""
+
+    def found() -> list[int]:
+        try:
+            with duckdb.connect(str(file), read_only=True) as opened:
+                return [row[0] for row in opened.execute("select n from numbers").fetchall()]
+        except duckdb.Error:  # the worker has it open, or there is no table yet
+            return []
+
+    through_a_sink(tmp_path, definition, None, found, ROUNDS)
+
+
+def test_s3(tmp_path: Path) -> None:
+    server = S3Process(tmp_path / "s3")
+    try:
+        server.start()
+        bucket = server.bucket("numbers")
+        options = {**bucket.options, "object_seconds": 2}
+        definition = f"""
+name: objects
+from: {{topics: [numbers], format: json}}
+to: {{s3: {json.dumps(options)}}}
+"""
+        through_a_sink(tmp_path, definition, server, lambda: [row["n"] for row in bucket.all_rows()], ROUNDS)
+    finally:
+        server.stop()
+
+
+def test_opensearch(tmp_path: Path) -> None:
+    server = OpenSearchProcess(tmp_path / "opensearch")
+    try:
+        server.start()
+        definition = f"""
+name: documents
+from: {{topics: [numbers], format: json}}
+to: {{opensearch: {{url: "{server.url}", index: numbers}}}}
+"""
+        through_a_sink(
+            tmp_path, definition, server, lambda: [each["n"] for each in server.documents("numbers").values()], 3
+        )
+    finally:
+        server.stop()
