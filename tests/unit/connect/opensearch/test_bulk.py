@@ -44,6 +44,17 @@ def test_a_record_without_a_key_is_created_by_its_place() -> None:
         lines(delivered(7, {"a": 1}), id="key")
 
 
+def test_a_redriven_record_is_named_as_it_was_at_first() -> None:
+    def made(key: Value) -> list[Any] | None:
+        record = Delivered("orders", 2, 7, 5, key, {"a": 1}, (), 90)
+        lines = Lines(read_settings({"url": "h"}), "search.redrive", False).of(record)
+        return [json.loads(line) for line in (lines or b"").splitlines()]
+
+    assert made(None) == [{"create": {"_index": "orders", "_id": "orders-2-7"}}, {"a": 1}]
+    versioned = {"_index": "orders", "version_type": "external", "_id": "k", "version": 7}
+    assert made("k") == [{"index": versioned}, {"a": 1}]
+
+
 def test_names_of_indexes_by_time() -> None:
     def index(template: str) -> Any:
         found = lines(delivered(0, {}, timestamp_ms=1_794_964_200_000), index=template)
