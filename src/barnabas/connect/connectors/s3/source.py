@@ -159,7 +159,8 @@ class S3Reader(Reader):
         if self._options.format == "parquet" or (self._options.format == "auto" and format_of(found.name) == "parquet"):
             kind = "parquet"
         self._found, self._row, self._rest = found, row, []
-        self._parts = rows(self._bucket, found, kind, row, self._options.line_bytes_max)
+        times = self._columns.timestamp if self._columns.metadata else ""
+        self._parts = rows(self._bucket, found, kind, row, self._options.line_bytes_max, times)
 
     def _done(self, found: Found) -> None:
         self._listing.read(found)
