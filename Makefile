@@ -49,11 +49,7 @@ bench: $(DEV_STAMP)  ## side by side with Apache Kafka; writes docs/performance.
 sim: $(DEV_STAMP)  ## the simulated world: SEED=7 replays one seed, SEEDS=1000 runs many
 	@$(BIN)/barnabas sim $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),100) --workers $(or $(WORKERS),2)) $(ARGS)
 
-sim-chaos-connect: $(DEV_STAMP)  ## connectors: workers, nodes, sources and targets killed again and again, real Kafka Connect beside them (ARGS="-k postgres")
-	@tools/setup_tests.sh
-	@$(BIN)/pytest tests/connect -m long --timeout 1800 --durations 10 $(ARGS)
-
-figures: $(DEV_STAMP)  ## many seeds of three nodes (SEEDS=1000), and what came out for docs/reliability.md
+sim-figures: $(DEV_STAMP)  ## many seeds of three nodes (SEEDS=1000), and what came out for docs/reliability.md
 	@$(BIN)/python tools/sim_figures.py $(or $(FIRST),1) $(or $(SEEDS),1000) $(or $(WORKERS),2); $(FILL)
 
 bugs: $(DEV_STAMP)  ## mistakes planted in the node's code: the simulated world finds each
@@ -73,6 +69,10 @@ chaos: $(DEV_STAMP)  ## real clusters: nodes killed and paused again and again, 
 chaos-spark: $(DEV_STAMP)  ## drivers, Python workers, executors and nodes killed while pipelines run (ARGS="-k sink")
 	@tools/setup_tests.sh
 	@$(BIN)/pytest tests/spark -m long --timeout 1800 --durations 10 --figures chaos-spark $(ARGS); $(FILL)
+
+chaos-connect: $(DEV_STAMP)  ## connectors: workers, nodes, sources and targets killed again and again, real Kafka Connect beside them (ARGS="-k postgres")
+	@tools/setup_tests.sh
+	@$(BIN)/pytest tests/connect -m long --timeout 1800 --durations 10 $(ARGS)
 
 figures: $(DEV_STAMP)  ## the tests that measure what docs/reliability.md shows, and their figures into the page (the long ones record themselves)
 	@tools/setup_tests.sh
