@@ -23,7 +23,7 @@ from tests.support.process import ServerProcess, free_port
 
 NGINX = """
 user root;
-worker_processes 1;
+master_process off;
 daemon off;
 pid {folder}/nginx.pid;
 error_log {folder}/error.log;

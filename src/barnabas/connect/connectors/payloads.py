@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from barnabas.connect.contract import Delivered, Value
 from barnabas.connect.errors import BadOption
@@ -34,11 +35,11 @@ class Template:
                 known = ", ".join(f"{{{each}}}" for each in WORDS)
                 raise BadOption(f"{option}: {{{word}}} is not known", f"There are {known}")
 
-    def fill(self, record: Delivered) -> str:
+    def fill(self, record: Delivered, escape: Callable[[str], str] = str) -> str:
         """Raises BadValue if the record has no key that is text."""
         if not self.words:
             return self.text
-        return _WORD.sub(lambda word: self._part(word[1], record), self.text)
+        return _WORD.sub(lambda word: escape(self._part(word[1], record)), self.text)
 
     def _part(self, word: str, record: Delivered) -> str:
         if word == "key":

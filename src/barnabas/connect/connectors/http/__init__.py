@@ -1,0 +1,1 @@
+"""A webhook as a source, requests to a service as a sink."""
