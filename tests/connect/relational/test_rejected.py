@@ -142,3 +142,29 @@ def test_keys_that_the_database_takes_for_one(postgres: PostgresTarget) -> None:
     writer = postgres.sink().open("orders", 0)
     assert write(writer, [record(0, {"n": 1}, {"id": "A"}), record(1, {"n": 2}, {"id": "a"})]) == []
     assert postgres.execute("select n from orders") == [(2,)]
+
+
+def test_names_that_are_data_do_not_fill_the_memory(target: Target) -> None:
+    """Every record has fields of its own, null or not."""
+    writer = target.sink(max_columns=50).open("orders", 0)
+    batch = [record(n, {"n": n, f"null{n}": None, f"own{n}": n if n % 2 else None}, {"id": n}) for n in range(20_000)]
+    rejected = write(writer, batch)
+    assert len(rejected) == 10_000 - 48 and "max_columns" in rejected[0][1]
+    assert target.execute("select count(*) from orders") == [(20_000 - len(rejected),)]
+    assert len(target.types("orders")) == 50
+
+
+def test_names_that_no_column_can_have(postgres: PostgresTarget) -> None:
+    writer = postgres.sink().open("orders", 0)
+    rejected = write(writer, [record(0, {"xmin": 1}, {"id": 1}), record(1, {"n": 1}, {"id": 2})])
+    assert rejected == [(0, "field 'xmin': the database has a column of this name in every table")]
+
+
+def test_a_table_that_has_had_too_many_columns(postgres: PostgresTarget) -> None:
+    columns = ", ".join(f"c{n} int" for n in range(1590))
+    drops = ", ".join(f"drop column c{n}" for n in range(1590))
+    postgres.execute(f"create table orders (id bigint primary key, {columns}); alter table orders {drops}")
+    writer = postgres.sink().open("orders", 0)
+    rejected = write(writer, [record(n, {f"f{n}": n}, {"id": n}) for n in range(30)])
+    assert [offset for offset, _ in rejected] == list(range(9, 30))
+    assert "tables can have at most 1600 columns" in rejected[0][1]

@@ -65,10 +65,10 @@ class DuckdbSession(Session):
             self._tables[name] = found
         return found
 
-    def change(self, name: tuple[str, ...], seen: Table | None, change: Change) -> None:
+    def change(self, name: tuple[str, ...], change: Change) -> None:
         self._connection.execute("begin")
         try:
-            change_table(self._connection, name, seen, change)
+            change_table(self._connection, name, change)
         except BaseException:
             self.rollback()
             raise
@@ -108,7 +108,9 @@ class DuckdbSession(Session):
             for done in self._done:
                 put(self._connection, done)
             return in_words(problem)
-        self._done.append(load)
+        # In one piece where they are parts of one: while bad rows are looked for, it is done again many times.
+        joined = self._done[-1].joined(load) if self._done else None
+        self._done[-1 if joined else len(self._done) :] = [joined or load]
         return None
 
     def commit(self, owner: Owner, rejected: str | None) -> None:

@@ -9,7 +9,7 @@ import duckdb
 import msgspec
 import pyarrow as pa
 
-from barnabas.connect.connectors.relational.database import NotWidened
+from barnabas.connect.connectors.relational.database import NotChanged
 from barnabas.connect.connectors.relational.kinds import DOUBLE_EXACT, FLOATS, INTEGERS, Dialect, Kind
 from barnabas.connect.connectors.relational.model import Action, Change, Column, Load, Table
 from barnabas.connect.contract import Value
@@ -104,11 +104,10 @@ def _keys(connection: duckdb.DuckDBPyConnection, schema: str, table: str) -> lis
     return [frozenset(name.lower() for name in names) for (names,) in constraints]
 
 
-def change_table(
-    connection: duckdb.DuckDBPyConnection, name: tuple[str, ...], seen: Table | None, change: Change
-) -> None:
-    """Within a transaction. Raises NotWidened."""
-    if read_table(connection, name) != seen:
+def change_table(connection: duckdb.DuckDBPyConnection, name: tuple[str, ...], change: Change) -> None:
+    """Within a transaction. Raises NotChanged."""
+    now = read_table(connection, name)
+    if change.create != (now is None):
         return
     table = quoted_table(name)
     if change.create:
@@ -125,7 +124,8 @@ def change_table(
     for column, declared in change.add:
         connection.execute(f"alter table {table} add column if not exists {quoted(column)} {declared}")
     for widened, kind in change.widen:
-        _widen(connection, table, widened, kind)
+        if now is not None and now.columns.get(widened.name.lower()) == widened:
+            _widen(connection, table, widened, kind)
 
 
 def _widen(connection: duckdb.DuckDBPyConnection, table: str, column: Column, kind: Kind) -> None:
@@ -133,11 +133,11 @@ def _widen(connection: duckdb.DuckDBPyConnection, table: str, column: Column, ki
     if column.kind in INTEGERS and kind in FLOATS:
         exact = f"{place} not between {-DOUBLE_EXACT} and {DOUBLE_EXACT}"
         if connection.execute(f"select 1 from {table} where {exact} limit 1").fetchone():
-            raise NotWidened(column.name)
+            raise NotChanged(column.name, "the table has integers that a DOUBLE would round")
     try:
         connection.execute(f"alter table {table} alter column {place} set data type {DIALECT.types[kind]}")
     except (duckdb.DataError, duckdb.DependencyException, duckdb.ProgrammingError, duckdb.NotSupportedError) as problem:
-        raise NotWidened(column.name) from problem
+        raise NotChanged(column.name, str(problem).split("\n")[0]) from problem
 
 
 def put(connection: duckdb.DuckDBPyConnection, load: Load) -> None:

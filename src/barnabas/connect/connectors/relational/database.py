@@ -29,13 +29,13 @@ class Stored:
     rejected: str | None
 
 
-class NotWidened(Exception):
-    """The database does not let the type of a column be changed: a view depends on it, or a value of the rows that are
-    there does not fit."""
+class NotChanged(Exception):
+    """The database does not let a column be added or its type be changed: a view depends on it, a value of the rows
+    that are there does not fit, the table has too many."""
 
-    def __init__(self, column: str) -> None:
-        super().__init__(column)
-        self.column = column
+    def __init__(self, column: str, reason: str) -> None:
+        super().__init__(f"{column}: {reason}")
+        self.column, self.reason = column, reason
 
 
 class Session(ABC):
@@ -53,9 +53,9 @@ class Session(ABC):
         """As it is in the database; what was seen a while ago will do, unless `fresh`."""
 
     @abstractmethod
-    def change(self, name: tuple[str, ...], seen: Table | None, change: Change) -> None:
-        """In a transaction of its own. Does nothing where the table is not as it was `seen` any more: somebody else
-        has changed it, and what is missing has to be found out again. Raises NotWidened."""
+    def change(self, name: tuple[str, ...], change: Change) -> None:
+        """In a transaction of its own. What somebody else has changed meanwhile is left as it is: what is missing has
+        to be found out again. Raises NotChanged."""
 
     @abstractmethod
     def begin(self, owner: Owner, expected: int | None, next_offset: int) -> bool:

@@ -70,6 +70,7 @@ class Dialect:
     reads_text: bool  # text for a column of numbers or times can be left to the database
     folds_case: bool  # "Id" and "id" are one column
     name_bytes: int  # longest name of a table or a column
+    reserved: frozenset[str] = frozenset()  # names that no column can have
 
 
 def natural(value: Value) -> Kind | None:

@@ -72,3 +72,10 @@ class Load:
             self.indexes[start:stop],
             self.key,
         )
+
+    def joined(self, other: Load) -> Load | None:
+        """Both as one, where they are of one kind."""
+        if (self.action, self.table, self.columns) != (other.action, other.table, other.columns):
+            return None
+        data = [[*first, *second] for first, second in zip(self.data, other.data, strict=True)]
+        return Load(self.action, self.table, self.columns, data, [*self.indexes, *other.indexes], self.key)

@@ -12,7 +12,7 @@ from itertools import chain
 from barnabas.connect.connectors.relational.fitting import fit
 from barnabas.connect.connectors.relational.kinds import NOTHING, first_kind, widened
 from barnabas.connect.connectors.relational.model import Action, Change, Column, Load, Table
-from barnabas.connect.connectors.relational.rows import Fields, Rows
+from barnabas.connect.connectors.relational.rows import Fields, Rows, too_many_columns
 from barnabas.connect.connectors.relational.rules import Rules
 from barnabas.connect.contract import Value
 
@@ -38,10 +38,10 @@ def columns_of(rules: Rules, rows: Rows, metadata: Columns) -> Columns:
 
 
 def missing(
-    rules: Rules, table: Table | None, rows: Rows, columns: Columns, fixed: Collection[tuple[str, str]]
+    rules: Rules, table: Table | None, rows: Rows, columns: Columns, fixed: Mapping[tuple[str, str], str]
 ) -> tuple[Change, Bad]:
-    """What has to change first, and the rows for which nothing can be. `fixed` names columns (table, column) that the
-    database does not let us widen."""
+    """What has to change first, and the rows for which nothing can be. `fixed` has columns (table, column) that the
+    database does not let us add or widen, with its reasons."""
     add: list[tuple[str, str]] = []
     widen = []
     bad: Bad = {}
@@ -59,7 +59,7 @@ def missing(
             continue
         if table is not None and not rules.evolve and name in rules.metadata_columns:
             continue  # whoever makes a table without it does not want it
-        reason = _no_column(rules, table, name, len(add))
+        reason = _no_column(rules, table, name, len(add), fixed)
         kind = first_kind(values)
         if not reason and kind is not None:
             kind = widened(kind, values, types, rules.dialect)
@@ -74,11 +74,13 @@ def missing(
     return Change(create, add if create or table else (), widen, rows.key, rules.unique), bad
 
 
-def _no_column(rules: Rules, table: Table | None, name: str, added: int) -> str:
+def _no_column(rules: Rules, table: Table | None, name: str, added: int, fixed: Mapping[tuple[str, str], str]) -> str:
+    if table is not None and (table.text, name) in fixed:
+        return f"field {name!r} has no column: {fixed[table.text, name]}"
     if table is not None and not rules.evolve:
         return f"field {name!r}: table {table.text} has no such column, and evolve is false"
     if (len(table.columns) if table else 0) + added >= rules.max_columns:
-        return f"field {name!r}: the table has {rules.max_columns} columns already, which is max_columns"
+        return too_many_columns(rules, name)
     return ""
 
 

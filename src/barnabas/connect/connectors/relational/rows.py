@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
+from barnabas.connect.connectors.relational.model import Table
 from barnabas.connect.connectors.relational.rules import Rules
 from barnabas.connect.contract import Delivered, Value
 
@@ -32,12 +33,12 @@ class Rows:
 
 
 def rows_of(
-    rules: Rules, records: Sequence[Delivered], indexes: Sequence[int], keys: Sequence[frozenset[str]]
+    rules: Rules, records: Sequence[Delivered], indexes: Sequence[int], table: Table | None
 ) -> tuple[Rows, dict[int, str]]:
-    """The rows, and the records that cannot be one, by index in the batch. `keys` are the table's, where it exists."""
+    """The rows, and the records that cannot be one, by index in the batch."""
     rows, rejected = Rows(), dict[int, str]()
     if rules.upsert:
-        _upserts(rules, records, indexes, keys, rows, rejected)
+        _upserts(rules, records, indexes, table.keys if table else (), rows, rejected)
     else:
         for index in indexes:
             value = records[index].value
@@ -47,7 +48,7 @@ def rows_of(
             elif value is not None:  # a tombstone has nothing to append
                 rejected[index] = _no_structure(value)
         rows.deleted = [False] * len(rows.indexes)
-    bad = _bad_names(rules, rows)
+    bad = _bad_names(rules, rows) or _too_many_names(rules, rows, table)
     if bad:
         rejected.update((rows.indexes[row], reason) for row, reason in bad.items())
         rows = rows.without(bad)
@@ -137,6 +138,8 @@ def _bad_names(rules: Rules, rows: Rows) -> dict[int, str]:
     for name in names:
         if not isinstance(name, str) or not name or "\0" in name or not _encodes(name):
             bad[name] = f"field {name!r} cannot name a column"
+        elif name in rules.dialect.reserved:
+            bad[name] = f"field {name!r}: the database has a column of this name in every table"
         elif len(name.encode()) > rules.dialect.name_bytes:
             bad[name] = f"field {name[:80]!r}: the name is longer than {rules.dialect.name_bytes} bytes"
     found: dict[int, str] = {}
@@ -150,6 +153,31 @@ def _bad_names(rules: Rules, rows: Rows) -> dict[int, str]:
             if len(set(own)) < len(own):
                 found[row] = "two of its fields differ in case only, and would be one column"
     return found
+
+
+def _too_many_names(rules: Rules, rows: Rows, table: Table | None) -> dict[int, str]:
+    """Rows with fields beyond max_columns, before anything is made for each field of each row: names may be data."""
+    names = set(chain.from_iterable(rows.fields))
+    if len(names) <= rules.max_columns:
+        return {}
+    found: dict[int, str] = {}
+    known = set(table.columns) if table else set()
+    left = rules.max_columns - len(known | set(map(rules.fold, rows.key)) | rules.metadata_columns)
+    for row, fields in enumerate(rows.fields):
+        # A null without a column is as if it were not there.
+        kept = {name: value for name, value in fields.items() if value is not None or rules.fold(name) in known}
+        rows.fields[row] = kept
+        new = {rules.fold(name) for name in kept} - known - set(rows.key)
+        if len(new) > left:
+            found[row] = too_many_columns(rules, next(name for name in kept if rules.fold(name) in new))
+        else:
+            known |= new
+            left -= len(new)
+    return found
+
+
+def too_many_columns(rules: Rules, name: str) -> str:
+    return f"field {name!r}: the table would have more columns than {rules.max_columns}, which is max_columns"
 
 
 def _encodes(name: str) -> bool:

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from barnabas.connect.connectors.relational.database import Database, NotWidened, Owner, Session
+from barnabas.connect.connectors.relational.database import Database, NotChanged, Owner, Session
 from barnabas.connect.connectors.relational.model import Load, Table
 from barnabas.connect.connectors.relational.planning import Columns, Loads, columns_of, fitting, missing
 from barnabas.connect.connectors.relational.rows import Rows, rows_of
@@ -26,6 +26,7 @@ from barnabas.connect.errors import Unavailable
 
 REASON_MAX = 300
 _CHANGES_MAX = 8  # of one table for one batch: more only if others change it at the same time
+_FIXED_MAX = 10_000
 
 Reasons = dict[int, str]  # by the record's index in the batch
 
@@ -55,7 +56,7 @@ class TableWriter(Writer):
     def __init__(self, database: Database, rules: Rules, topic: str, partition: int) -> None:
         self._database, self._rules = database, rules
         self._owner = Owner(rules.connector, topic, partition)
-        self._fixed: set[tuple[str, str]] = set()
+        self._fixed: dict[tuple[str, str], str] = {}  # columns that the database does not change, and why
         self._known = False  # whether the two below are what the database has
         self._expected: int | None = None
         self._pending: dict[int, str] = {}
@@ -80,12 +81,17 @@ class TableWriter(Writer):
             if not self._known:
                 self._learn(session)
             self._known = False  # until the commit is through
+            if len(self._fixed) > _FIXED_MAX:
+                self._fixed.clear()
             for _ in range(_CHANGES_MAX):
                 with contextlib.suppress(_Changed):
                     rejected = self._write(session, records, next_offset)
                     self._known = True
                     return rejected
-        raise Unavailable(f"{self._database.name}: tables change faster than records can be written")
+        raise self._changing()
+
+    def _changing(self) -> Unavailable:
+        return Unavailable(f"{self._database.name}: tables change faster than records can be written")
 
     def _write(self, session: Session, records: Sequence[Delivered], next_offset: int) -> list[Rejected]:
         again: list[Rejected] = []
@@ -149,7 +155,7 @@ class TableWriter(Writer):
         for fresh in (False, True):
             found.clear()
             table = session.table(name, fresh)
-            rows, wrong = rows_of(self._rules, records, indexes, table.keys if table else ())
+            rows, wrong = rows_of(self._rules, records, indexes, table)
             found.update(wrong)
             loads, bad = self._fitted(session, name, table, rows, records)
             found.update(bad)
@@ -168,7 +174,8 @@ class TableWriter(Writer):
     ) -> tuple[Loads | None, Reasons]:
         rules = self._rules
         found: Reasons = {}
-        for _ in range(_CHANGES_MAX):
+        changes = 0
+        while True:
             columns = self._columns(rows, records)
             change, bad = missing(rules, table, rows, columns, self._fixed)
             if bad:
@@ -184,12 +191,16 @@ class TableWriter(Writer):
                     f"there is no table {'.'.join(name)} in {self._database.name}", "Create it, or set create: true"
                 )
             try:
-                session.change(name, table, change)
-            except NotWidened as refused:
-                self._fixed.add((".".join(name), refused.column))
+                session.change(name, change)
+                changes += 1
+            except NotChanged as refused:  # one column less that is asked for, so this ends
+                self._fixed[".".join(name), refused.column] = refused.reason
+            if changes > _CHANGES_MAX:
+                raise self._changing()
             table = session.table(name, fresh=True)
         if table is None:
-            return None, dict.fromkeys(rows.indexes, "none of its fields has a value, so there is no table to make")
+            nothing = "none of its fields has a value, so there is no table to make"
+            return None, {**found, **dict.fromkeys(rows.indexes, nothing)}
         loads, bad = self._loads(table, rows, columns)
         found.update((rows.indexes[row], reason) for row, reason in bad.items())
         return loads, found

@@ -106,6 +106,7 @@ class IncreasingReader(SqlReader):
         super().__init__(reading)
         self._last: Value = None
         self._gaps = Gaps()
+        self._gaps_due = 0.0
         if position is not None:
             self._agree(position, [reading.increasing])
             self._last = values.from_json(position["last"])
@@ -134,8 +135,8 @@ class IncreasingReader(SqlReader):
     def _late(self, connection: sa.Connection, column: sa.ColumnElement[Value], most: int) -> list[Row]:
         """Rows of numbers that were missing. Those that have been missing for too long are looked for once more, and
         given up."""
-        if not self._gaps.ranges:
-            return []
+        if not self._gaps.ranges or time.monotonic() < self._gaps_due:
+            return []  # while there are many new rows: not with each page of them
         asked_ms = _now_ms()
         rows: list[Row] = []
         ranges = self._gaps.ranges
@@ -146,6 +147,7 @@ class IncreasingReader(SqlReader):
             self._gaps = self._gaps.without(number for (number,) in page.order)
             if not page.is_last:
                 return rows  # the rest is asked for again, before anything is given up
+        self._gaps_due = time.monotonic() + self._reading.interval
         self._gaps = self._gaps.seen_since(asked_ms - int(self._reading.gap_timeout * 1000))
         return rows
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import psycopg
 from psycopg import sql
 
-from barnabas.connect.connectors.relational.database import NotWidened
+from barnabas.connect.connectors.postgres.tables.errors import in_words
+from barnabas.connect.connectors.relational.database import NotChanged
 from barnabas.connect.connectors.relational.kinds import DOUBLE_EXACT, FLOATS, INTEGERS, Dialect, Kind
 from barnabas.connect.connectors.relational.model import Change, Column, Table
 
@@ -28,6 +29,7 @@ DIALECT = Dialect(
     reads_text=True,
     folds_case=False,
     name_bytes=63,
+    reserved=frozenset(("tableoid", "xmin", "cmin", "xmax", "cmax", "ctid")),
 )
 _KINDS = {
     "bool": Kind.BOOLEAN,
@@ -51,8 +53,9 @@ _KINDS = {
 }
 # One lock for all changes of all sinks: CREATE TABLE IF NOT EXISTS of two sessions at once fails in one of them.
 CHANGES_LOCK = 0x6261726E61626173
-# A column that depends on others (a view, a generated column), and values that do not fit the new type.
-_NOT_WIDENED = ("0A", "2B", "22")
+# A column that others depend on (a view, a generated column), values that do not fit the new type, a table that has had
+# 1600 columns (also those that were dropped count).
+_NOT_CHANGED = ("0A", "2B", "22", "54")
 
 _COLUMNS = """
     select a.attname, format_type(a.atttypid, a.atttypmod), b.typname, b.typcategory = 'A',
@@ -91,21 +94,19 @@ def read_table(connection: psycopg.Connection, name: tuple[str, ...]) -> Table |
     return Table(name, {column.name: column for column in columns}, keys)
 
 
-def change_table(connection: psycopg.Connection, name: tuple[str, ...], seen: Table | None, change: Change) -> None:
-    """Within a transaction, in which the lock has been taken. Raises NotWidened."""
-    if read_table(connection, name) != seen:
-        return
-    if change.create:
-        _create(connection, name, change)
+def change_table(connection: psycopg.Connection, name: tuple[str, ...], change: Change) -> None:
+    """Within a transaction, in which the lock has been taken. Raises NotChanged."""
+    now = read_table(connection, name)
+    if change.create or now is None:
+        if change.create and now is None:
+            _create(connection, name, change)
         return
     for column, declared in change.add:
-        connection.execute(
-            sql.SQL("alter table {} add column if not exists {} {}").format(
-                quoted(name), sql.Identifier(column), _declared(declared)
-            )
-        )
+        added = sql.SQL("add column if not exists {} {}").format(sql.Identifier(column), _declared(declared))
+        _alter(connection, name, column, added)
     for widened, kind in change.widen:
-        _widen(connection, name, widened, kind)
+        if now.columns.get(widened.name) == widened:
+            _widen(connection, name, widened, kind)
 
 
 def _create(connection: psycopg.Connection, name: tuple[str, ...], change: Change) -> None:
@@ -141,13 +142,14 @@ def _widen(connection: psycopg.Connection, name: tuple[str, ...], column: Column
     declared = _declared(DIALECT.types[kind])
     # Straight from double precision to numeric keeps 15 digits only; its text has all of them.
     through = sql.SQL("{}::text::{}") if column.kind in FLOATS else sql.SQL("{}::{}")
+    changed = sql.SQL("alter column {} type {} using {}").format(place, declared, through.format(place, declared))
+    _alter(connection, name, column.name, changed)
+
+
+def _alter(connection: psycopg.Connection, name: tuple[str, ...], column: str, change: sql.Composed) -> None:
     try:
-        connection.execute(
-            sql.SQL("alter table {} alter column {} type {} using {}").format(
-                quoted(name), place, declared, through.format(place, declared)
-            )
-        )
+        connection.execute(sql.SQL("alter table {} {}").format(quoted(name), change))
     except psycopg.Error as problem:
-        if (problem.sqlstate or "")[:2] in _NOT_WIDENED:
-            raise NotWidened(column.name) from problem
+        if (problem.sqlstate or "")[:2] in _NOT_CHANGED:
+            raise NotChanged(column, in_words(problem)) from problem
         raise

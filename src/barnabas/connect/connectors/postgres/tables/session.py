@@ -79,11 +79,11 @@ class PostgresSession(Session):
                 self._tables[name] = found
         return found
 
-    def change(self, name: tuple[str, ...], seen: Table | None, change: Change) -> None:
+    def change(self, name: tuple[str, ...], change: Change) -> None:
         self._connection.execute(self._begin)
         try:
             self._connection.execute("select pg_advisory_xact_lock(%s)", [CHANGES_LOCK])
-            change_table(self._connection, name, seen, change)
+            change_table(self._connection, name, change)
         except BaseException:
             if not self._connection.closed:
                 self._connection.rollback()
