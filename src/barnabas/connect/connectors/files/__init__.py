@@ -1,0 +1,1 @@
+"""Whole files of a folder as a source, files of lines as a sink."""
