@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from barnabas.pipelines.errors import PipelineError
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 LOG_LEVEL = "spark.log.level"
@@ -64,10 +65,10 @@ def hush_loggers() -> None:
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
-def hush_the_end(spark: SparkSession) -> None:
+def hush_the_end(context: SparkContext) -> None:
     """Spark's JVM may close the line to PySpark's accumulators before PySpark stops reading it. That is the end of a
     session and no error, but PySpark prints a traceback for it. Whatever else goes wrong there is still printed."""
-    server = getattr(spark.sparkContext, "_accumulatorServer", None)
+    server = getattr(context, "_accumulatorServer", None)
     if server is None:
         return
     told = server.handle_error

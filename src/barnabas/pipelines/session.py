@@ -27,6 +27,7 @@ from barnabas.pipelines.spark_home import quick_spark_home
 from barnabas.pipelines.write_mode import append_by_default
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
@@ -56,12 +57,7 @@ def session(
             refuse_without_connector(running)
         return register(running)
 
-    java_home = find_java()
-    os.environ["JAVA_HOME"] = str(java_home)
-    python_is_ours = os.environ.setdefault("PYSPARK_PYTHON", sys.executable) == sys.executable
-    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    if master.startswith("local"):
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    python_is_ours = _prepare(master)
     settings = _defaults(app, master, bootstrap)
     if connector:
         from barnabas.pipelines.connector import connector_jars
@@ -80,8 +76,35 @@ def session(
         for name, value in settings.items():
             builder = builder.config(name, value)
         spark = builder.getOrCreate()
-    hush_the_end(spark)
+    hush_the_end(spark.sparkContext)
     return register(spark)
+
+
+def context(app: str, *, master: str = DEFAULT_MASTER, conf: Mapping[str, str] | None = None) -> SparkContext:
+    """Spark without SQL and without our format, for whoever has tasks of their own run: half the CPU of a session's
+    start (measured: 7 and 12.5 s of a busy core)."""
+    try:
+        from pyspark import SparkConf, SparkContext
+    except ImportError:
+        raise PipelineError("pyspark is not installed: pip install 'barnabas[spark]'") from None
+    python_is_ours = _prepare(master)
+    settings = {**_defaults(app, master, None), **(conf or {})}
+    with quick_spark_home(master, settings, python_is_ours):
+        if LOG_LEVEL not in (conf or {}):
+            start_jvm(settings)
+            hush_loggers()
+        made = SparkContext(conf=SparkConf().setAppName(app).setMaster(master).setAll(list(settings.items())))
+    hush_the_end(made)
+    return made
+
+
+def _prepare(master: str) -> bool:
+    """The environment of Spark's Java; whether the Python of its workers is this one."""
+    os.environ["JAVA_HOME"] = str(find_java())
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    if master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    return os.environ.setdefault("PYSPARK_PYTHON", sys.executable) == sys.executable
 
 
 def register(spark: SparkSession) -> SparkSession:

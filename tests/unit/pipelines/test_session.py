@@ -121,14 +121,14 @@ def test_only_the_noise_of_a_start_is_left_out() -> None:
 def test_the_end_of_a_session_is_no_error() -> None:
     told: list[object] = []
     server = SimpleNamespace(handle_error=lambda request, address: told.append(address))
-    hush_the_end(a_session(sparkContext=SimpleNamespace(_accumulatorServer=server)))
+    hush_the_end(a_session(_accumulatorServer=server))
     for number, error in enumerate((EOFError(), ConnectionResetError(), ValueError("a bug"))):
         try:
             raise error
         except (EOFError, OSError, ValueError):
             server.handle_error(None, number)
     assert told == [2]
-    hush_the_end(a_session(sparkContext=SimpleNamespace()))  # another PySpark may have none
+    hush_the_end(a_session())  # another PySpark may have none
 
 
 def test_a_home_of_spark_without_the_zip_of_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,7 @@ _DEFAULTS = {
     "spark.python.task.killTimeout": "100ms",  # of a round that is cancelled: what it works on goes to somebody else
 }
 _DIES_S = 0.5  # longer than that, until a cancelled task is gone
-_SLACK_S = 3.0  # what a round takes beyond its time: it is started, and writes what it has
+_SLACK_S = 6.0  # what a round takes beyond its time: it is started, and writes what it has
 _GRACE_S = 2.0
 _GRACE_MOST_S = 12.0  # a worker waits for 20 s
 # Java only hands out tasks here: its quick compiler is enough, and a collector with threads of its own is not.
@@ -114,13 +114,11 @@ class Spark:
     def forget(self) -> None:
         """Java has ended: what PySpark keeps of it would be in the way of another."""
         from pyspark import SparkContext
-        from pyspark.sql import SparkSession
 
         self.stop()
         SparkContext._active_spark_context = None
         SparkContext._gateway = None
         SparkContext._jvm = None
-        SparkSession._instantiatedSession = None
 
 
 class Round:
@@ -195,8 +193,8 @@ def _local_master() -> str:
 def _context(master: str, settings: SparkSettings) -> SparkContext:
     from barnabas.pipelines.errors import PipelineError
     from barnabas.pipelines.framework.failures import explain
-    from barnabas.pipelines.jvm import LOG_LEVEL, hush_loggers
-    from barnabas.pipelines.session import local_cores, session
+    from barnabas.pipelines.jvm import LOG_LEVEL
+    from barnabas.pipelines.session import context, local_cores
 
     conf: dict[str, str] = dict(_DEFAULTS)
     if local_cores(master) is not None and (local_cores("local[*]") or 1) <= _FEW_CORES:
@@ -205,18 +203,17 @@ def _context(master: str, settings: SparkSettings) -> SparkContext:
         conf[f"spark.executorEnv.{PROFILE_VARIABLE}"] = os.environ[PROFILE_VARIABLE]
     conf |= {name: resolved(value) for name, value in settings.conf.items()}
     conf["spark.speculation"] = "false"  # a partition is written by one task at a time
-    hush_loggers()
     logging.getLogger("py4j").setLevel(logging.WARNING)  # it tells of each connection
     logging.root.addFilter(_is_not_of_py4j)
     try:
-        made = session("barnabas-connect", master=master, conf=conf)
+        made = context("barnabas-connect", master=master, conf=conf)
     except PipelineError as problem:
         raise BadOption(str(problem)) from None
     except Exception as problem:  # Spark's and py4j's own, of many kinds
         raise Unavailable(f"Spark does not start with master {master}: {explain(problem)}") from None
     if LOG_LEVEL not in conf:
-        made.sparkContext.setLogLevel("OFF")  # what goes wrong in a round is told by us, in a line
-    return made.sparkContext
+        made.setLogLevel("OFF")  # what goes wrong in a round is told by us, in a line
+    return made
 
 
 def _cores(master: str, context: SparkContext) -> int:

@@ -149,11 +149,7 @@ class SparkSinkTask:
             self._note(running)
 
     def _note(self, running: Round) -> None:
-        places = self._rounds.pop(running)
-        mine = {place: owned for place in places if (owned := self._owned.get(place)) and owned.running is running}
-        now = time.monotonic()
-        for owned in mine.values():
-            owned.running, owned.waits_since = None, now
+        mine = self._without(running)
         try:
             answer = msgspec.json.decode(running.answer(), type=SinkAnswer)
         except Unavailable as problem:
@@ -169,6 +165,15 @@ class SparkSinkTask:
                 _take(found, each.durable, each.last_ms, each.problem)
         if answer.failure is not None and not self._is_stopping:
             raise_again(answer.failure)
+
+    def _without(self, running: Round) -> dict[Place, _Owned]:
+        """What it was for and is still ours."""
+        places = self._rounds.pop(running)
+        mine = {place: owned for place in places if (owned := self._owned.get(place)) and owned.running is running}
+        now = time.monotonic()
+        for owned in mine.values():
+            owned.running, owned.waits_since = None, now
+        return mine
 
     def _look(self) -> None:
         for place, end in self._ends.of(list(self._owned)).items():
@@ -227,14 +232,14 @@ class SparkSinkTask:
         mine = [place for each in places if (place := (each.topic, each.partition)) in self._owned]
         for running in self._rounds_of(mine):
             running.cancel()
-            self._rounds.pop(running)
+            self._without(running)
         self._forget(mine)
         consumer.incremental_unassign(places)
 
     def _end_rounds(self, places: Collection[Place]) -> None:
         for running in self._rounds_of(places):
             if not running.end():
-                self._rounds.pop(running)  # what it has written is written again, from the last offset
+                self._without(running)  # what it has written is written again, from the last offset
                 continue
             try:
                 self._note(running)
