@@ -170,3 +170,10 @@ def test_an_error_is_one_short_line() -> None:
     assert said.startswith("a: first second; xxx")
     assert len(said) == 500
     assert in_words(whole(b'{"error":"text","status":500}')).endswith("text")
+
+
+def test_redriven_records_of_two_topics_in_one_index_have_their_own_ids() -> None:
+    for origin in ("orders", "payments"):
+        record = Delivered("all", 0, 7, 0, None, {"a": 1}, redriven_at=3, read_from=origin)
+        made = lines(record, id="offset")
+        assert made is not None and made[0]["create"]["_id"] == f"{origin}-0-7"

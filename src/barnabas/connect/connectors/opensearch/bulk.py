@@ -48,7 +48,7 @@ class Lines:
         if self._by_offset or (record.key is None and self._options.id == "auto"):
             if record.value is None:
                 return None
-            topic = self._source if record.redriven_at is None else record.topic
+            topic = self._source if record.redriven_at is None else record.origin
             place = _JSON.encode(f"{topic}-{record.partition}-{record.offset}")
             return b"%b%b}}\n%b\n" % (create, place, self._document(record))
         if record.key is None:
