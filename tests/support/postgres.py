@@ -8,6 +8,7 @@ password, and wal_level=logical.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import pwd
@@ -27,18 +28,23 @@ from tests.support.process import ServerProcess, _end_with_parent, free_port
 BIN = Path("/usr/lib/postgresql/15/bin")
 USER = "postgres"  # the superuser of the database, and of the system where the tests run as root
 PASSWORD = "secret-of-the-tests"
+_template: list[Path] = []
 
 
 class Postgres(ServerProcess):
     """`start()` after `stop()` or `kill()` goes on with the same data and port. `remove()` deletes the data;
     leaving `with` does both."""
 
-    def __init__(self, settings: Mapping[str, str] | None = None, port: int | None = None) -> None:
+    def __init__(
+        self, settings: Mapping[str, str] | None = None, port: int | None = None, new_identity: bool = False
+    ) -> None:
+        """`new_identity`: a system identifier of its own, which takes another second."""
         if not (BIN / "postgres").exists():
             raise RuntimeError(f"{BIN}/postgres is not there: run tools/setup_connect/postgres.sh first")
         # Not pytest's tmp_path: only the user of the tests can enter that, and PostgreSQL does not run as root.
         self.folder = Path(tempfile.mkdtemp(prefix="barnabas-postgres-"))
         self.data = self.folder / "data"
+        self._new_identity = new_identity
         self.settings = {
             "listen_addresses": "127.0.0.1",
             "unix_socket_directories": "",
@@ -61,13 +67,27 @@ class Postgres(ServerProcess):
             command += ["-c", f"{name}={value}"]
         super().__init__(command, port, self.folder / "postgres.log")
 
-    def initialise(self) -> None:
+    def _fill(self) -> None:
+        """The data folder, from one that is initialised once for all servers of this process."""
+        if self._new_identity:
+            self._initialise(self.data)
+            return
+        if not _template:
+            folder = Path(tempfile.mkdtemp(prefix="barnabas-postgres-"))
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
+            if self._as_user:
+                shutil.chown(folder, USER, USER)
+            self._initialise(folder / "data")
+            _template.append(folder / "data")
+        subprocess.run(["cp", "-a", str(_template[0]), str(self.data)], check=True, timeout=120)
+
+    def _initialise(self, data: Path) -> None:
         password = self.folder / "password"
         password.write_text(PASSWORD)
         password.chmod(0o644)
-        self._run("initdb", "-D", str(self.data), "-U", USER, f"--pwfile={password}", "--auth=scram-sha-256",
+        self._run("initdb", "-D", str(data), "-U", USER, f"--pwfile={password}", "--auth=scram-sha-256",
                   "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions")  # fmt: skip
-        with (self.data / "pg_hba.conf").open("a") as rules:
+        with (data / "pg_hba.conf").open("a") as rules:
             rules.write("host replication all 127.0.0.1/32 scram-sha-256\n")
 
     def _run(self, program: str, *arguments: str) -> None:
@@ -84,7 +104,7 @@ class Postgres(ServerProcess):
 
     def launch(self) -> None:
         if not self.data.exists():
-            self.initialise()
+            self._fill()
         with self.log_path.open("ab") as log:
             self.process = subprocess.Popen(
                 self.command,
@@ -139,6 +159,20 @@ class Postgres(ServerProcess):
         found = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text()
         return [int(pid) for pid in found.split()]
 
+    def copy(self, as_standby: bool = False) -> Postgres:
+        """Another server with the data of this one, which has to be stopped: a backup. A standby is promoted by
+        `pg_promote()`, and is on a new timeline then."""
+        assert not self.alive()
+        other = Postgres(self.settings)
+        subprocess.run(["cp", "-a", str(self.data), str(other.data)], check=True, timeout=120)
+        if as_standby:
+            signal_file = other.data / "standby.signal"
+            signal_file.touch()
+            shutil.copystat(self.data / "PG_VERSION", signal_file)
+            if os.getuid() == 0:
+                shutil.chown(signal_file, USER, USER)
+        return other
+
     def remove(self) -> None:
         self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -167,10 +201,7 @@ class Postgres(ServerProcess):
         return self
 
     def __exit__(self, *_: object) -> None:
-        try:
-            self.stop()
-        finally:
-            self.remove()
+        self.remove()  # nobody needs the data: a shutdown would write them first
 
 
 def _runs(pid: int) -> bool:

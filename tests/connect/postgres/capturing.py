@@ -24,9 +24,9 @@ class Database:
     def execute(self, statement: str, parameters: list[Any] | None = None) -> list[tuple[Any, ...]]:
         return self.server.execute(statement, parameters, self.name)
 
-    def drop(self) -> None:
-        self.server.execute(f"alter database {self.name} allow_connections false")
-        self.server.execute("select pg_terminate_backend(pid) from pg_stat_activity where datname = %s", [self.name])
+    def drop_slots(self) -> None:
+        """They would hold the log, and their number is limited."""
+        self.server.execute("select pg_terminate_backend(pid) from pg_stat_replication")
         deadline = time.monotonic() + 10
         while slots := self.server.execute(
             "select slot_name, active from pg_replication_slots where database = %s", [self.name]
@@ -35,7 +35,6 @@ class Database:
             for slot, active in slots:
                 if not active:
                     self.server.execute("select pg_drop_replication_slot(%s)", [slot])
-        self.server.execute(f"drop database {self.name} with (force)")
 
 
 class Capture:

@@ -19,14 +19,14 @@ def shared_postgres() -> Iterator[Postgres]:
 
 @pytest.fixture
 def database(shared_postgres: Postgres) -> Iterator[Database]:
-    """A database of the test's own. Slots that are left over go with it: there are few, and they hold the log."""
+    """A database of the test's own."""
     name = f"test_{next(_numbers)}"
     shared_postgres.execute(f"create database {name}")
     found = Database(shared_postgres, name)
     try:
         yield found
     finally:
-        found.drop()
+        found.drop_slots()
 
 
 @pytest.fixture

@@ -84,6 +84,8 @@ class Server:
                 "option 'url' of postgres is no address of a PostgreSQL database",
                 "It looks like postgresql://user@host:5432/database",
             ) from None
+        if not re.fullmatch(r"[\d,]*", given.get("port", "")):
+            raise BadOption(f"option 'url' of postgres has the port {given['port']!r}", "A port is a number")
         if "replication" in given:
             raise BadOption("option 'url' of postgres: leave out replication, the source sets it")
         self.application = application

@@ -181,20 +181,20 @@ class PostgresReader(Reader):
     def _read_range(self, name: str) -> Iterator[Chunk | None]:
         table, stand = self._tables[name], self._stand.tables[name]
         scan = self._scan = TableScan(self._server, table, self._relation_of(table, stand), stand.last_key)
-        before = list(stand.ranges)
-        while True:
+        before, is_done = list(stand.ranges), False
+        while not is_done:
             records = self._envelope.records = []
             with guarded():
                 scan.read(self._envelope, self._most)
             stand.whole = scan.is_whole
             if stand.whole or scan.range.to:
                 stand.ranges = [*before, scan.range]
+            is_done = stand.whole or scan.is_old
+            if is_done:  # before the chunk is given away: who takes it may take its time, and the lock has to go
+                scan.close()
+                self._scan = None
             if records or stand.whole:
                 yield Chunk(records, self._stand.as_json())
-            if stand.whole or scan.is_old:
-                break
-        scan.close()
-        self._scan = None
 
     def _relation_of(self, table: catalog.TableFacts, stand: TableStand) -> Relation:
         converters = types.converters((each.type_oid for each in table.columns), self._type_facts)

@@ -41,10 +41,15 @@ _BYTES_MAX = 16 * 1024 * 1024  # of rows behind one chunk
 _ESCAPE = re.compile(rb"\\(.)", re.DOTALL)
 _ESCAPED = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 
+# By the index of the key: a sort would begin with the whole table. The server ends what a reader holds that has stopped
+# reading; a table that has to be read at one go, or of which few rows are published, gets all the time that it takes.
 _BEGIN = """
 begin isolation level repeatable read read only;
-set local lock_timeout = '10s'; set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0
+set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_sort = off;
+set local lock_timeout = '10s';
+set local idle_in_transaction_session_timeout = '{limit}'; set local statement_timeout = '{limit}'
 """
+_LIMIT = "10min"
 
 
 class Settling:
@@ -87,7 +92,8 @@ class TableScan:
         self._began = time.monotonic()
         try:
             with in_words(f"cannot read table {table.label}"):
-                self._connection.execute(_BEGIN)
+                limit = _LIMIT if self._keys and not table.row_filter else "0"
+                self._connection.execute(_BEGIN.format(limit=limit))
                 self._connection.execute(sql.SQL("lock table {} in access share mode").format(table.quoted))
                 row = self._connection.execute(
                     "select pg_current_snapshot()::text, pg_current_wal_insert_lsn()::text, now()"

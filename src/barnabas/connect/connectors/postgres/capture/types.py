@@ -24,6 +24,7 @@ Convert: TypeAlias = Callable[[bytes], Value]
 _DIMENSIONS_MAX = 6  # of an array, as in the server
 _STEPS_MAX = 8  # from a domain over domains to a type
 _UP_TO_QUOTE = re.compile(rb'((?:[^"\\]++|\\.)*+)"', re.DOTALL)
+_SPECIAL = re.compile(rb'["{}\\]')
 _ESCAPED = re.compile(rb"\\(.)", re.DOTALL)
 
 
@@ -156,7 +157,7 @@ def read_array(data: bytes, convert: Convert, delimiter: bytes = b",") -> list[V
     inside = data[1:-1]
     if not inside:
         return []
-    if b'"' not in inside and b"{" not in inside and b"\\" not in inside:
+    if not _SPECIAL.search(inside):
         return [None if each == b"NULL" else convert(each) for each in inside.split(delimiter)]
     return _nested_array(data, convert, delimiter[0])
 
