@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -41,7 +41,7 @@ COUNTING = """
 """
 
 WRITING = """
-    import json
+    import json, time
     from pathlib import Path
     from barnabas.connect import Rejected, Unavailable
 
@@ -49,6 +49,9 @@ WRITING = """
         folder = Path(options["folder"])
         if (folder / "down").exists():
             raise Unavailable("the target is down")
+        while (folder / "slow").exists():
+            (folder / "waits").touch()
+            time.sleep(0.1)
         refused = [Rejected(each, "the target does not like it") for each in records if each.value.get("bad")]
         for each in records:
             if not each.value.get("bad"):
@@ -175,17 +178,17 @@ def test_connectors_move_between_engines(
 class Target:
     """A topic, and a sink on Spark that writes a file for each record."""
 
-    def __init__(self, bootstrap: str, folder: Path) -> None:
-        self.bootstrap = bootstrap
-        self.files = folder / "target"
+    def __init__(self, bootstrap: str, folder: Path, name: str) -> None:
+        self.bootstrap, self.name = bootstrap, name
+        self.files = folder / name
         self.files.mkdir()
         self.sent = 0
         self.send(1)
         file = written(
-            folder / "files.yaml",
+            folder / f"{name}.yaml",
             f"""
-            name: files
-            from: {{topics: [files-in], format: json}}
+            name: {name}
+            from: {{topics: [{name}-in], format: json}}
             to: {{python: {{file: writing.py, folder: "{self.files}"}}}}
             engine: spark
             spark: {{round_s: 2}}
@@ -196,25 +199,25 @@ class Target:
     def send(self, count: int, *others: bytes) -> None:
         producer = Producer({**QUIET, "bootstrap.servers": self.bootstrap})
         for number in range(self.sent, self.sent + count):
-            producer.produce("files-in", json.dumps({"number": number}).encode())
+            producer.produce(f"{self.name}-in", json.dumps({"number": number}).encode())
         for each in others:
-            producer.produce("files-in", each)
+            producer.produce(f"{self.name}-in", each)
         assert producer.flush(10) == 0
         self.sent += count
 
     def has_all(self) -> None:
         def numbers() -> list[int]:
-            found = [each for each in self.files.iterdir() if each.name != "down"]
+            found = [each for each in self.files.iterdir() if each.name.startswith(f"{self.name}-in")]
             return sorted(json.loads(each.read_text() or '{"number": -1}')["number"] for each in found)
 
         until(lambda: numbers() == list(range(self.sent)), "every record is there", LONG_S)
 
     def problem(self) -> str:
-        return next(each.problem for each in rows_of(Cluster(self.bootstrap)) if each.name == "files")
+        return next(each.problem for each in rows_of(Cluster(self.bootstrap)) if each.name == self.name)
 
 
 def test_what_goes_wrong_in_a_task(node: RunningNode, folder: Path, on_spark: ConnectWorker) -> None:
-    target = Target(node.bootstrap, folder)
+    target = Target(node.bootstrap, folder, "files")
     target.has_all()
     target.send(10, b"no json", b'{"bad": true}')
     target.has_all()
@@ -227,36 +230,42 @@ def test_what_goes_wrong_in_a_task(node: RunningNode, folder: Path, on_spark: Co
     target.has_all()
     until(lambda: not target.problem(), "the problem is over")
 
-    for kill in (_python_workers, _java):
-        target.send(2000)
-        for pid in kill(on_spark.pid):
-            os.kill(pid, signal.SIGKILL)
-        target.send(10)
-        target.has_all()
-    until(lambda: not target.problem(), "the problem is over", LONG_S)
+    target.send(2000)
+    for pid in python_workers_of(on_spark.pid, TASKS):
+        os.kill(pid, signal.SIGKILL)
+    target.send(10)
+    target.has_all()
+    connect(node.bootstrap, "remove", "files", "--yes")
+    until(lambda: not works_on(node.bootstrap, "files"), "it is gone", LONG_S)
+    on_spark.stop()  # by SIGTERM
+    assert not descendants_of(on_spark.pid)[1:]
     assert "Traceback" not in on_spark.log_path.read_text()
 
 
-def _python_workers(driver: int) -> list[int]:
-    return python_workers_of(driver, TASKS)
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_rounds_that_do_not_end_and_java_that_does(node: RunningNode, folder: Path, on_spark: ConnectWorker) -> None:
+    on_spark.stop()
+    on_spark.start()
+    target = Target(node.bootstrap, folder, "slow")
+    target.has_all()
 
+    (target.files / "slow").touch()
+    target.send(10)
+    until(lambda: (target.files / "waits").exists(), "a task hangs", LONG_S)
+    connect(node.bootstrap, "pause", target.name)
+    until(lambda: not works_on(node.bootstrap, target.name), "it has stopped", LONG_S)
+    (target.files / "slow").unlink()
+    connect(node.bootstrap, "resume", target.name)
+    target.has_all()
 
-def _java(driver: int) -> list[int]:
-    return [each for each in descendants_of(driver) if "java" in Path(f"/proc/{each}/comm").read_text()]
-
-
-def test_commands_reach_connectors_on_spark(node: RunningNode, folder: Path, on_spark: ConnectWorker) -> None:
-    """After the tests above: what they have added is there."""
-    told: Callable[[], object] = lambda: works_on(node.bootstrap, "files")  # noqa: E731
-    until(lambda: bool(told()), "it works", LONG_S)
-    connect(node.bootstrap, "pause", "files")
-    until(lambda: not told(), "it has stopped", LONG_S)
-    connect(node.bootstrap, "resume", "files")
-    until(lambda: bool(told()), "it works again", LONG_S)
-    connect(node.bootstrap, "remove", "files", "--yes")
-    until(lambda: not told(), "it is gone", LONG_S)
-    on_spark.stop()  # by SIGTERM
-    assert not descendants_of(on_spark.pid)[1:]
+    target.send(2000)
+    [java] = [each for each in descendants_of(on_spark.pid) if "java" in Path(f"/proc/{each}/comm").read_text()]
+    os.kill(java, signal.SIGKILL)
+    target.send(10)
+    target.has_all()
+    until(lambda: not target.problem(), "the problem is over", LONG_S)
+    assert "Traceback" not in on_spark.log_path.read_text()
 
 
 @pytest.mark.long
