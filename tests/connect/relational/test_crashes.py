@@ -41,7 +41,7 @@ def check(target: Target, total: int) -> None:
     ]
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(10, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.long)])
 def test_kill_of_the_worker(target: Target, kills: int) -> None:
     target.execute("create table upserts (id bigint primary key, n bigint check (n >= 0), text varchar)")
     choose = random.Random(kills)
