@@ -201,6 +201,7 @@ def test_several_tables_and_new_ones(database: Database, monkeypatch: pytest.Mon
     database.execute('insert into sales."b c" values (2); insert into other values (2)')
     capture.read(2)
     database.execute("create table sales.d (id int primary key); insert into sales.d values (3)")
+    database.execute("create table sales.keyless (id int)")  # is left out
     capture.read(3)
     database.execute("insert into sales.d values (4)")
     capture.read(4)
@@ -262,6 +263,24 @@ def test_a_table_that_is_made_anew(database: Database, monkeypatch: pytest.Monke
     database.execute("create table a (id text primary key); insert into a values ('x')")
     assert capture.read(3)[-1].key == {"id": "x"}
     capture.close()
+
+
+def test_a_column_that_comes_while_the_table_is_read(
+    database: Database, capture: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each range has the columns of its own time, and a key in other columns is begun with anew."""
+    monkeypatch.setattr("barnabas.connect.connectors.postgres.capture.snapshot._HOLD_S", 0.0)
+    database.execute("create table items (id int primary key, n int)")
+    database.execute("insert into items select i, -i from generate_series(1, 30) i")
+    capture.read(10, most=10)
+    database.execute("alter table items add more text default 'x'")
+    assert capture.read(20, most=10)[-1].value == {"id": 20, "n": -20, "more": "x"}
+    database.execute("alter table items drop constraint items_pkey, add primary key (n)")
+    with pytest.raises(Unavailable, match="another key"):
+        capture.read(30)
+    capture.close()
+    capture.records.clear()
+    assert sorted(each.key["n"] for each in capture.read(30)) == list(range(-30, 0))
 
 
 def test_truncate_is_ignored(database: Database, capture: Capture) -> None:

@@ -195,6 +195,22 @@ def test_a_slot_that_somebody_reads(database: Database, capture: Capture) -> Non
     second.close()
 
 
+def test_removing_gives_the_log_back(database: Database, capture: Capture) -> None:
+    database.execute(TABLE)
+    capture.read_until(lambda _: capture.position is not None, "a position")
+    source = PostgresSource(capture.name, capture.options)
+    while not database.execute("select 1 from pg_replication_slots where active and database = %s", [database.name]):
+        capture.peek()
+    with pytest.raises(Unavailable, match="is active"):
+        source.remove()
+    capture.close()
+    until_inactive(database)
+    source.remove()
+    source.remove()  # nothing is left
+    assert database.execute("select 1 from pg_replication_slots where database = %s", [database.name]) == []
+    assert database.execute("select 1 from pg_publication") == []
+
+
 def test_a_reader_that_is_gone_without_a_word_is_ended(
     database: Database, capture: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from barnabas.connect.connectors.postgres.capture import opening
 from barnabas.connect.connectors.postgres.capture import options as capture_options
 from barnabas.connect.connectors.postgres.capture.connection import Server
 from barnabas.connect.connectors.postgres.capture.reader import PostgresReader
@@ -28,3 +29,8 @@ class PostgresSource(Source):
 
     def open(self, split: str, position: Position | None) -> Reader:
         return PostgresReader(self._name, self._options, self._server, position)
+
+    def remove(self) -> None:
+        """For a connector that will not run again: drops the slot, which would hold the log for ever, and the
+        publication, if their names are the connector's own."""
+        opening.remove(self._server, self._options, self._name)

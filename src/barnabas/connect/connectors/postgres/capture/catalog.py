@@ -44,6 +44,11 @@ class TableFacts:
         return label(self.schema, self.name)
 
     @property
+    def has_identity(self) -> bool:
+        """An update or a delete names its row."""
+        return self.identity == "f" or (self.identity != "n" and bool(self.keys))
+
+    @property
     def quoted(self) -> sql.Composable:
         return sql.Identifier(self.schema, self.name)
 
@@ -59,6 +64,7 @@ class SlotFacts:
     restart_lsn: int
     confirmed_lsn: int
     is_lost: bool
+    backlog: int  # bytes of log that it holds
 
 
 def label(schema: str, table: str) -> str:
@@ -173,14 +179,13 @@ def primary_key(connection: psycopg.Connection, schema: str, table: str) -> tupl
     return () if found is None else tuple(found[4])
 
 
-def check_identity(table: TableFacts) -> None:
-    """Before the table is published: PostgreSQL refuses updates and deletes of one that is published and has no replica
-    identity, so the application would fail."""
-    if table.identity == "n" or (not table.keys and table.identity != "f"):
-        raise Unavailable(
-            f"table {table.label} has no primary key, so that its updates and deletes name no row",
-            f"Give it one, or ALTER TABLE {table.label} REPLICA IDENTITY FULL",
-        )
+def without_identity(table: TableFacts) -> Unavailable:
+    """To be said before the table is published: PostgreSQL refuses updates and deletes of one that is published and has
+    no replica identity, so the application would fail."""
+    return Unavailable(
+        f"table {table.label} has no primary key, so that its updates and deletes name no row",
+        f"Give it one, or ALTER TABLE {table.label} REPLICA IDENTITY FULL",
+    )
 
 
 _TYPES = """
@@ -198,23 +203,25 @@ def type_facts(connection: psycopg.Connection, oids: Iterable[int]) -> dict[int,
 # --- publication ----------------------------------------------------------------------------------------------------
 
 
+def publication_exists(connection: psycopg.Connection, publication: str) -> bool:
+    return connection.execute("select 1 from pg_publication where pubname = %s", [publication]).fetchone() is not None
+
+
 def publish(connection: psycopg.Connection, publication: str, tables: Sequence[TableFacts]) -> set[str]:
     """Makes the publication, or adds to it what is missing. The names of the tables that it lacked."""
-    exists = connection.execute("select puballtables from pg_publication where pubname = %s", [publication]).fetchone()
     there = published(connection, publication)
     missing = [each for each in tables if (each.schema, each.name) not in there]
-    if exists is not None and not missing:
+    if not missing:
         return set()
-    for each in missing:
-        check_identity(each)
     names = sql.SQL(", ").join(each.quoted for each in missing)
-    if exists is None:
+    if not publication_exists(connection, publication):
         statement = sql.SQL("create publication {} for table {} with (publish_via_partition_root = true)")
-        with in_words(f"cannot make the publication {publication}"):
-            connection.execute(statement.format(sql.Identifier(publication), names))
+        doing = f"cannot make the publication {publication}"
     else:
-        with in_words(f"publication {publication} lacks {', '.join(each.label for each in missing)}"):
-            connection.execute(sql.SQL("alter publication {} add table {}").format(sql.Identifier(publication), names))
+        statement = sql.SQL("alter publication {} add table {}")
+        doing = f"publication {publication} lacks {', '.join(each.label for each in missing)}"
+    with in_words(doing):
+        connection.execute(statement.format(sql.Identifier(publication), names))
     return {each.label for each in missing}
 
 
@@ -223,7 +230,9 @@ def publish(connection: psycopg.Connection, publication: str, tables: Sequence[T
 _SLOT = """
 select coalesce(plugin, '')::text, coalesce(database, '')::text, active_pid, coalesce(restart_lsn, '0/0')::text,
   coalesce(confirmed_flush_lsn, '0/0')::text,
-  coalesce(wal_status = 'lost', false) or restart_lsn is null
+  coalesce(wal_status = 'lost', false) or restart_lsn is null,
+  coalesce(pg_wal_lsn_diff(
+    case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end, restart_lsn), 0)::bigint
 from pg_replication_slots where slot_name = %s
 """
 
@@ -232,7 +241,7 @@ def slot_facts(connection: psycopg.Connection, slot: str) -> SlotFacts | None:
     row = connection.execute(_SLOT, [slot]).fetchone()
     if row is None:
         return None
-    return SlotFacts(row[0], row[1], row[2], lsn_of(row[3]), lsn_of(row[4]), row[5])
+    return SlotFacts(row[0], row[1], row[2], lsn_of(row[3]), lsn_of(row[4]), row[5], row[6])
 
 
 def end_silent_reader(connection: psycopg.Connection, pid: int, application: str, silent_s: float) -> bool:

@@ -7,17 +7,19 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 import psycopg
+from psycopg import sql
 
 from barnabas.connect.connectors.postgres.capture import catalog
 from barnabas.connect.connectors.postgres.capture.catalog import SlotFacts, TableFacts
-from barnabas.connect.connectors.postgres.capture.connection import in_words
-from barnabas.connect.connectors.postgres.capture.options import PostgresOptions
+from barnabas.connect.connectors.postgres.capture.connection import Server, in_words
+from barnabas.connect.connectors.postgres.capture.options import PostgresOptions, default_name
 from barnabas.connect.connectors.postgres.capture.position import Stand
 from barnabas.connect.connectors.postgres.capture.replication import Replication
 from barnabas.connect.connectors.postgres.capture.wal import lsn_of, lsn_text
 from barnabas.connect.errors import Unavailable
 
 _VERSION_MIN = 130000
+_BACKLOG_MAX = 1 << 30  # bytes of log that are worth going through for nothing
 _SILENT_S = 20.0  # a reader reports every 5 s
 
 
@@ -35,42 +37,67 @@ def check_server(connection: psycopg.Connection) -> None:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Publishing:
+    tables: dict[str, TableFacts]  # those that are captured, by schema.table
+    added: set[str]  # were not in the publication before
+    is_new: bool  # the publication itself
+    left_out: set[str]  # a pattern names them, but their updates and deletes would name no row
+
+
 def publish(
     connection: psycopg.Connection, options: PostgresOptions, publication: str, known: Collection[str]
-) -> tuple[dict[str, TableFacts], set[str]]:
-    """Tables that are captured, by schema.table, and the names of those that were not in the publication before. Of
-    those that were captured before (`known`), one may be gone: the others go on."""
+) -> Publishing:
+    """The publication has the tables afterwards. Of those that were captured before (`known`), one may be gone: the
+    others go on."""
     with in_words("cannot read the catalog"):
-        wanted: list[tuple[str, str]] = []
-        added: set[str] = set()
-        if options.tables:
-            wanted = catalog.tables_wanted(connection, options.tables)
-            facts = catalog.table_facts(connection, wanted, {})
-            for schema, name in wanted:
-                if (schema, name) not in facts and catalog.label(schema, name) not in known:
-                    raise Unavailable(
-                        f"there is no table {catalog.label(schema, name)} in database {connection.info.dbname}",
-                        "Make it, or correct the option tables",
-                    )
-            if not facts and not known:
-                raise Unavailable(f"no table matches {', '.join(options.tables)}", "Correct the option tables")
-            if facts:
-                added = catalog.publish(connection, publication, list(facts.values()))
+        is_new = not catalog.publication_exists(connection, publication)
+        left_out: set[str] = set()
+        wanted = _wanted(connection, options, known, left_out) if options.tables else []
+        added = catalog.publish(connection, publication, wanted) if wanted else set()
         there = catalog.published(connection, publication)
         if not there and not known:
             raise Unavailable(
                 f"publication {publication} does not exist or has no tables",
                 f"CREATE PUBLICATION {publication} FOR TABLE ..., or give the option tables",
             )
-        found = catalog.table_facts(connection, wanted or there, there)
+        names = [(each.schema, each.name) for each in wanted] if options.tables else list(there)
+        found = catalog.table_facts(connection, names, there)
     for (schema, name), table in found.items():
-        catalog.check_identity(table)
         if (schema, name) not in there:
             raise Unavailable(
                 f"publication {publication} has partitions of {table.label}, but not the table itself",
                 f"ALTER PUBLICATION {publication} SET (publish_via_partition_root = true)",
             )
-    return {table.label: table for table in found.values()}, added
+    return Publishing({table.label: table for table in found.values()}, added, is_new, left_out)
+
+
+def _wanted(
+    connection: psycopg.Connection, options: PostgresOptions, known: Collection[str], left_out: set[str]
+) -> list[TableFacts]:
+    """Tables that the options name. One without a key that only a pattern names is left out: it may have been made a
+    minute ago by somebody who knows nothing of this."""
+    named = {catalog.pattern_parts(each) for each in options.tables if not catalog.is_pattern(each)}
+    pairs = catalog.tables_wanted(connection, options.tables)
+    facts = catalog.table_facts(connection, pairs, {})
+    found = []
+    for pair in pairs:
+        table = facts.get(pair)
+        if table is None:
+            if catalog.label(*pair) not in known:
+                raise Unavailable(
+                    f"there is no table {catalog.label(*pair)} in database {connection.info.dbname}",
+                    "Make it, or correct the option tables",
+                )
+        elif table.has_identity:
+            found.append(table)
+        elif pair in named:
+            raise catalog.without_identity(table)
+        else:
+            left_out.add(table.label)
+    if not found and not known:
+        raise Unavailable(f"no table matches {', '.join(options.tables)}", "Correct the option tables")
+    return found
 
 
 def check_server_identity(replication: Replication, stand: Stand | None, connector: str) -> tuple[str, int]:
@@ -90,7 +117,7 @@ def check_server_identity(replication: Replication, stand: Stand | None, connect
             f" {stand.timeline}",
             way_out,
         )
-    reached = max(stand.lsn, stand.commit_lsn)
+    reached = stand.reached
     if timeline > stand.timeline:
         left = _left_at(replication.query(f"TIMELINE_HISTORY {timeline}"), stand.timeline)
         if left is None or left < reached:
@@ -120,7 +147,8 @@ def _left_at(answer: list[str], timeline: int) -> int | None:
 @dataclass(frozen=True, slots=True)
 class SlotWanted:
     slot: str
-    may_drop: bool  # its name is no one else's: one that is left over goes
+    may_drop: bool  # its name is no one else's
+    must_drop: bool  # the publication is younger than one that is there
     application: str
     connector: str
 
@@ -147,9 +175,10 @@ def usable_slot(connection: psycopg.Connection, wanted: SlotWanted, stand: Stand
     if facts.pid is not None:
         _end_silent_reader(connection, slot, facts.pid, wanted.application)
     if stand is None:
-        if not wanted.may_drop and not facts.is_lost:
+        is_useful = not facts.is_lost and not wanted.must_drop and facts.backlog < _BACKLOG_MAX
+        if is_useful or not wanted.may_drop:
             return facts
-        with in_words(f"cannot drop the replication slot {slot}"):  # of an earlier life: nothing of it was delivered
+        with in_words(f"cannot drop the replication slot {slot}"):  # of an earlier life
             connection.execute("select pg_drop_replication_slot(%s)", [slot])
         return None
     if facts.is_lost:
@@ -185,3 +214,15 @@ def _end_silent_reader(connection: psycopg.Connection, slot: str, pid: int, appl
         f"replication slot {slot} is in use by pid {pid}",
         "A reader that is gone holds it until wal_sender_timeout; for another connector, give the option slot",
     )
+
+
+def remove(server: Server, options: PostgresOptions, name: str) -> None:
+    """Slot and publication that only this connector has used."""
+    with server.connect() as connection, in_words(f"cannot remove what connector {name} has made in PostgreSQL"):
+        if not options.slot:
+            connection.execute(
+                "select pg_drop_replication_slot(slot_name) from pg_replication_slots where slot_name = %s",
+                [default_name(name)],
+            )
+        if not options.publication:
+            connection.execute(sql.SQL("drop publication if exists {}").format(sql.Identifier(default_name(name))))

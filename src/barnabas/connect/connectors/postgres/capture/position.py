@@ -5,7 +5,7 @@
      "lsn": "0/16B3748",                         every transaction that committed before this has been delivered
      "open": {"commit": "0/16C0000", "done": 7}, of the transaction after it, as many changes
      "tables": {"public.orders": {"oid": 16388}, read: only changes count
-                "public.items": {"oid": 16390, "all": false,
+                "public.items": {"oid": 16390, "all": false, "key": ["id"], "after": "0/16B3748",
                                  "read": [{"to": ["17"], "snapshot": "10:20:10,14", "lsn": "0/16B0000"}]}}}
 
 A table is read in ranges of its key, each at a snapshot of its own (snapshot.py). While transactions may still come
@@ -38,6 +38,8 @@ class TableStand:
     oid: int
     ranges: list[Range] = field(default_factory=list)
     whole: bool = False  # read to the end of the table
+    keys: tuple[str, ...] = ()  # columns in whose order it is read
+    after: int = 0  # where the stream stood when it was last known that a snapshot has all that is before (snapshot.py)
 
     @property
     def last_key(self) -> tuple[str, ...] | None:
@@ -67,7 +69,13 @@ class TableStand:
             {"to": None if each.to is None else list(each.to), "snapshot": each.text, "lsn": lsn_text(each.lsn)}
             for each in self.ranges
         ]
-        return {"oid": self.oid, "all": self.whole, "read": ranges}
+        return {
+            "oid": self.oid,
+            "all": self.whole,
+            "key": list(self.keys),
+            "after": lsn_text(self.after),
+            "read": ranges,
+        }
 
 
 @dataclass(slots=True)
@@ -81,6 +89,11 @@ class Stand:
     commit_lsn: int = 0  # of the transaction that is delivered in part; 0: none
     done: int = 0
     tables: dict[str, TableStand] = field(default_factory=dict)
+
+    @property
+    def reached(self) -> int:
+        """The last commit of which something was delivered."""
+        return max(self.lsn, self.commit_lsn)
 
     def as_json(self) -> Position:
         found: Position = {
@@ -108,7 +121,13 @@ class _Range(msgspec.Struct):
 class _Table(msgspec.Struct):
     oid: int
     all: bool = True
+    key: list[str] = []
+    after: str = "0/0"
     read: list[_Range] = []
+
+    def as_stand(self) -> TableStand:
+        ranges = [each.as_range() for each in self.read]
+        return TableStand(self.oid, ranges, self.all, tuple(self.key), lsn_of(self.after))
 
 
 class _Open(msgspec.Struct):
@@ -132,7 +151,7 @@ def stand_of(position: Position, connector: str) -> Stand:
         if found.open is not None:
             stand.commit_lsn, stand.done = lsn_of(found.open.commit), found.open.done
         for name, table in found.tables.items():
-            stand.tables[name] = TableStand(table.oid, [each.as_range() for each in table.read], table.all)
+            stand.tables[name] = table.as_stand()
     except (msgspec.ValidationError, ValueError) as problem:
         raise Unavailable(
             f"the position of connector {connector} cannot be read: {problem}",

@@ -45,6 +45,7 @@ class PostgresReader(Reader):
         self._scan: TableScan | None = None
         self._transactions: Transactions | None = None
         self._is_idle = False
+        self._left_out: set[str] = set()
         self._most, self._deadline = 0, 0.0
         self._beat_at = self._watch_at = time.monotonic()
         self._restart_lsn = 0  # of the slot, at the last heartbeat
@@ -62,8 +63,10 @@ class PostgresReader(Reader):
         stand = None if position is None else stand_of(position, self._name)
         system, timeline = opening.check_server_identity(replication, stand, self._name)
         known = set() if stand is None else set(stand.tables)
-        self._tables, added = opening.publish(self._connection, self._options, self._publication, known)
-        wanted = opening.SlotWanted(self._slot, not self._options.slot, self._server.application, self._name)
+        publishing = self._publish(known)
+        wanted = opening.SlotWanted(
+            self._slot, not self._options.slot, publishing.is_new, self._server.application, self._name
+        )
         facts = opening.usable_slot(self._connection, wanted, stand)
         self._has_slot = facts is not None
         if stand is None:
@@ -74,7 +77,17 @@ class PostgresReader(Reader):
             opening.check_slot_age(facts, stand, self._slot, self._name)
         self._stand = stand
         self._committed_lsn = stand.lsn
-        self._plan(added)
+        self._plan(publishing.added)
+
+    def _publish(self, known: set[str]) -> opening.Publishing:
+        publishing = opening.publish(self._connection, self._options, self._publication, known)
+        self._tables = publishing.tables
+        for each in sorted(publishing.left_out - self._left_out):
+            log.warning(
+                "%s: table %s has no primary key and no REPLICA IDENTITY FULL, and is left out", self._name, each
+            )
+        self._left_out = publishing.left_out
+        return publishing
 
     def close(self) -> None:
         for each in (self._scan, self._replication, self._connection):
@@ -123,9 +136,9 @@ class PostgresReader(Reader):
         for name, table in self._tables.items():
             there = stands.get(name)
             if there is None or there.oid != table.oid or name in added:
-                stands[name] = TableStand(table.oid, whole=self._options.snapshot == "never")
-            elif any(each.to is not None and len(each.to) != len(table.keys) for each in there.ranges):
-                stands[name] = TableStand(table.oid)  # its key has other columns now: read it anew
+                stands[name] = TableStand(table.oid, [], self._options.snapshot == "never", table.keys)
+            elif not there.is_streaming and there.keys != table.keys:
+                stands[name] = TableStand(table.oid, [], False, table.keys)  # in another order now: read it anew
 
     def _is_wanted(self, name: str) -> bool:
         return any(catalog.label(*catalog.pattern_parts(each)) == name for each in self._options.tables)
@@ -156,6 +169,7 @@ class PostgresReader(Reader):
             warn_at = self._say_what_is_awaited(settling, warn_at)
             yield None
         self._stand.lsn = self._committed_lsn = lsn_of(row[1])
+        yield Chunk([], self._stand.as_json())
 
     def _say_what_is_awaited(self, settling: Settling, warn_at: float) -> float:
         if time.monotonic() < warn_at:
@@ -167,6 +181,15 @@ class PostgresReader(Reader):
 
     def _read_tables(self) -> Iterator[Chunk | None]:
         self._stop_streaming()
+        stand = self._stand
+        if any(stand.tables[name].after != stand.reached for name in self._unread()):
+            yield from self._settle_transactions()
+        while names := self._unread():
+            yield from self._read_range(names[0])
+
+    def _settle_transactions(self) -> Iterator[None]:
+        """So that a snapshot has everything that the stream is beyond, or that was written to a table before it was
+        published."""
         settling = Settling(self._connection)
         warn_at = time.monotonic() + _PATIENCE_S
         while not settling.is_over():
@@ -175,12 +198,13 @@ class PostgresReader(Reader):
                 yield None
             else:
                 time.sleep(_SETTLING_S)
-        while names := self._unread():
-            yield from self._read_range(names[0])
+        for name in self._unread():
+            self._stand.tables[name].after = self._stand.reached
 
     def _read_range(self, name: str) -> Iterator[Chunk | None]:
-        table, stand = self._tables[name], self._stand.tables[name]
-        scan = self._scan = TableScan(self._server, table, self._relation_of(table, stand), stand.last_key)
+        stand = self._stand.tables[name]
+        scan = self._scan = TableScan(self._server, self._tables[name], self._publication, stand.last_key)
+        scan.uses(self._relation_of(scan.table, stand))
         before, is_done = list(stand.ranges), False
         while not is_done:
             records = self._envelope.records = []
@@ -273,9 +297,7 @@ class PostgresReader(Reader):
     def _watch(self) -> None:
         if time.monotonic() - self._watch_at > _WATCH_S:
             self._watch_at = time.monotonic()
-            known = set(self._stand.tables)
-            self._tables, added = opening.publish(self._connection, self._options, self._publication, known)
-            self._plan(added)
+            self._plan(self._publish(set(self._stand.tables)).added)
 
     def _relation(self, message: RelationMessage) -> Relation:
         """A table as the stream describes it from here on."""

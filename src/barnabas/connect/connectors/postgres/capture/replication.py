@@ -22,7 +22,7 @@ _status = struct.Struct(">cQQQqB").pack
 _EPOCH_S = 946_684_800
 
 _STATUS_S = 5.0  # the server ends a connection that it has not heard of for wal_sender_timeout, a minute by default
-_ANSWER_S = 0.2  # between answers: a server that shuts down asks again as soon as it has one
+_ANSWER_S = 0.2  # between reports: a server that shuts down asks again as soon as it has one
 _SILENCE_S = 60.0
 _BYTES_MAX = 16 * 1024 * 1024  # of messages behind one chunk
 _GATHER_S = (
@@ -43,7 +43,7 @@ class Replication:
         self.must_report = False  # the server waits to hear that all is flushed, as it does when it shuts down
         self.confirmed = 0  # what the server may forget
         self._received = 0
-        self._told_at = 0.0
+        self._told, self._told_at = 0, 0.0
         self._heard_at = time.monotonic()
 
     def close(self) -> None:
@@ -194,7 +194,8 @@ class Replication:
         self._received = max(self._received, lsn)
 
     def _tell_if_due(self, now: float) -> None:
-        if now - self._told_at > (_ANSWER_S if self.must_report else _STATUS_S):
+        is_news = self.must_report or self.confirmed > self._told
+        if now - self._told_at > (_ANSWER_S if is_news else _STATUS_S):
             if now - self._heard_at > _SILENCE_S:
                 raise Unavailable(f"PostgreSQL at {self._where} has not answered for {_SILENCE_S:.0f} s")
             self.tell(wants_answer=True)
@@ -208,7 +209,7 @@ class Replication:
             self._connection.flush()
         except psycopg.OperationalError as problem:
             raise self._lost(str(problem)) from None
-        self._told_at = time.monotonic()
+        self._told, self._told_at = self.confirmed, time.monotonic()
 
     # --- ends -------------------------------------------------------------------------------------------------------
 

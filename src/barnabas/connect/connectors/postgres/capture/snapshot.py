@@ -9,9 +9,9 @@ follows. That holds for any number of ranges, so a crash costs a new range at a 
 is in no range yet will be read with the change, so the change is left out as well.
 
 A transaction is decided by its id and not by LSNs, because it becomes visible a moment after its commit record is
-written, and with synchronous replication that moment is as long as the standby takes. For the same reason `settled` is
-awaited before a snapshot is taken: everything that the stream has passed, or that was written before the table was
-published, has ended and so is in the snapshot.
+written, and with synchronous replication that moment is as long as the standby takes. For the same reason the
+transactions that run are awaited (Settling) before a snapshot is taken, when the table has just been published, or the
+stream has moved since: everything that was written before, and that the stream has passed, is in the snapshot.
 
 ACCESS SHARE, the lock of every SELECT, is held on the table while a transaction lasts. It is taken before the snapshot:
 an ALTER TABLE that rewrites the table between the two would leave the snapshot an empty table.
@@ -27,12 +27,13 @@ from collections.abc import Sequence
 import psycopg
 from psycopg import pq, sql
 
-from barnabas.connect.connectors.postgres.capture.catalog import TableFacts
+from barnabas.connect.connectors.postgres.capture.catalog import TableFacts, published, table_facts
 from barnabas.connect.connectors.postgres.capture.connection import Server, in_words, unavailable
 from barnabas.connect.connectors.postgres.capture.envelope import Envelope, Relation
 from barnabas.connect.connectors.postgres.capture.pgoutput import Row, Steps, lenient
 from barnabas.connect.connectors.postgres.capture.position import Range
 from barnabas.connect.connectors.postgres.capture.wal import Visibility, lsn_of
+from barnabas.connect.errors import Unavailable
 
 RANGES_MAX = 32  # of a table; then the stream is read until their snapshots are behind it
 _HOLD_S = 60.0  # a transaction: vacuum keeps what it could still see, and ALTER TABLE waits for it
@@ -83,28 +84,42 @@ class Settling:
 class TableScan:
     """One table at one snapshot, from behind `last` on. `rows` gives records; `range` says what has been read."""
 
-    def __init__(self, server: Server, table: TableFacts, relation: Relation, last: tuple[str, ...] | None) -> None:
-        self._table, self._relation, self._last = table, relation, last
-        self._connection = server.connect()
+    def __init__(self, server: Server, table: TableFacts, publication: str, last: tuple[str, ...] | None) -> None:
+        self._last = last
         self._copying = self.is_whole = False
         self._rows_left = 0
-        self._keys = [[each.name for each in table.columns].index(name) for name in table.keys]
         self._began = time.monotonic()
+        self._connection = server.connect()
         try:
             with in_words(f"cannot read table {table.label}"):
-                limit = _LIMIT if self._keys and not table.row_filter else "0"
-                self._connection.execute(_BEGIN.format(limit=limit))
-                self._connection.execute(sql.SQL("lock table {} in access share mode").format(table.quoted))
-                row = self._connection.execute(
-                    "select pg_current_snapshot()::text, pg_current_wal_insert_lsn()::text, now()"
-                ).fetchone()
+                self._begin(table, publication)
         except BaseException:
             self.close()
             raise
+
+    def _begin(self, table: TableFacts, publication: str) -> None:
+        connection = self._connection
+        limit = _LIMIT if table.keys and not table.row_filter else "0"
+        connection.execute(_BEGIN.format(limit=limit))
+        connection.execute(sql.SQL("lock table {} in access share mode").format(table.quoted))
+        row = connection.execute(
+            "select pg_current_snapshot()::text, pg_current_wal_insert_lsn()::text, now()"
+        ).fetchone()
         assert row is not None
         self._text: str = row[0]
         self._lsn = lsn_of(row[1])
         self._moment: datetime.datetime = row[2]
+        # Its columns may have changed since the table was last looked at. From here on they cannot.
+        pair = (table.schema, table.name)
+        now = table_facts(connection, [pair], published(connection, publication)).get(pair)
+        if now is None or now.keys != table.keys or now.oid != table.oid:
+            raise Unavailable(f"table {table.label} has another key now, or was made anew")
+        self.table = now
+        self._keys = [[each.name for each in now.columns].index(name) for name in now.keys]
+
+    def uses(self, relation: Relation) -> None:
+        """How its rows become records."""
+        self._relation = relation
 
     def close(self) -> None:
         self._connection.close()
@@ -129,7 +144,7 @@ class TableScan:
             try:
                 length, view = get(0)
             except psycopg.OperationalError as problem:
-                raise unavailable(f"cannot read table {self._table.label}", str(problem)) from None
+                raise unavailable(f"cannot read table {self.table.label}", str(problem)) from None
             if length < 0:
                 self._end()
                 continue
@@ -156,11 +171,11 @@ class TableScan:
         result = pgconn.exec_(statement.encode())
         if result.status != pq.ExecStatus.COPY_OUT:
             said = result.error_message.decode("utf-8", "replace")
-            raise unavailable(f"cannot read table {self._table.label}", said)
+            raise unavailable(f"cannot read table {self.table.label}", said)
         self._copying, self._rows_left = True, _ROWS
 
     def _query(self) -> sql.Composable:
-        table, keys = self._table, self._table.keys
+        table, keys = self.table, self.table.keys
         columns = sql.SQL(", ").join(sql.Identifier(each.name) for each in table.columns)
         conditions: list[sql.Composable] = []
         if table.row_filter:
@@ -186,7 +201,7 @@ class TableScan:
         while (result := pgconn.get_result()) is not None:
             if result.status == pq.ExecStatus.FATAL_ERROR:
                 said = result.error_message.decode("utf-8", "replace")
-                raise unavailable(f"cannot read table {self._table.label}", said)
+                raise unavailable(f"cannot read table {self.table.label}", said)
         self.is_whole = not self._keys or self._rows_left > 0
 
 
