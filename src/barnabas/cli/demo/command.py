@@ -1,4 +1,5 @@
-"""`barnabas demo`, which is what `make run` runs: the whole story, from a node to a report, in about a minute.
+"""`barnabas demo`: one of two stories. `bus` is in a folder of its own; `activity`, which `make run` runs, is here: the
+whole story, from a node to a report, in about a minute.
 
 A node; a day of activity in its log and more of it flowing in; jobs recommended to members seconds after what they
 do; then the offline half: a page of insights and a heap of digest e-mails; and what to try next. The node is a child
@@ -40,6 +41,7 @@ FRAME_S = 0.1
 
 
 def demo(
+    story: Annotated[str, typer.Argument(metavar="STORY", help="activity or bus.", show_default=True)] = "activity",
     seconds: Annotated[
         float | None, typer.Option("--seconds", "-s", metavar="N", help="End by itself after so many seconds.")
     ] = None,
@@ -50,24 +52,48 @@ def demo(
         str | None, typer.Option("--data", "-d", metavar="DIR", help="Keep records and results in this folder.")
     ] = None,
     rate: Annotated[int, typer.Option("--rate", "-r", min=1, max=20_000, metavar="N", help="Events a second.")] = 60,
+    no_spark: Annotated[
+        bool, typer.Option("--no-spark", help="bus: enrich by a Python function; it starts faster.")
+    ] = False,
+    install: Annotated[
+        bool, typer.Option("--install", help="bus: install Debian packages that are missing, as root.")
+    ] = False,
 ) -> None:
-    """Show the whole story: a node, a stream, recommendations, a report.
+    """Show a whole story: a node, a stream, recommendations, a report.
 
     Then the node stays up to play with, until Ctrl-C.
+
+    The story bus is that of a company's data: orders from PostgreSQL, enriched, into OpenSearch, S3 and DuckDB; sensors
+    by MQTT; logs. It starts the servers that it can find, says what it leaves out, and compares the counts at every
+    end: after so many seconds, or at Ctrl-C.
 
     \b
     Example:
       barnabas demo
       barnabas demo --seconds 60
       barnabas demo --rate 500 --data demo-data
+      barnabas demo bus --seconds 30
     """
+    if seconds is not None and seconds <= 0:
+        raise usage("--seconds must be more than 0")
+    if story == "bus":
+        from barnabas.cli.demo.bus.story import Asked, tell_the_story
+
+        asked = Asked(seconds, port, data, rate, not no_spark, install)
+        raise typer.Exit(0 if tell_the_story(asked) else 1)
+    if story != "activity":
+        raise usage(f"there is no story {story!r}", "There are: activity, bus.")
+    if no_spark or install:
+        raise usage(f"{'--no-spark' if no_spark else '--install'} is of the story bus", "Try: barnabas demo bus")
+    _activity(seconds, port, data, rate)
+
+
+def _activity(seconds: float | None, port: int, data: str | None, rate: int) -> None:
     from barnabas.cli.demo.console import DemoConsole
     from barnabas.cli.demo.node import DemoNode
     from barnabas.cli.demo.stream import Stream
     from barnabas.cli.demo.view import farewell, open_view
 
-    if seconds is not None and seconds <= 0:
-        raise usage("--seconds must be more than 0")
     ends = time.monotonic() + seconds if seconds is not None else None
     signal.signal(signal.SIGTERM, _on_term)
     with ExitStack() as stack:

@@ -1,0 +1,1 @@
+"""`barnabas demo bus`: the story of a company's data bus, with real servers."""

@@ -1,0 +1,1 @@
+"""What has arrived where, while it runs and at the end."""
