@@ -45,6 +45,9 @@ class HttpSinkOptions(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     cert_file: str = ""
     key_file: str = ""
 
+    def __repr__(self) -> str:  # the one that comes with a Struct has the secrets
+        return f"{type(self).__name__}(...)"
+
 
 class HttpSink(Sink):
     exactly_once: ClassVar[bool] = False

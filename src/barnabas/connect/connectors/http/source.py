@@ -52,6 +52,9 @@ class HttpSourceOptions(msgspec.Struct, kw_only=True, forbid_unknown_fields=True
     cert_file: str = ""
     key_file: str = ""
 
+    def __repr__(self) -> str:  # the one that comes with a Struct has the secrets
+        return f"{type(self).__name__}(...)"
+
 
 class HttpSource(Source):
     exactly_once: ClassVar[bool] = False

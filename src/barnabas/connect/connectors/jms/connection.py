@@ -34,6 +34,9 @@ class BrokerOptions(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     key_file: str = ""
     max_bytes: int = 16 * 1024 * 1024
 
+    def __repr__(self) -> str:  # the one that comes with a Struct has the secrets
+        return f"{type(self).__name__}(...)"
+
 
 class Broker:
     """Where the broker is, and who we are: what options say, read once."""

@@ -37,6 +37,9 @@ class BrokerOptions(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     cert_file: str = ""
     key_file: str = ""
 
+    def __repr__(self) -> str:  # the one that comes with a Struct has the secrets
+        return f"{type(self).__name__}(...)"
+
 
 class Broker:
     """Where the broker is, and who we are: what options say, read once."""

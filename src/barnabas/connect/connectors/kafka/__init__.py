@@ -1,0 +1,1 @@
+"""Topics of another cluster, as a source and as a sink."""
