@@ -10,7 +10,7 @@ from __future__ import annotations
 import http.client
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +25,21 @@ FILE_SINK = "org.apache.kafka.connect.file.FileStreamSinkConnector"
 STRINGS = "org.apache.kafka.connect.storage.StringConverter"
 
 # A worker that is killed is missed after 6 s, and its tasks move on 1 s later. Connect's own: 10 s, and 5 minutes.
+# worker.sync.timeout.ms: a task that is started just when a node dies fails for good after 3 s.
 QUICK = {
+    "worker.sync.timeout.ms": "10000",
     "session.timeout.ms": "6000",
     "heartbeat.interval.ms": "1000",
     "scheduled.rebalance.max.delay.ms": "1000",
     "offset.flush.interval.ms": "1000",
 }
+
+SMALL = ("-Xmx512M", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+# As connect-distributed.sh starts it.
+AS_SHIPPED = (
+    *("-Xms256M", "-Xmx2G", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20"),
+    *("-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent", "-Djava.awt.headless=true"),
+)
 
 
 class KafkaConnectWorker(ServerProcess):
@@ -44,7 +53,7 @@ class KafkaConnectWorker(ServerProcess):
         group: str = "connect",
         settings: Mapping[str, str] | None = None,
         replicas: int = 1,
-        heap: str = "512m",
+        java: Sequence[str] = SMALL,
     ) -> None:
         require(CONNECT)
         folder.mkdir(parents=True, exist_ok=True)
@@ -71,9 +80,9 @@ class KafkaConnectWorker(ServerProcess):
         }
         config = folder / "worker.properties"
         config.write_text("".join(f"{name}={value}\n" for name, value in values.items()))
-        java = ["java", f"-Xmx{heap}", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", f"-Dkafka.logs.dir={folder}"]
-        java += [f"-Dlog4j2.configurationFile={LOG4J}", "-cp", f"{CONNECT}/libs/*"]
-        command = [*java, "org.apache.kafka.connect.cli.ConnectDistributed", str(config)]
+        logs = [f"-Dkafka.logs.dir={folder}", f"-Dlog4j2.configurationFile={LOG4J}"]
+        main = ["-cp", f"{CONNECT}/libs/*", "org.apache.kafka.connect.cli.ConnectDistributed"]
+        command = ["java", *java, *logs, *main, str(config)]
         super().__init__(command, port, folder / "worker.log")
 
     def start(self, timeout_seconds: float = 120) -> float:
@@ -148,6 +157,14 @@ class KafkaConnectWorker(ServerProcess):
         """Which worker has task 0 of a connector, as host:port; empty while there is none."""
         tasks = self.status(name).get("tasks", [])
         return str(tasks[0]["worker_id"]) if tasks and tasks[0]["state"] == "RUNNING" else ""
+
+    def restart_failed(self, name: str) -> list[str]:
+        """As an operator does, since Connect does not: the first line of why each task had failed; none when nothing
+        was restarted."""
+        tasks = self.status(name).get("tasks", [])
+        why = [str(each["trace"]).splitlines()[0] for each in tasks if each["state"] == "FAILED"]
+        path = f"/connectors/{name}/restart?includeTasks=true&onlyFailed=true"
+        return why if why and self._ask_or_nothing("POST", path)[0] in (202, 204) else []
 
     def tail(self, lines: int = 60) -> str:
         server_log = self.log_path.parent / "server.log"
