@@ -17,16 +17,17 @@ def hand_out(messages: Sequence[Message], partitions: Mapping[Place, PartitionWr
     """Records and ends of partitions that are not there are dropped. Raises Unavailable for what does not pass by
     itself."""
     by_place: dict[Place, list[Message]] = {}
+    ends: dict[Place, int] = {}  # of partitions that have no record behind their end
     for message in messages:
         topic, partition, offset = message.topic(), message.partition(), message.offset()
         error = message.error()
         if error is None:
             assert topic is not None and partition is not None
             by_place.setdefault((topic, partition), []).append(message)
+            ends.pop((topic, partition), None)
         elif error.code() == KafkaError._PARTITION_EOF:
             assert topic is not None and partition is not None and offset is not None
-            if (writing := partitions.get((topic, partition))) is not None:
-                writing.reached_end(offset)
+            ends[topic, partition] = offset
         elif error.code() in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC):
             raise Unavailable(f"there is no topic {topic}" if topic else error.str())
         elif not error.retriable():
@@ -34,3 +35,6 @@ def hand_out(messages: Sequence[Message], partitions: Mapping[Place, PartitionWr
     for place, found in by_place.items():
         if (writing := partitions.get(place)) is not None:
             writing.take(found)
+    for place, end in ends.items():
+        if (writing := partitions.get(place)) is not None:
+            writing.reached_end(end)
