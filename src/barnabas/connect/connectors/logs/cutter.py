@@ -38,7 +38,7 @@ class Cutter:
         if len(self._partial) > self._most:
             keep = self._most // self._wide * self._wide
             self._partial, self._dropped = self._partial[:keep], len(self._partial) - keep
-        if not lines or (self._wide == 1 and len(max(lines, key=len)) <= self._most):
+        if self._wide == 1 and (len(data) <= self._most or not lines or len(max(lines, key=len)) <= self._most):
             return lines, None
         return [self._line(line, len(line)) for line in lines], [len(line) + len(self._newline) for line in lines]
 

@@ -22,7 +22,7 @@ from barnabas.connect.errors import BadOption
 Fields = dict[str, Value]
 LineParser = Callable[[str], Fields | None]
 
-_TEXT = r'((?:[^"\\]|\\.)*)'
+_TEXT = r'([^"\\]*(?:\\.[^"\\]*)*)'
 _COMBINED = re.compile(
     rf'(\S+) (\S+) ([^\[]+) \[([^\]]+)\] "{_TEXT}" (\d{{3}}) (\d+|-)(?: "{_TEXT}" "{_TEXT}")?(?: .*)?', re.DOTALL
 )
@@ -37,7 +37,7 @@ _JAVA = (  # logback's default and log4j2's until 2.24; level before thread; Spr
     re.compile(rf"\[{_CLOCK}\] (?P<level>[A-Z]+) (?P<message>.*) \((?P<logger>[^()\s]+)\)"),
     re.compile(rf"{_CLOCK} (?P<thread>.*?) (?P<level>TRACE|DEBUG|INFO|WARN|ERROR|FATAL) (?P<message>.*)"),
 )
-_LOGFMT = re.compile(r'([^\s="]+)(?:=(?:"((?:[^"\\]|\\.)*)"|(\S*)))?')
+_LOGFMT = re.compile(rf'([^\s="]+)(?:=(?:"{_TEXT}"|(\S*)))?')
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 _TIME_NAMES = ("@timestamp", "timestamp", "time", "ts")
@@ -50,6 +50,7 @@ class Formats:
 
     def __init__(self, pattern: Sequence[str], own: Mapping[str, str], zone: str) -> None:
         self._zone: tzinfo | None = None
+        self._last: tuple[str, datetime | None] = ("", None)
         if zone:
             try:
                 self._zone = ZoneInfo(zone)
@@ -79,7 +80,11 @@ class Formats:
         return {"message": line, "tags": [UNPARSED]}, None
 
     def _time(self, text: str) -> datetime | None:
-        return parse_time(text, self._zone, datetime.now(UTC))
+        last_text, time = self._last
+        if text != last_text:  # lines that follow each other have the same second
+            time = parse_time(text, self._zone, datetime.now(UTC))
+            self._last = (text, time)
+        return time
 
     def _timestamp(self, fields: Fields) -> int | None:
         for name in _TIME_NAMES:

@@ -38,7 +38,7 @@ class LogsOptions(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     patterns: dict[str, str] = {}
     timezone: str = ""
     multiline: str | Multiline | None = None
-    max_line_bytes: int = 256 * 1024
+    max_line_bytes: int = 512 * 1024
     line_timeout_s: float = 60.0
 
 

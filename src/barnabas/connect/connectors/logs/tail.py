@@ -9,7 +9,7 @@ from barnabas.connect.connectors.logs.cutter import Cutter
 from barnabas.connect.connectors.logs.identity import BEFORE_BYTES, HEAD_BYTES, Entry, fingerprint_of
 from barnabas.connect.connectors.logs.multiline import Joiner
 
-BLOCK_BYTES = 512 * 1024
+BLOCK_BYTES = 256 * 1024
 
 
 class Changed(Exception):
@@ -89,20 +89,23 @@ class Tail:
     def _fill(self) -> bool:
         """Reads and cuts one block. False: there is nothing more."""
         before = self._block[-BEFORE_BYTES:]
-        data = os.pread(self.descriptor, len(before) + BLOCK_BYTES, self._read_to - len(before))
+        there = os.pread(self.descriptor, len(before), self._read_to - len(before))
+        block = os.pread(self.descriptor, BLOCK_BYTES, self._read_to)
+        # Looked at after the block was read: had the file been truncated before that, it would show here.
         head = os.pread(self.descriptor, HEAD_BYTES, 0)
         size = self.size()
         if (
-            not data.startswith(before)
+            there != before
             or fingerprint_of(head) != self.entry.identity.fingerprint
-            or size < self._read_to + len(data) - len(before)
+            or size < self._read_to + len(block)
         ):
             raise Changed
-        if len(data) == len(before):
+        if not block:
             return False
-        self._block, self._read_to = data, self._read_to + len(data) - len(before)
+        self._block = block if len(block) >= BEFORE_BYTES else before + block
+        self._read_to += len(block)
         self._grew = time.monotonic()
-        self._have(*self._cutter.cut(data[len(before) :] if before else data))
+        self._have(*self._cutter.cut(block))
         return True
 
     def _have(self, lines: list[bytes], sizes: list[int] | None) -> None:

@@ -22,6 +22,8 @@ def parse_time(text: str, zone: tzinfo | None, now: datetime) -> datetime | None
     """The time that `text` says, or None. Without a zone in it, it is of `zone` (None: this machine's); without a year,
     the last that is not after `now`."""
     try:
+        if text[4:5] == "-":  # most are of this kind
+            return _in_zone(datetime.fromisoformat(_LONG_FRACTION.sub(r"\1", text)), zone)
         if match := _HTTP.fullmatch(text):
             day, month, year, hour, minute, second, sign, ahead_hours, ahead_minutes = match.groups()
             ahead = timedelta(hours=int(ahead_hours), minutes=int(ahead_minutes))
@@ -32,8 +34,7 @@ def parse_time(text: str, zone: tzinfo | None, now: datetime) -> datetime | None
         if _NUMBER.fullmatch(text):
             seconds = float(text) if len(text.partition(".")[0]) < 13 else int(text) / 1000
             return datetime.fromtimestamp(seconds, UTC)
-        text = _LONG_FRACTION.sub(r"\1", _SLASHES.sub(r"\1-\2-\3 ", text))
-        return _in_zone(datetime.fromisoformat(text), zone)
+        return _in_zone(datetime.fromisoformat(_SLASHES.sub(r"\1-\2-\3 ", text)), zone)
     except (ValueError, KeyError, OverflowError):
         return None
 
