@@ -52,7 +52,7 @@ CONNECTORS = {
         "whole files of a folder; files of lines",
         "files.source:FilesSource",
         "files.sink:FilesSink",
-        "folder: inbox",
+        "folder: /srv/inbox",
     ),
     "jms": Shipped(
         "queues and topics of a JMS broker, by STOMP",
