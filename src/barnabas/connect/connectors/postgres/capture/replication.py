@@ -25,10 +25,9 @@ _STATUS_S = 5.0  # the server ends a connection that it has not heard of for wal
 _ANSWER_S = 0.2  # between reports: a server that shuts down asks again as soon as it has one
 _SILENCE_S = 60.0
 _BYTES_MAX = 16 * 1024 * 1024  # of messages behind one chunk
-_GATHER_S = (
-    0.001  # the server sends each change by itself: in a burst, one wake-up for each would cost more than the change
-)
-_GATHER_MOST_S = 0.003  # how long more transactions are awaited behind the first
+# The server sends each change by itself: in a burst, one wake-up for each would cost more than the change.
+_GATHER_S = 0.005
+_GATHER_MOST_S = 0.015  # how long more transactions are awaited behind the first
 _REST_S = 0.05  # how long the rest of a transaction is awaited beyond the caller's patience
 _CHECK_EVERY = 512  # messages between two looks at the clock
 
@@ -44,7 +43,7 @@ class Replication:
         self.confirmed = 0  # what the server may forget
         self._received = 0
         self._told, self._told_at = 0, 0.0
-        self._heard_at = time.monotonic()
+        self._asked_at = 0.0  # and not answered yet
 
     def close(self) -> None:
         self._connection.finish()
@@ -104,7 +103,6 @@ class Replication:
             f" (proto_version '1', publication_names '\"{name}\"')"
         )
         self.confirmed, self._received = confirmed, lsn
-        self._heard_at = time.monotonic()
         self.tell(wants_answer=True)
 
     def pump(
@@ -139,6 +137,7 @@ class Replication:
                 length, view = get(1)
             if length > 0:
                 data = bytes(view)
+                self._asked_at = 0.0
                 if data[0] == _DATA:
                     take(data)
                     size += length
@@ -151,6 +150,8 @@ class Replication:
                     self._kept_alive(data, is_open())
             elif length == 0:
                 now = time.monotonic()
+                if self._asked_at and now - self._asked_at > _SILENCE_S:
+                    raise Unavailable(f"PostgreSQL at {self._where} has not answered for {_SILENCE_S:.0f} s")
                 if not records:
                     until = deadline
                 elif is_open():
@@ -164,8 +165,6 @@ class Replication:
                     time.sleep(_GATHER_S)
             else:
                 raise self._ended()
-        if count:
-            self._heard_at = time.monotonic()
 
     def _wait(self, seconds: float) -> bool:
         """Whether something came."""
@@ -175,7 +174,6 @@ class Replication:
         if data[:1] != b"k" or len(data) != 18:
             raise BadMessage(f"a message of kind {data[0]} and {len(data)} bytes in the stream")
         end, _, wants_answer = _keepalive(data)
-        self._heard_at = time.monotonic()
         if not is_open:
             self.idle_lsn = max(self.idle_lsn, end)
             self._received = max(self._received, end)
@@ -190,14 +188,9 @@ class Replication:
         if time.monotonic() - self._told_at > _ANSWER_S:
             self.tell()
 
-    def received(self, lsn: int) -> None:
-        self._received = max(self._received, lsn)
-
     def _tell_if_due(self, now: float) -> None:
         is_news = self.must_report or self.confirmed > self._told
         if now - self._told_at > (_ANSWER_S if is_news else _STATUS_S):
-            if now - self._heard_at > _SILENCE_S:
-                raise Unavailable(f"PostgreSQL at {self._where} has not answered for {_SILENCE_S:.0f} s")
             self.tell(wants_answer=True)
 
     def tell(self, wants_answer: bool = False) -> None:
@@ -210,6 +203,8 @@ class Replication:
         except psycopg.OperationalError as problem:
             raise self._lost(str(problem)) from None
         self._told, self._told_at = self.confirmed, time.monotonic()
+        if wants_answer:
+            self._asked_at = self._asked_at or self._told_at
 
     # --- ends -------------------------------------------------------------------------------------------------------
 
