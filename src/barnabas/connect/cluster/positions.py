@@ -18,11 +18,14 @@ from barnabas.connect.contract import Position
 from barnabas.connect.definition.definition import Definition
 
 PARTITIONS = 8  # how many workers can share one source; a topic that is there keeps what it has
+_SEGMENT_BYTES = 16 * 1024 * 1024  # only closed segments are compacted, and a new owner reads all of it
 
 
 def ensure(cluster: Cluster, definition: Definition) -> int:
     """The number of partitions."""
-    cluster.ensure_topics([new_topic(definition.positions_topic, PARTITIONS, cleanup_policy="compact")])
+    cluster.ensure_topics(
+        [new_topic(definition.positions_topic, PARTITIONS, cleanup_policy="compact", segment_bytes=str(_SEGMENT_BYTES))]
+    )
     return len(cluster.partitions_of(definition.positions_topic))
 
 
