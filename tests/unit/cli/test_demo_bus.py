@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from barnabas.cli.demo.bus import screen
 from barnabas.cli.demo.bus.company import Company
 from barnabas.cli.demo.bus.counting.ends import Compared, End, last_by_key
 from barnabas.cli.demo.bus.counting.topics import TopicCount
@@ -54,6 +55,18 @@ def test_a_topic_is_counted_by_records_and_by_keys() -> None:
 def test_ends_that_differ_from_the_first_are_named() -> None:
     ends = [End("here", 3, 10), End("there", 3, 10), End("elsewhere", 3, 11), End("nowhere", 2, 10)]
     assert [each.where for each in Compared("orders", ends).differing] == ["elsewhere", "nowhere"]
+
+
+def test_what_differs_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    good = Compared("log lines", [End("written", 7), End("in topic logs", 7)])
+    assert screen.tell_counts([good], ["orders: no database"])
+    told = capsys.readouterr().out
+    assert "all agree" in told and "no database" not in told
+    bad = Compared("orders", [End("rows", 3, 1050), End("documents", 3, 1050), End("in DuckDB", 2, 700)])
+    assert not screen.tell_counts([good, bad], ["orders-warehouse: no database"])
+    told = capsys.readouterr().out
+    assert "orders differ: rows: 3 of 10.50; in DuckDB: 2 of 7.00" in told and "all agree" not in told
+    assert "orders-warehouse: no database" in told
 
 
 def test_definitions_are_right_for_whatever_servers_there_are(tmp_path: Path) -> None:

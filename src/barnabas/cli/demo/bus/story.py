@@ -33,7 +33,8 @@ from barnabas.cli.demo.console import DemoConsole
 from barnabas.cli.demo.node import DemoNode
 
 DRAIN_S = 60.0
-START_S = 120.0  # until the connectors and Spark have what was there at the beginning
+START_S = 120.0  # until the connectors have passed on what was there at the beginning
+SPARK_START_S = 300.0  # on a busy machine it takes minutes
 FRAME_S = 0.2
 LAGS_S = 1.0
 COUNT_S = 5.0
@@ -129,7 +130,8 @@ class _Running:
                 file, data = company.definitions / PIPELINE, self._folder / "pipelines"
                 self._add(start_pipeline(file, self._bootstrap, data, self._folder / "spark.log"))
             self._until(lambda: there[ORDERS].records >= shop.made, "orders have come from PostgreSQL")
-            self._until(lambda: there[ENRICHED].rows >= shop.made, "orders have been enriched")
+            patience_s = SPARK_START_S if self.on_spark else START_S
+            self._until(lambda: there[ENRICHED].rows >= shop.made, "orders have been enriched", patience_s)
             if company.opensearch is not None:
                 self.probe = SearchProbe(company.opensearch, shop)
                 self._stack.callback(self.probe.close)
@@ -205,13 +207,13 @@ class _Running:
         for command in self._commands:
             command.check()
 
-    def _until(self, is_so: Callable[[], bool], what: str) -> None:
-        deadline = time.monotonic() + START_S
+    def _until(self, is_so: Callable[[], bool], what: str, patience_s: float = START_S) -> None:
+        deadline = time.monotonic() + patience_s
         while not is_so():
             self._check()
             if time.monotonic() > deadline:
-                why = "; ".join(self.watch.problems()) or f"see {self._folder / 'connect.log'} (with --data it stays)"
-                raise Failure(f"it took more than {START_S:.0f} s until {what}: {why}")
+                why = "; ".join(self.watch.problems()) or "no connector says why"
+                raise Failure(f"it took more than {patience_s:.0f} s until {what}: {why}", "--data DIR keeps the logs.")
             time.sleep(FRAME_S)
 
 
