@@ -32,16 +32,19 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: object, config: MkDocsConfig, files: Files) -> str:
     """Pages of docs/ may name those at the top as well."""
-    return for_site(markdown) if "](../" in markdown else markdown
+    return for_site(markdown, at_the_top=False) if "](../" in markdown else markdown
 
 
-def for_site(text: str) -> str:
+def for_site(text: str, *, at_the_top: bool = True) -> str:
+    """`at_the_top`: of a page there; in docs/ a README.md without a folder is the one beside the page."""
+
     def lead(found: re.Match[str]) -> str:
         words, target, anchor = found[1], found[2], found[3] or ""
         if "://" in target:
             return found[0]
         target = os.path.normpath(target) if target.startswith("docs/") else target
-        inside = PAGES.get(target.removeprefix("../")) or target.removeprefix("docs/")
+        is_there = at_the_top or target.startswith("../")
+        inside = (PAGES.get(target.removeprefix("../")) if is_there else None) or target.removeprefix("docs/")
         return f"[{words}]({inside}{anchor})" if inside.endswith((".md", ".svg")) else words
 
     return LINK.sub(lead, text.replace("](docs/images/", "](images/"))
