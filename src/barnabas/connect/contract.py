@@ -94,6 +94,10 @@ class Source(ABC):
     def open(self, split: str, position: Position | None) -> Reader:
         """None: from the beginning, whatever that is here."""
 
+    def remove(self) -> None:
+        """The connector will not run again (`connect remove --forget`): what the other system keeps for it may go."""
+        return
+
     def close(self) -> None:
         return
 

@@ -166,6 +166,13 @@ def test_removed_and_added_again(sink: Sink) -> None:
     until(lambda: sink.written() == [3], "it goes on where it was")
 
 
+def test_removed_with_all_that_it_keeps(sink: Sink) -> None:
+    text = connect(sink.node.bootstrap, "remove", sink.name, "--forget", "--yes")
+    assert f"topic {sink.name}.dead" in text and f"group connect-{sink.name}" in text
+    with Admin(sink.node.bootstrap) as admin:
+        assert not [each.name for each in admin.topics() if each.name.startswith(f"{sink.name}.")]
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -295,19 +295,34 @@ def reset(
 
 
 @app.command("remove")
-def remove(name: Name, yes: Yes = False, as_json: AsJson = False, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
+def remove(
+    name: Name,
+    forget: Annotated[
+        bool, typer.Option("--forget", help="Also where it stood, its own topics, and what the source keeps for it.")
+    ] = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
+) -> None:
     """Remove a connector. Where it stood is kept: added again, it goes on there.
+
+    So is a replication slot of PostgreSQL, which holds its log: --forget removes all of it.
 
     \b
     Example:
       barnabas connect remove orders --yes
     """
     from barnabas.connect.operations import states
+    from barnabas.connect.operations.removing import forget as forget_all
 
     with told_in_one_line():
-        confirm(f"Remove connector {name}?", yes)
-        states.remove(_cluster(bootstrap), name)
-    outcome(as_json, {"name": name}, f"removed {name}; its topics and its group {name!r} stay")
+        confirm(f"Remove connector {name}{' and all that it keeps' if forget else ''}?", yes)
+        cluster = _cluster(bootstrap)
+        done = forget_all(cluster, name) if forget else []
+        if not forget:
+            states.remove(cluster, name)
+    kept = f"; removed {', '.join(done)}" if forget else "; its topics and its group stay"
+    outcome(as_json, {"name": name, "removed": done}, f"removed {name}{kept}")
 
 
 @app.command("redrive")

@@ -25,7 +25,7 @@ def reset(cluster: Cluster, name: str, to: str) -> list[str]:
     """What was done, a line each. The connector is paused meanwhile, and runs on afterwards if it did before."""
     entry = states.found(cluster, name)
     was_running = states.set_state(cluster, name, "paused")
-    _until_stopped(cluster, entry)
+    until_stopped(cluster, entry)
     try:
         if entry.definition.side == "source":
             return _reset_source(cluster, entry.definition, to)
@@ -35,7 +35,7 @@ def reset(cluster: Cluster, name: str, to: str) -> list[str]:
             states.set_state(cluster, name, "running")
 
 
-def _until_stopped(cluster: Cluster, entry: Entry) -> None:
+def until_stopped(cluster: Cluster, entry: Entry) -> None:
     deadline = time.monotonic() + _STOPPED_S
     while True:
         busy = [
