@@ -30,7 +30,7 @@ _SETTINGS = {
 _WAYS_OUT = (
     ("password authentication failed", "Check user and password"),
     ("no password supplied", "Give the option password"),
-    ("no pg_hba.conf entry", "Allow this user and address in pg_hba.conf, for replication too"),
+    ("no pg_hba.conf entry", "Allow this user and address for the database in pg_hba.conf"),
     ("must be superuser or replication role", "ALTER ROLE ... REPLICATION lets the user read changes"),
     ("permission denied to start WAL sender", "ALTER ROLE ... REPLICATION lets the user read changes"),
     ("permission denied to use replication slots", "ALTER ROLE ... REPLICATION lets the user read changes"),

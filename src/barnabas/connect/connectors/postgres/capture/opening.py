@@ -18,7 +18,7 @@ from barnabas.connect.connectors.postgres.capture.replication import Replication
 from barnabas.connect.connectors.postgres.capture.wal import lsn_of, lsn_text
 from barnabas.connect.errors import Unavailable
 
-_VERSION_MIN = 130000
+_VERSION_MIN = 140000
 _BACKLOG_MAX = 1 << 30  # bytes of log that are worth going through for nothing
 _SILENT_S = 20.0  # a reader reports every 5 s
 
@@ -26,7 +26,7 @@ _SILENT_S = 20.0  # a reader reports every 5 s
 def check_server(connection: psycopg.Connection) -> None:
     version = connection.info.server_version
     if version < _VERSION_MIN:
-        raise Unavailable(f"PostgreSQL {version // 10000} is too old", "The source needs PostgreSQL 13 or later")
+        raise Unavailable(f"PostgreSQL {version // 10000} is too old", "The source needs PostgreSQL 14 or later")
     with in_words("cannot ask for settings"):
         row = connection.execute("show wal_level").fetchone()
     assert row is not None

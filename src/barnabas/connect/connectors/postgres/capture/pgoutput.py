@@ -60,13 +60,6 @@ def guarded() -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Begin:
-    commit_lsn: int  # where the commit record stands
-    time_us: int  # since 2000
-    xid: int  # 32 bits
-
-
-@dataclass(frozen=True, slots=True)
 class Column:
     name: str
     is_key: bool  # of the replica identity
@@ -82,9 +75,10 @@ class RelationMessage:
     columns: tuple[Column, ...]
 
 
-def read_begin(data: bytes, at: int) -> Begin:
+def read_begin(data: bytes, at: int) -> tuple[int, int, int]:
+    """Where the commit record stands, when it was written (microseconds since 2000), and the transaction's id."""
     commit_lsn, time_us, xid = _begin(data, at)
-    return Begin(commit_lsn, time_us, xid)
+    return commit_lsn, time_us, xid
 
 
 def read_commit(data: bytes, at: int) -> int:

@@ -109,18 +109,19 @@ class Transactions:
     def _begin(self, data: bytes) -> None:
         if self.is_open:
             raise BadMessage("a transaction begins in another")
-        begin, stand = read_begin(data, 26), self.stand
-        self.is_open, self._commit_lsn, self._xid = True, begin.commit_lsn, begin.xid
+        commit_lsn, time_us, xid = read_begin(data, 26)
+        stand, envelope = self.stand, self.envelope
+        self.is_open, self._commit_lsn, self._xid = True, commit_lsn, xid
         self._done = self._skip = 0
-        self.commit_us = unix_us(begin.time_us)
-        self.envelope.timestamp_ms, self.envelope.xid = self.commit_us // 1000, begin.xid
-        if begin.commit_lsn < stand.lsn:
+        self.commit_us = commit_us = unix_us(time_us)
+        envelope.timestamp_ms, envelope.xid = commit_us // 1000, xid
+        if commit_lsn < stand.lsn:
             self._skip = 1 << 62
         elif stand.commit_lsn:
-            if begin.commit_lsn != stand.commit_lsn:
+            if commit_lsn != stand.commit_lsn:
                 raise Unavailable(
                     f"the rest of the transaction that committed at {lsn_text(stand.commit_lsn)} is missing: the slot"
-                    f" goes on at {lsn_text(begin.commit_lsn)}",
+                    f" goes on at {lsn_text(commit_lsn)}",
                     "Something else has moved the replication slot: `barnabas connect reset` starts with a snapshot",
                 )
             self._skip = stand.done
