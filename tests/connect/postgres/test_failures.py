@@ -195,7 +195,8 @@ def test_a_slot_that_somebody_reads(database: Database, capture: Capture) -> Non
     second.close()
 
 
-def test_removing_gives_the_log_back(database: Database, capture: Capture) -> None:
+def test_removing_gives_the_log_back(database: Database, capture: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("barnabas.connect.connectors.postgres.capture.opening._CLOSING_S", 0.2)
     database.execute(TABLE)
     capture.read_until(lambda _: capture.position is not None, "a position")
     source = PostgresSource(capture.name, capture.options)
@@ -203,8 +204,8 @@ def test_removing_gives_the_log_back(database: Database, capture: Capture) -> No
         capture.peek()
     with pytest.raises(Unavailable, match="is active"):
         source.remove()
+    monkeypatch.undo()
     capture.close()
-    until_inactive(database)
     source.remove()
     source.remove()  # nothing is left
     assert database.execute("select 1 from pg_replication_slots where database = %s", [database.name]) == []

@@ -3,6 +3,7 @@ position is about."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ from barnabas.connect.errors import Unavailable
 _VERSION_MIN = 140000
 _BACKLOG_MAX = 1 << 30  # bytes of log that are worth going through for nothing
 _SILENT_S = 20.0  # a reader reports every 5 s
+_CLOSING_S = 10.0
 
 
 def check_server(connection: psycopg.Connection) -> None:
@@ -217,12 +219,15 @@ def _end_silent_reader(connection: psycopg.Connection, slot: str, pid: int, appl
 
 
 def remove(server: Server, options: PostgresOptions, name: str) -> None:
-    """Slot and publication that only this connector has used."""
+    """Slot and publication that only this connector has used. A reader that has just been closed is awaited."""
+    own = default_name(name)
+    deadline = time.monotonic() + _CLOSING_S
     with server.connect() as connection, in_words(f"cannot remove what connector {name} has made in PostgreSQL"):
         if not options.slot:
+            while (facts := catalog.slot_facts(connection, own)) and facts.pid and time.monotonic() < deadline:
+                time.sleep(0.05)
             connection.execute(
-                "select pg_drop_replication_slot(slot_name) from pg_replication_slots where slot_name = %s",
-                [default_name(name)],
+                "select pg_drop_replication_slot(slot_name) from pg_replication_slots where slot_name = %s", [own]
             )
         if not options.publication:
-            connection.execute(sql.SQL("drop publication if exists {}").format(sql.Identifier(default_name(name))))
+            connection.execute(sql.SQL("drop publication if exists {}").format(sql.Identifier(own)))
