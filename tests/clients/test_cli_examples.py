@@ -24,7 +24,7 @@ ELSEWHERE = {
     r"barnabas schema\b|--registry http": "tests/registry/test_cli.py",
     r"barnabas registry\b": "tests/registry",
     r"barnabas connect\b": "tests/connect/runtime/test_cli_examples.py",
-    r"barnabas demo\b": "tests/spark/test_pipeline_cli.py",
+    r"barnabas demo\b": "tests/spark/test_pipeline_cli.py, tests/connect/demo",
     r"barnabas pipeline (new|run|stop)\b": "tests/spark/test_pipeline_cli.py",
     r"barnabas cluster (kill-test|drain|balance|voters --|recover)": "tests/clients/test_readme.py, tests/cluster",
     r"barnabas secure (rotate|status)": "tests/security/test_one_word.py",

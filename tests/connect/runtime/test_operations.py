@@ -33,6 +33,10 @@ WRITING = """
                 continue
             (folder / f"{record.topic}-{record.partition}-{record.offset}").write_text(json.dumps(record.value))
         return refused
+
+    def change(record):
+        record.headers = [*record.headers, ("changed", b"yes")]
+        return record.value.get("n") != 99
 """
 
 
@@ -48,7 +52,7 @@ class Sink:
             name: {name}
             from: {{topics: [{name}-in], format: json}}
             to: {{python: {{file: writing.py, folder: "{self.target}"}}}}
-            transform: [{{filter: .skip != true}}]
+            transform: [{{filter: .skip != true}}, {{python: {{file: writing.py, function: change}}}}]
             """,
         )
         self.worker = ConnectWorker(node.bootstrap, folder / "worker.log", self.file)

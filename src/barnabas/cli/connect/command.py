@@ -44,13 +44,9 @@ def run(
       barnabas connect run orders.yaml
     """
     from barnabas.cli.connect.running import run_definitions
-    from barnabas.connect.python_functions import allow_folder
 
     with told_in_one_line():
-        definitions = _loaded(files)
-        for each in files:
-            allow_folder(each.resolve().parent)
-        run_definitions(bootstrap, definitions)
+        run_definitions(bootstrap, _loaded(files))
 
 
 @app.command("worker")
@@ -109,11 +105,7 @@ def check(files: Files, as_json: AsJson = False) -> None:
     Example:
       barnabas connect check orders.yaml
     """
-    from barnabas.connect.python_functions import allow_folder
-
     with told_in_one_line():
-        for file in files:
-            allow_folder(file.resolve().parent)
         found = _loaded(files)
         for each in found:
             (each.source if each.side == "source" else each.sink)().close()
@@ -355,9 +347,13 @@ def redrive(
 
 
 def _loaded(files: list[Path]) -> list[Definition]:
+    """Of files that the person at the terminal names: Python beside them is theirs too."""
     from barnabas.connect.definition.loading import load_file
     from barnabas.connect.errors import BadOption
+    from barnabas.connect.python_functions import allow_folder
 
+    for each in files:
+        allow_folder(each.resolve().parent)
     found = [each for file in files for each in load_file(file)]
     names = [each.name for each in found]
     if twice := sorted({each for each in names if names.count(each) > 1}):

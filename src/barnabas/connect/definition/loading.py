@@ -98,7 +98,7 @@ def _definition(given: object, where: str, folder: Path | None) -> Definition:
         )
     fields = _source(given, place) if to_topic else _sink(given, place)
     fields["options"] = _beside_the_file(fields["options"], fields["connector"], folder)
-    fields["transform"] = _transform(given.get("transform", []), place)
+    fields["transform"] = _transform(given.get("transform", []), place, folder)
     for word in ("engine", "spark", "tasks", "errors", "batch", "commit_ms"):
         if word in given:
             fields[word] = given[word]
@@ -208,10 +208,14 @@ def _beside_the_file(options: Options, connector: str, folder: Path | None) -> O
     return options
 
 
-def _transform(given: object, place: str) -> list[Options]:
+def _transform(given: object, place: str, folder: Path | None) -> list[Options]:
     if not isinstance(given, list):
         raise BadOption(f"{place}: transform is a list of steps")
-    return [{each: {}} if isinstance(each, str) else each for each in given]
+    steps: list[Options] = [{each: {}} if isinstance(each, str) else each for each in given]
+    for step in steps:
+        if isinstance(step, dict) and isinstance(step.get("python"), dict):
+            step["python"] = _beside_the_file(step["python"], "python", folder)
+    return steps
 
 
 def _no_others(given: Options, known: tuple[str, ...], place: str) -> None:
