@@ -160,6 +160,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=200_000)
     parser.add_argument("--warm-up", type=int, default=50_000)
+    parser.add_argument("--heap", default="2G", help="of Kafka Connect; 2G is what its start script gives")
     told = parser.parse_args()
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores before", flush=True)
     with (
@@ -170,7 +171,8 @@ def main() -> None:
         folder = Path(named)
         database.execute(f"create table events ({_ROWS})")
         ours = ConnectWorker(node.bootstrap, folder / "ours.log", _definition(folder, database), PGPASSWORD=PASSWORD)
-        theirs = KafkaConnectWorker(folder / "worker", node.bootstrap, java=AS_SHIPPED)
+        java = [f"-Xmx{told.heap}" if each.startswith("-Xmx") else each for each in AS_SHIPPED]
+        theirs = KafkaConnectWorker(folder / "worker", node.bootstrap, java=java)
         sides = [Side("ours", ours, node, database), Side("debezium", theirs, node, database)]
         for side in sides:
             side.make_slot()
