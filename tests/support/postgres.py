@@ -23,10 +23,12 @@ from typing import Any
 
 import psycopg
 
+from tests.support.paths import ROOT
 from tests.support.process import ServerProcess, _end_with_parent, free_port
 
 BIN = Path("/usr/lib/postgresql/15/bin")
 USER = "postgres"  # the superuser of the database, and of the system where the tests run as root
+NEWER = ROOT / ".kafka" / "postgres" / "bin"  # PostgreSQL 17
 PASSWORD = "secret-of-the-tests"
 _template: list[Path] = []
 
@@ -36,15 +38,21 @@ class Postgres(ServerProcess):
     leaving `with` does both."""
 
     def __init__(
-        self, settings: Mapping[str, str] | None = None, port: int | None = None, new_identity: bool = False
+        self,
+        settings: Mapping[str, str] | None = None,
+        port: int | None = None,
+        new_identity: bool = False,
+        programs: Path = BIN,
     ) -> None:
-        """`new_identity`: a system identifier of its own, which takes another second."""
-        if not (BIN / "postgres").exists():
-            raise RuntimeError(f"{BIN}/postgres is not there: run tools/setup_connect/postgres.sh first")
+        """`new_identity`: a system identifier of its own, which takes another second. `programs`: of another version,
+        with an identity of its own, too."""
+        if not (programs / "postgres").exists():
+            raise RuntimeError(f"{programs}/postgres is not there: run tools/setup_connect/postgres.sh first")
+        self._programs = programs
         # Not pytest's tmp_path: only the user of the tests can enter that, and PostgreSQL does not run as root.
         self.folder = Path(tempfile.mkdtemp(prefix="barnabas-postgres-"))
         self.data = self.folder / "data"
-        self._new_identity = new_identity
+        self._new_identity = new_identity or programs != BIN
         self.settings = {
             "listen_addresses": "127.0.0.1",
             "unix_socket_directories": "",
@@ -62,7 +70,7 @@ class Postgres(ServerProcess):
             self._as_user = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
             os.chown(self.folder, account.pw_uid, account.pw_gid)
         port = port or free_port()
-        command = [str(BIN / "postgres"), "-D", str(self.data), "-p", str(port)]
+        command = [str(programs / "postgres"), "-D", str(self.data), "-p", str(port)]
         for name, value in self.settings.items():
             command += ["-c", f"{name}={value}"]
         super().__init__(command, port, self.folder / "postgres.log")
@@ -92,7 +100,7 @@ class Postgres(ServerProcess):
 
     def _run(self, program: str, *arguments: str) -> None:
         done = subprocess.run(
-            [str(BIN / program), *arguments],
+            [str(self._programs / program), *arguments],
             cwd=self.folder,
             capture_output=True,
             text=True,
@@ -163,7 +171,7 @@ class Postgres(ServerProcess):
         """Another server with the data of this one, which has to be stopped: a backup. A standby is promoted by
         `pg_promote()`, and is on a new timeline then."""
         assert not self.alive()
-        other = Postgres(self.settings)
+        other = Postgres(self.settings, programs=self._programs)
         subprocess.run(["cp", "-a", str(self.data), str(other.data)], check=True, timeout=120)
         if as_standby:
             signal_file = other.data / "standby.signal"

@@ -14,6 +14,7 @@ from barnabas.connect.connectors.postgres.capture.wal import lsn_of
 from barnabas.connect.connectors.postgres.source import PostgresSource
 from barnabas.connect.errors import BadOption, Unavailable
 from tests.connect.postgres.capturing import Capture, Database
+from tests.support.members import until
 from tests.support.postgres import PASSWORD, Postgres
 
 TABLE = "create table items (id int primary key, n int)"
@@ -437,3 +438,40 @@ def test_a_transaction_that_runs_holds_up_the_snapshot(
             assert capture.peek() is None
         assert f"pid {writer.info.backend_pid}" in caplog.text
     assert capture.read(1)[0].key == {"id": 1}
+
+
+def test_a_commit_that_waits_for_a_standby_is_in_the_snapshot(server: Postgres) -> None:
+    """Its record is in the log, and the stream is beyond it, but no query sees it yet: a table that is captured from
+    now on must not be read before it is seen."""
+    database = Database(server, "postgres")
+    database.execute("create table a (id int primary key); create table b (id int primary key)")
+    database.execute("create publication everything for all tables; insert into b values (1)")
+    database.execute("insert into a values (0)")
+    capture = Capture(database, tables=["a"], publication="everything", topic="{table}")
+    capture.read(1)
+    server.execute("alter system set synchronous_standby_names = 'nobody'")
+    server.execute("select pg_reload_conf()")
+    until(lambda: server.execute("show synchronous_standby_names") == [("nobody",)], "the setting counts")
+    waiting = threading.Thread(target=server.execute, args=("insert into b values (2)",))
+    waiting.start()
+    until(
+        lambda: bool(server.execute("select 1 from pg_stat_activity where wait_event = 'SyncRep'")),
+        "the commit waits",
+    )
+    with server.connect() as connection:
+        connection.execute("set synchronous_commit = local")
+        connection.execute("insert into a values (1)")
+    capture.read(2)
+    capture.close()
+    capture.options["tables"] = ["a", "b"]
+    soon = time.monotonic() + 0.5
+    while time.monotonic() < soon:
+        assert capture.peek() is None
+    server.execute("alter system reset synchronous_standby_names")
+    server.execute("select pg_reload_conf()")
+    waiting.join(20)
+    capture.read(4)
+    server.execute("insert into b values (3)")
+    found = [(each.topic, each.key["id"]) for each in capture.read(5)]
+    assert found == [("a", 0), ("a", 1), ("b", 1), ("b", 2), ("b", 3)]
+    capture.close()
