@@ -24,7 +24,16 @@ class Database:
     def execute(self, statement: str, parameters: list[Any] | None = None) -> list[tuple[Any, ...]]:
         return self.server.execute(statement, parameters, self.name)
 
-    def drop_slots(self) -> None:
+    def clear(self) -> None:
+        self.execute(
+            "drop schema if exists public, sales cascade; create schema public; grant usage on schema public to public"
+        )
+        self.execute(f"alter database {self.name} reset all")
+        for (publication,) in self.execute("select pubname from pg_publication"):
+            self.execute(f'drop publication "{publication}"')
+        self._drop_slots()
+
+    def _drop_slots(self) -> None:
         """They would hold the log, and their number is limited."""
         self.server.execute("select pg_terminate_backend(pid) from pg_stat_replication")
         deadline = time.monotonic() + 10

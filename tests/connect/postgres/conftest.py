@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 
 import pytest
@@ -8,25 +7,22 @@ import pytest
 from tests.connect.postgres.capturing import Capture, Database
 from tests.support.postgres import Postgres
 
-_numbers = itertools.count()
-
 
 @pytest.fixture(scope="session")
 def shared_postgres() -> Iterator[Postgres]:
     with Postgres() as server:
+        server.execute("create database shop")
         yield server
 
 
 @pytest.fixture
 def database(shared_postgres: Postgres) -> Iterator[Database]:
-    """A database of the test's own."""
-    name = f"test_{next(_numbers)}"
-    shared_postgres.execute(f"create database {name}")
-    found = Database(shared_postgres, name)
+    """Empty for each test."""
+    found = Database(shared_postgres, "shop")
     try:
         yield found
     finally:
-        found.drop_slots()
+        found.clear()
 
 
 @pytest.fixture

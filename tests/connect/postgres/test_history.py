@@ -174,7 +174,7 @@ def test_reader_that_dies_at_any_chunk(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(100, 160))
+@pytest.mark.parametrize("seed", range(100, 130))
 def test_reader_that_dies_at_any_chunk_often(
     seed: int, database: Database, capture: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

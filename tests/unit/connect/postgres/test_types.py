@@ -90,5 +90,5 @@ def test_what_is_no_array_is_refused(text: bytes) -> None:
 
 
 def test_a_large_array_with_escapes_takes_linear_time() -> None:
-    element = b'"' + b"\\\\" * 50_000 + b'"'
-    assert read_array(b"{" + b",".join([element] * 20) + b"}", bytes.decode) == ["\\" * 50_000] * 20
+    element = b'"' + b"\\\\" * 20_000 + b'"'
+    assert read_array(b"{" + b",".join([element] * 5) + b"}", bytes.decode) == ["\\" * 20_000] * 5

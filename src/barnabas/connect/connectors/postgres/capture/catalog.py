@@ -6,7 +6,6 @@ import fnmatch
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import psycopg
 from psycopg import sql
@@ -16,7 +15,6 @@ from barnabas.connect.connectors.postgres.capture.types import TypeFacts
 from barnabas.connect.connectors.postgres.capture.wal import lsn_of
 from barnabas.connect.errors import BadOption, Unavailable
 
-Cells: TypeAlias = tuple[Any, ...]  # Any: a row of the catalog, columns of many types
 TABLES_MAX = 10_000
 _PART = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')
 

@@ -82,7 +82,7 @@ class Settling:
 
 
 class TableScan:
-    """One table at one snapshot, from behind `last` on. `rows` gives records; `range` says what has been read."""
+    """One table at one snapshot, from behind `last` on. `read` gives records; `range` says what has been read."""
 
     def __init__(self, server: Server, table: TableFacts, publication: str, last: tuple[str, ...] | None) -> None:
         self._last = last

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import re
 from dataclasses import dataclass
 
@@ -26,10 +25,6 @@ def lsn_text(lsn: int) -> str:
 
 def unix_us(server_us: int) -> int:
     return server_us + _EPOCH_US
-
-
-def server_us(moment: datetime.datetime) -> int:
-    return int(moment.timestamp() * 1_000_000) - _EPOCH_US
 
 
 @dataclass(frozen=True, slots=True)
