@@ -9,9 +9,11 @@ import duckdb
 import pytest
 
 from tests.connect.chaos.kills import through_a_sink
+from tests.support.connect import all_records
 from tests.support.opensearch import OpenSearchProcess
 from tests.support.postgres import PASSWORD, Postgres
 from tests.support.s3 import S3Process
+from tests.support.servers import BarnabasNode
 
 ROUNDS = 10
 pytestmark = pytest.mark.long
@@ -79,3 +81,37 @@ to: {{opensearch: {{url: "{server.url}", index: numbers}}}}
         )
     finally:
         server.stop()
+
+
+def test_another_cluster(tmp_path: Path) -> None:
+    other = BarnabasNode(tmp_path / "other")
+    try:
+        other.start()
+        definition = f"""
+name: away
+from: {{topics: [numbers], format: bytes, key_format: bytes}}
+to: {{kafka: {{bootstrap: "{other.bootstrap}"}}}}
+"""
+
+        def found() -> list[int]:
+            return [json.loads(each.value() or b"")["n"] for each in all_records(other.bootstrap, "numbers")]
+
+        through_a_sink(tmp_path, definition, other, found, ROUNDS)
+    finally:
+        other.stop()
+
+
+def test_files(tmp_path: Path) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    definition = f"""
+name: lines
+from: {{topics: [numbers], format: json}}
+to: {{files: {{folder: "{folder}", compression: none}}}}
+"""
+
+    def found() -> list[int]:
+        files = [each for each in folder.rglob("*") if each.is_file() and not each.name.startswith(".")]
+        return [json.loads(line)["n"] for each in files for line in each.read_text().splitlines()]
+
+    through_a_sink(tmp_path, definition, None, found, ROUNDS)

@@ -93,3 +93,16 @@ from: {{logs: {{paths: ["{folder}/service.log*"], pattern: json}}}}
 to: {{topic: numbers, partitions: 3}}
 """
     through_a_source(tmp_path, definition, None, writing.start, end, ROUNDS)
+
+
+def test_sql(tmp_path: Path) -> None:
+    with Postgres() as database:
+        database.execute("create table numbers (n integer primary key, text text)")
+        inserting = Inserting(database)
+        definition = f"""
+name: numbers-sql
+from:
+  sql: {{url: "{database.url()}", password: "{PASSWORD}", tables: [numbers], increasing: n, interval: 0.2}}
+to: {{topic: numbers, partitions: 3}}
+"""
+        through_a_source(tmp_path, definition, database, inserting.start, inserting.stop, ROUNDS)
