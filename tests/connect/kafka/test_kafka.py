@@ -134,8 +134,8 @@ def test_every_record_once_over_restarts(there: BarnabasNode) -> None:
     position: Position | None = None
     while len(records) < len(expected):
         with reading(there, f"{topic}:0", position) as reader:
-            for _ in range(rng.randint(1, 4)):
-                chunk = reader.read(rng.randint(1, 100), 0.5)
+            for _ in range(rng.randint(2, 8)):
+                chunk = reader.read(rng.randint(1, 100), 0.2)
                 if chunk is not None:
                     records += chunk.records
                     position = json.loads(json.dumps(chunk.position))
@@ -319,6 +319,7 @@ def test_sink_reset(there: BarnabasNode) -> None:
     ]
 
 
+@pytest.mark.long
 def test_from_cluster_to_cluster_by_a_worker(here: BarnabasNode, there: BarnabasNode, tmp_path: Path) -> None:
     """The definition of the page, both ways, with a worker that is killed in between."""
     topic = made(there, 2)

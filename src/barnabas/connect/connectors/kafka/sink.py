@@ -7,6 +7,7 @@ it.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import zlib
 from collections.abc import Callable, Sequence
@@ -172,6 +173,8 @@ class KafkaWriter(Writer):
                 if error.code() in _OF_THE_RECORD:
                     raise Refused(f"cluster {self._cluster.bootstrap}: {error.str()}", (place,)) from None
                 raise self._unavailable("write", error) from None
+            except SystemError:
+                raise self._fenced() from None  # see _call
 
     def _produce_offset(self, next_offset: int) -> None:
         def delivered(error: KafkaError | None, message: Message) -> None:
@@ -202,7 +205,7 @@ class KafkaWriter(Writer):
     def _abort(self) -> None:
         try:
             self._producer.abort_transaction(_CALL_S)
-        except KafkaException:
+        except (KafkaException, SystemError):
             return  # fenced or broken: whoever opens the partition next has it aborted
 
     def _call(self, doing: str, work: Callable[[], object]) -> None:
@@ -212,15 +215,23 @@ class KafkaWriter(Writer):
             raise self._unavailable(doing, problem.args[0]) from None
         except BufferError:
             raise Unavailable(f"cluster {self._cluster.bootstrap} takes nothing: the queue is full") from None
+        except SystemError:
+            # confluent-kafka 2.16 loses the exception of a fatal error when a log line follows it. Being fenced is the
+            # only one that is expected here.
+            raise self._fenced() from None
 
     def _unavailable(self, doing: str, error: KafkaError) -> Unavailable:
-        if error.code() in _FENCED:
-            return Unavailable(f"another worker writes {self._offsets.key.decode()} to {self._cluster.bootstrap}")
+        if error.code() in _FENCED or (error.code() == KafkaError._FATAL and "fenced" in error.str()):
+            return self._fenced()
         return Unavailable(f"cluster {self._cluster.bootstrap} cannot {doing}: {error.str()}")
 
+    def _fenced(self) -> Unavailable:
+        return Unavailable(f"another worker writes {self._offsets.key.decode()} to {self._cluster.bootstrap}")
+
     def close(self) -> None:
-        self._producer.purge()
-        self._producer.flush(1)
+        with contextlib.suppress(KafkaException, SystemError):  # of a producer that has failed
+            self._producer.purge()
+            self._producer.flush(1)
 
 
 def _bytes(value: Value) -> bytes | None:

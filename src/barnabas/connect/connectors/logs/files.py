@@ -22,6 +22,7 @@ from barnabas.connect.connectors.logs.tail import Changed, Tail
 from barnabas.connect.contract import Behind, Chunk, Position, Reader, Record
 
 SCAN_S = 1.0
+CHUNK_LINES_MAX = 2000  # with more, Python's collector walks the records of a chunk several times
 POLL_S = 0.05
 
 MakeRecords = Callable[[list[bytes], str], list[Record]]
@@ -40,7 +41,7 @@ class LogReader(Reader):
     def read(self, most: int, wait_s: float) -> Chunk | None:
         deadline = time.monotonic() + wait_s
         while True:
-            records = self._collect(most)
+            records = self._collect(min(most, CHUNK_LINES_MAX))
             left = deadline - time.monotonic()
             if records or (self._files.moved and left <= 0):
                 self._files.moved = False
