@@ -260,6 +260,8 @@ class SplitReading:
             try:
                 work()
                 return
+            except SystemError:  # confluent-kafka loses the exception, now and then, when the producer is fenced
+                raise Fenced("another worker has taken over") from None
             except KafkaException as error:
                 problem = error.args[0]
                 if problem.code() in _FENCED:
