@@ -31,7 +31,9 @@ WRITING = """
             if record.value.get("bad") and not (folder / "mended").exists():
                 refused.append(Rejected(record, "the target does not like it"))
                 continue
-            (folder / f"{record.topic}-{record.partition}-{record.offset}").write_text(json.dumps(record.value))
+            file = folder / f"{record.topic}-{record.partition}-{record.offset}"
+            file.with_name(f".{file.name}").write_text(json.dumps(record.value))
+            file.with_name(f".{file.name}").rename(file)  # whoever looks sees it whole, or not at all
         return refused
 
     def change(record):
@@ -65,7 +67,7 @@ class Sink:
         assert producer.flush(10) == 0
 
     def written(self) -> list[int]:
-        files = [each for each in self.target.iterdir() if each.name not in ("down", "mended")]
+        files = [each for each in self.target.iterdir() if each.name not in ("down", "mended") and each.name[0] != "."]
         return sorted(json.loads(each.read_text())["n"] for each in files)
 
     def status(self) -> dict[str, object]:

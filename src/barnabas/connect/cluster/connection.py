@@ -17,8 +17,10 @@ from barnabas.connect.errors import BadOption, Unavailable
 
 log = logging.getLogger("barnabas.connect")
 _WAIT_S = 30.0
-_QUIET = {"log_level": 2, "enable.metrics.push": False}  # librdkafka would say every connection that is refused
-_SAID_S = 10.0
+_QUIET = {
+    "log_level": 2,
+    "enable.metrics.push": False,
+}  # librdkafka would say every connection that is refused; tasks say what they wait for
 
 Result = TypeVar("Result")
 Handle = TypeVar("Handle")
@@ -28,7 +30,6 @@ class Cluster:
     def __init__(self, bootstrap: str, settings: Mapping[str, object] | None = None) -> None:
         self.bootstrap = bootstrap
         self._settings = dict(settings or {})
-        self._said_at = -_SAID_S
 
     def producer(self, **ours: object) -> Producer:
         """Settings by librdkafka's names with _ for the dot."""
@@ -41,20 +42,13 @@ class Cluster:
         return self._open(AdminClient, {}, {})
 
     def _open(self, kind: Callable[..., Handle], base: dict[str, object], ours: Mapping[str, object]) -> Handle:
-        common = {"client.id": "barnabas-connect", "error_cb": self._troubled, **_QUIET, **base}
+        common = {"client.id": "barnabas-connect", **_QUIET, **base}
         settings = librdkafka_settings(self.bootstrap, common, self._settings, ours)
         try:
             made: Handle = _open_handle(kind, settings, "connect")
             return made
         except BarnabasError as error:
             raise BadOption(str(error)) from None
-
-    def _troubled(self, error: KafkaError) -> None:
-        """By any of the clients; said once for all of them. They try again by themselves."""
-        now = time.monotonic()
-        if error.code() == KafkaError._ALL_BROKERS_DOWN and now >= self._said_at + _SAID_S:
-            self._said_at = now
-            log.warning("the cluster at %s cannot be reached. Trying again", self.bootstrap)
 
     def check(self, timeout_s: float = CONNECT_TIMEOUT_S) -> None:
         """Raises Unavailable with the reason when nobody answers."""

@@ -146,6 +146,9 @@ class JmsReader(Reader):
             if mark in self._marks:
                 known.append(frame.headers.get("ack", ""))
             elif frame.dropped:
+                if records or known:  # what came before it is good
+                    self._waiting.appendleft(frame)
+                    break
                 raise self._too_large(frame)
             else:
                 self._count += 1
