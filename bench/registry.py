@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from multiprocessing import Process, Queue
 from pathlib import Path
+from typing import cast
 
 import uvloop
 
@@ -48,8 +49,7 @@ async def bare_server(answer: bytes, started: Queue[int]) -> None:
 
     class Answering(asyncio.Protocol):
         def connection_made(self, transport: asyncio.BaseTransport) -> None:
-            assert isinstance(transport, asyncio.Transport)
-            self._transport = transport
+            self._transport = cast(asyncio.Transport, transport)  # uvloop's own class
 
         def data_received(self, data: bytes) -> None:
             self._transport.write(answer)
