@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,20 +17,20 @@ from tests.support.postgres import PASSWORD, Postgres
 Row = tuple[Any, ...]  # Any: columns of any statement
 
 
-class Target:
+class Target(ABC):
     kind: str
     sinks: list[Sink]
 
-    def options(self) -> dict[str, Any]:  # Any: options as a definition has them
-        raise NotImplementedError
+    @abstractmethod
+    def options(self) -> dict[str, Any]: ...  # Any: options as a definition has them
 
     def sink(self, name: str = "orders", **options: Value) -> Sink:
         made: Sink = SINKS[self.kind](name, {**self.options(), **options})
         self.sinks.append(made)
         return made
 
-    def execute(self, statement: str) -> list[Row]:
-        raise NotImplementedError
+    @abstractmethod
+    def execute(self, statement: str) -> list[Row]: ...
 
     def close(self) -> None:
         for sink in self.sinks:

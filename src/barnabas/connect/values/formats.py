@@ -34,7 +34,7 @@ def _plain(value: object) -> object:
         return base64.b64encode(value).decode()
     if isinstance(value, ipaddress.IPv4Address | ipaddress.IPv6Address | ipaddress.IPv4Network | ipaddress.IPv6Network):
         return str(value)
-    raise NotImplementedError(f"a {type(value).__name__} has no form in JSON")
+    raise TypeError(f"a {type(value).__name__} has no form in JSON")
 
 
 _to_json = msgspec.json.Encoder(enc_hook=_plain, decimal_format="string", uuid_format="canonical").encode
@@ -44,7 +44,7 @@ _from_json = msgspec.json.Decoder().decode
 def encode_json(value: Value) -> bytes:
     try:
         return _to_json(value)
-    except (TypeError, ValueError, NotImplementedError, RecursionError, msgspec.EncodeError) as problem:
+    except (TypeError, ValueError, RecursionError, msgspec.EncodeError) as problem:
         raise BadValue(f"cannot be written as JSON: {problem}") from None
 
 
