@@ -64,7 +64,7 @@ fuzz: $(DEV_STAMP)  ## ten million mutated inputs for the decoders
 
 chaos: $(DEV_STAMP)  ## real clusters: nodes killed and paused again and again, networks cut, disks lost and full, files spoilt (BARNABAS_CHAOS_SECURE=1: nodes speak TLS)
 	@tools/setup_tests.sh
-	@BARNABAS_CHAOS=1 $(BIN)/pytest tests/cluster --timeout 1800 --figures chaos $(ARGS); $(FILL)
+	@BARNABAS_CHAOS=1 $(BIN)/pytest tests/cluster --timeout 1800 --figures chaos$(if $(filter 1,$(BARNABAS_CHAOS_SECURE)),-secure) $(ARGS); $(FILL)
 
 chaos-spark: $(DEV_STAMP)  ## drivers, Python workers, executors and nodes killed while pipelines run (ARGS="-k sink")
 	@tools/setup_tests.sh

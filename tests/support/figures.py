@@ -5,6 +5,9 @@ docs/figures/kills.json with the values of the other tests that use the same nam
 passed, failed, skipped) goes to docs/figures/NAME.json, but only when it was a whole one: `-k`, `-x`, `--last-failed`
 and single tests leave it as it was. tools/figures_page.py puts both into the pages. Without the option nothing is
 written.
+
+What a run named `...-secure` measures goes to docs/figures/kills-secure.json and so on: the same tests with security on
+do not replace the figures of those without.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FIGURES = ROOT / "docs" / "figures"
 _PROPERTY = "figure:"
+_SECURE = "-secure"
 
 Figure = Callable[..., None]
 
@@ -69,14 +73,18 @@ class Recorder:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         ended = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
         whole = self._whole and ended
-        for name, tests in self._measured.items():
+        for name, tests in self._by_file().items():
             self._write(name, {"when": _today(), "tests": tests if whole else self._kept(name) | tests})
         if whole:
             self._write(self._name, self._run())
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         whole = f"docs/figures/{self._name}.json" if self._whole else "not a whole run, not recorded as one"
-        terminalreporter.write_line(f"figures: {whole}; measured: {', '.join(sorted(self._measured)) or 'nothing'}")
+        terminalreporter.write_line(f"figures: {whole}; measured: {', '.join(sorted(self._by_file())) or 'nothing'}")
+
+    def _by_file(self) -> dict[str, dict[str, Any]]:
+        suffix = _SECURE if self._name.endswith(_SECURE) else ""
+        return {name + suffix: tests for name, tests in self._measured.items()}
 
     def _run(self) -> dict[str, Any]:
         outcomes = list(self._outcomes.values())

@@ -56,6 +56,14 @@ def test_a_run_of_a_few_tests_changes_their_figures_only(tmp_path: Path) -> None
     assert read(tmp_path / "kills.json")["tests"] == {"a": {"acknowledged": 12}, "b": {"acknowledged": 10}}
 
 
+def test_a_run_with_security_keeps_figures_of_its_own(tmp_path: Path) -> None:
+    finished(Recorder("chaos", True, tmp_path), report("a", acknowledged=12))
+    finished(Recorder("chaos-secure", True, tmp_path), report("a", acknowledged=7))
+    assert read(tmp_path / "kills.json")["tests"] == {"a": {"acknowledged": 12}}
+    assert read(tmp_path / "kills-secure.json")["tests"] == {"a": {"acknowledged": 7}}
+    assert (tmp_path / "chaos.json").exists() and (tmp_path / "chaos-secure.json").exists()
+
+
 def test_an_interrupted_run_is_not_recorded(tmp_path: Path) -> None:
     finished(Recorder("chaos", True, tmp_path), report("a"), status=int(pytest.ExitCode.INTERRUPTED))
     assert not (tmp_path / "chaos.json").exists()
