@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from barnabas.cli.common.cluster import SERVING_S, Cluster, NotServing, refused
+from barnabas.cli.common.cluster import Cluster, NotServing, refused
 from barnabas.cli.common.failure import Failure
+from barnabas.cli.common.link import SERVING_S
 from barnabas.model.ids import METADATA_TOPIC
 from barnabas.operate.placement.nouns import Broker, Partition, led_elsewhere
 from barnabas.wire.apis import DESCRIBE_CLUSTER, DESCRIBE_LOG_DIRS, DESCRIBE_QUORUM, METADATA

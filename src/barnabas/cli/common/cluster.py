@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from barnabas.wire.messages import DescribeConfigsResponse, MetadataResponse
 
 ANSWER_S = 30.0  # for requests that wait for something at the other side
-SERVING_S = 8.0  # a node that serves clients answers sooner; one that waits for its quorum does not
 CLIENT_ID = "barnabas-cli"
 _BROKER = 4  # Kafka's number of a node in requests about settings
 
@@ -73,7 +72,7 @@ class Cluster:
         options = LinkOptions(
             client_id=CLIENT_ID,
             connect_timeout_s=settings.CONNECT_TIMEOUT_S,
-            opening_timeout_s=SERVING_S,
+            opening_timeout_s=settings.SERVING_S,
             answer_timeout_s=ANSWER_S,
             answer_max_bytes=CLI_ANSWER_MAX_BYTES,
             tls=self._login.tls,

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from barnabas.client.admin.admin import Admin
     from barnabas.client.common.rdkafka import ConsumerHandle, Handle
 
-CONNECT_TIMEOUT_S = 2.0  # a person waits
+CONNECT_TIMEOUT_S = 2.0  # until something takes the connection; a person waits
+# Then until it answers: a busy node, or one that answers late after failed logins (5 s at most), is there and slow; one
+# that waits for its quorum does not answer.
+SERVING_S = 8.0
 ADMIN_SETTINGS = {
     "client.id": "barnabas-cli",
     # Lag in seconds reads one record of each partition in turn; librdkafka would wait a second between them.
@@ -29,8 +32,10 @@ ADMIN_SETTINGS = {
 @contextmanager
 def admin(bootstrap: str, timeout_s: float = 30.0) -> Iterator[Admin]:
     from barnabas.client.admin.admin import Admin
+    from barnabas.client.common.connection import ensure_listening
 
-    with Admin(bootstrap, timeout=timeout_s, connect_timeout=CONNECT_TIMEOUT_S, config=ADMIN_SETTINGS) as opened:
+    ensure_listening(bootstrap, CONNECT_TIMEOUT_S)
+    with Admin(bootstrap, timeout=timeout_s, connect_timeout=SERVING_S, config=ADMIN_SETTINGS) as opened:
         yield opened
 
 
@@ -49,12 +54,19 @@ def producer(bootstrap: str, settings: Mapping[str, object]) -> Producer:
 
 
 def _open(kind: type, bootstrap: str, settings: Mapping[str, object]) -> Any:  # as open_handle
-    from barnabas.client.common.connection import Troubles, ensure_reachable, librdkafka_settings, open_handle
+    from barnabas.client.common.connection import (
+        Troubles,
+        ensure_listening,
+        ensure_reachable,
+        librdkafka_settings,
+        open_handle,
+    )
 
+    ensure_listening(bootstrap, CONNECT_TIMEOUT_S)
     troubles = Troubles()
     ours = librdkafka_settings(bootstrap, {"client.id": "barnabas-cli", "error_cb": troubles}, settings, {})
     handle = open_handle(kind, ours, "connect")
-    ensure_reachable(handle, bootstrap, CONNECT_TIMEOUT_S, troubles, ours)
+    ensure_reachable(handle, bootstrap, SERVING_S, troubles, ours)
     return handle
 
 

@@ -16,7 +16,7 @@ from barnabas.browse import Bound, BrowseError, Browser, Connect, NoSuchTopic, Q
 from barnabas.cli.common import human
 from barnabas.cli.common.cluster import CLIENT_ID
 from barnabas.cli.common.failure import Failure, warn
-from barnabas.cli.common.link import CONNECT_TIMEOUT_S, no_topic
+from barnabas.cli.common.link import CONNECT_TIMEOUT_S, SERVING_S, no_topic
 from barnabas.cli.common.login import login_for
 from barnabas.cli.common.moments import BEGINNING, Position
 from barnabas.link.async_nodes import AsyncNodes, AsyncOptions
@@ -45,10 +45,15 @@ class Wanted:
 
 def run(bootstrap: str, wanted: Wanted, render: Render) -> int:
     """How many were found (printed, where there is a most)."""
-    from barnabas.client.common.connection import addresses
+    from barnabas.client.common.connection import addresses, ensure_listening
+    from barnabas.client.errors import CannotReach
 
+    try:
+        ensure_listening(bootstrap, CONNECT_TIMEOUT_S)
+    except CannotReach as problem:
+        raise Failure(str(problem)) from None
     login = login_for(bootstrap)
-    options = AsyncOptions(CLIENT_ID, CONNECT_TIMEOUT_S, tls=login.tls, credentials=login.credentials)
+    options = AsyncOptions(CLIENT_ID, SERVING_S, tls=login.tls, credentials=login.credentials)
     places = addresses(bootstrap)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         try:

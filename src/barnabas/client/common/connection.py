@@ -143,6 +143,17 @@ def ensure_reachable(
 ) -> None:
     """Returns when the cluster has answered; raises CannotReach after `timeout_s` seconds at the latest, and at once
     when it refuses the login. `settings` are those of the handle."""
+    deadline = time.monotonic() + timeout_s
+    ensure_listening(bootstrap, timeout_s)
+    if not _answers(handle, max(1.0, deadline - time.monotonic()), troubles):
+        from barnabas.client.common.unreachable import why_silent
+
+        reason = why_silent(addresses(bootstrap), settings, troubles.refused_login, troubles.last)
+        raise CannotReach(bootstrap, reason)
+
+
+def ensure_listening(bootstrap: str, timeout_s: float) -> None:
+    """Returns when something takes connections at one of the addresses; raises CannotReach after `timeout_s`."""
     targets = addresses(bootstrap)
     deadline = time.monotonic() + timeout_s
     while True:
@@ -151,19 +162,12 @@ def ensure_reachable(
             left = max(0.05, min(PROBE_TIMEOUT_S, deadline - time.monotonic()))
             try:
                 socket.create_connection((host, port), timeout=left).close()
-                break
+                return
             except OSError as error:
                 reasons.append(_socket_reason(error))
-        else:
-            if time.monotonic() + RETRY_S >= deadline:
-                raise CannotReach(bootstrap, f"{'; '.join(dict.fromkeys(reasons))}. Is a node up? Try: barnabas up")
-            time.sleep(RETRY_S)
-            continue
-        break
-    if not _answers(handle, max(1.0, deadline - time.monotonic()), troubles):
-        from barnabas.client.common.unreachable import why_silent
-
-        raise CannotReach(bootstrap, why_silent(targets, settings, troubles.refused_login, troubles.last))
+        if time.monotonic() + RETRY_S >= deadline:
+            raise CannotReach(bootstrap, f"{'; '.join(dict.fromkeys(reasons))}. Is a node up? Try: barnabas up")
+        time.sleep(RETRY_S)
 
 
 def _answers(handle: Reachable, timeout_s: float, troubles: Troubles) -> bool:
