@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,8 +13,10 @@ from barnabas.console.clusters.facts import Facts, TopicPartition
 from barnabas.console.clusters.reading import of_all
 from barnabas.link import transactions
 from barnabas.link.async_nodes import AsyncNodes
+from barnabas.link.errors import UnknownApi
 from barnabas.link.transactions import Described, Hanging, Writer
 from barnabas.link.view import TRANSACTION_KEY
+from barnabas.model.errors import ErrorCode
 from barnabas.wire.apis import DESCRIBE_PRODUCERS, DESCRIBE_TRANSACTIONS, LIST_TRANSACTIONS
 
 if TYPE_CHECKING:
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
 IDS_A_REQUEST = 500
 PARTITIONS_A_REQUEST = 1_000
 _ANSWER_SECONDS = 10.0
+_LOADING_SECONDS = 5.0  # a coordinator that has just started or been elected reads its partitions first
+_PAUSE_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +45,13 @@ class Listed:
 class Found:
     listed: list[Listed]
     silent: list[int]  # nodes that did not answer, or not without an error: theirs are missing
+    cannot: list[int]  # those of them that do not know the request
 
 
 async def read_listed(nodes: AsyncNodes, node_ids: Iterable[int], ended: bool, producers: Sequence[int] = ()) -> Found:
     """Every transactional id, or those with an open transaction only, as each coordinator lists them."""
     states = [] if ended else sorted(transactions.OPEN_STATES)
-    found = Found([], [])
+    found = Found([], [], [])
     asked = set(node_ids)
 
     async def ask(node: int) -> None:
@@ -55,7 +61,19 @@ async def read_listed(nodes: AsyncNodes, node_ids: Iterable[int], ended: bool, p
             "duration_filter": -1,
             "transactional_id_pattern": None,
         }
-        answer: ListTransactionsResponse = await nodes.ask(node, LIST_TRANSACTIONS, body, timeout_s=_ANSWER_SECONDS)
+        deadline = time.monotonic() + _LOADING_SECONDS
+        while True:
+            try:
+                answer: ListTransactionsResponse = await nodes.ask(
+                    node, LIST_TRANSACTIONS, body, timeout_s=_ANSWER_SECONDS
+                )
+            except UnknownApi:
+                found.cannot.append(node)
+                return
+            loads = answer.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+            if not loads or time.monotonic() > deadline:
+                break
+            await asyncio.sleep(_PAUSE_SECONDS)
         if answer.error_code:
             return
         found.listed += [

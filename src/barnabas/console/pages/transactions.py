@@ -35,8 +35,10 @@ async def list_transactions(call: Call) -> object:
     await call.connection.observer.first_look(_FIRST_LOOK_SECONDS)
     up = [each.id for each in call.facts.nodes.values() if not each.fenced]
     found = await reading.read_listed(call.nodes, up, call.flag("ended"))
+    if up and len(found.cannot) == len(up):
+        raise UnknownApi("no node lists transactions: it is older than Kafka 3.0")
     if up and len(found.silent) == len(up):
-        raise UnknownApi("no node lists transactions: it is older than Kafka 3.0, or you may not see them")
+        raise Problem("no node lists its transactions now", "Nodes that have just started read them first.", 503)
     shown = sorted(found.listed, key=lambda each: each.state not in transactions.OPEN_STATES)[:_DESCRIBED_MAX]
     details = await reading.read_described(call.nodes, shown)
     return {
