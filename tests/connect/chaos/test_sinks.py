@@ -8,18 +8,18 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.connect.chaos.kills import through_a_sink
+from tests.connect.chaos.kills import ROUNDS, through_a_sink
 from tests.support.connect import all_records
+from tests.support.figures import Figure
 from tests.support.opensearch import OpenSearchProcess
 from tests.support.postgres import PASSWORD, Postgres
 from tests.support.s3 import S3Process
 from tests.support.servers import BarnabasNode
 
-ROUNDS = 10
 pytestmark = pytest.mark.long
 
 
-def test_postgres(tmp_path: Path) -> None:
+def test_postgres(tmp_path: Path, figure: Figure) -> None:
     with Postgres() as database:
         definition = f"""
 name: rows
@@ -30,10 +30,11 @@ to: {{postgres: {{url: "{database.url()}", password: "{PASSWORD}", mode: append,
         def found() -> list[int]:
             return [row[0] for row in database.execute("select n from numbers")]
 
-        through_a_sink(tmp_path, definition, database, found, ROUNDS)
+        count = through_a_sink(tmp_path, definition, database, found, ROUNDS)
+        figure("connect-kills", postgres_sink=count)
 
 
-def test_duckdb(tmp_path: Path) -> None:
+def test_duckdb(tmp_path: Path, figure: Figure) -> None:
     file = tmp_path / "warehouse.duckdb"
     definition = f"""
 name: rows
@@ -48,10 +49,11 @@ to: {{duckdb: {{path: "{file}", mode: append, table: numbers, release: true}}}}
         except duckdb.Error:  # the worker has it open, or there is no table yet
             return []
 
-    through_a_sink(tmp_path, definition, None, found, ROUNDS)
+    count = through_a_sink(tmp_path, definition, None, found, ROUNDS)
+    figure("connect-kills", duckdb_sink=count)
 
 
-def test_s3(tmp_path: Path) -> None:
+def test_s3(tmp_path: Path, figure: Figure) -> None:
     server = S3Process(tmp_path / "s3")
     try:
         server.start()
@@ -62,12 +64,13 @@ name: objects
 from: {{topics: [numbers], format: json}}
 to: {{s3: {json.dumps(options)}}}
 """
-        through_a_sink(tmp_path, definition, server, lambda: [row["n"] for row in bucket.all_rows()], ROUNDS)
+        count = through_a_sink(tmp_path, definition, server, lambda: [row["n"] for row in bucket.all_rows()], ROUNDS)
+        figure("connect-kills", s3_sink=count)
     finally:
         server.stop()
 
 
-def test_opensearch(tmp_path: Path) -> None:
+def test_opensearch(tmp_path: Path, figure: Figure) -> None:
     server = OpenSearchProcess(tmp_path / "opensearch")
 
     def found() -> list[int]:
@@ -87,12 +90,13 @@ name: documents
 from: {{topics: [numbers], format: json}}
 to: {{opensearch: {{url: "{server.url}", index: numbers}}}}
 """
-        through_a_sink(tmp_path, definition, server, found, 3)  # it takes ten seconds to start
+        count = through_a_sink(tmp_path, definition, server, found, ROUNDS)
+        figure("connect-kills", opensearch_sink=count)
     finally:
         server.stop()
 
 
-def test_another_cluster(tmp_path: Path) -> None:
+def test_another_cluster(tmp_path: Path, figure: Figure) -> None:
     other = BarnabasNode(tmp_path / "other")
     try:
         other.start()
@@ -105,12 +109,13 @@ to: {{kafka: {{bootstrap: "{other.bootstrap}"}}}}
         def found() -> list[int]:
             return [json.loads(each.value() or b"")["n"] for each in all_records(other.bootstrap, "numbers")]
 
-        through_a_sink(tmp_path, definition, other, found, ROUNDS)
+        count = through_a_sink(tmp_path, definition, other, found, ROUNDS)
+        figure("connect-kills", kafka_sink=count)
     finally:
         other.stop()
 
 
-def test_files(tmp_path: Path) -> None:
+def test_files(tmp_path: Path, figure: Figure) -> None:
     folder = tmp_path / "files"
     folder.mkdir()
     definition = f"""
@@ -123,4 +128,5 @@ to: {{files: {{folder: "{folder}", compression: none}}}}
         files = [each for each in folder.rglob("*") if each.is_file() and not each.name.startswith(".")]
         return [json.loads(line)["n"] for each in files for line in each.read_text().splitlines()]
 
-    through_a_sink(tmp_path, definition, None, found, ROUNDS)
+    count = through_a_sink(tmp_path, definition, None, found, ROUNDS)
+    figure("connect-kills", files_sink=count)
