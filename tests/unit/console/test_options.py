@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from barnabas.console.options import ConsoleOptions, load
+from barnabas.console.people.passwords import hashed
 from barnabas.console.problems import Problem
 from barnabas.console.server import run
 
@@ -69,3 +71,11 @@ def test_no_secret_is_in_what_options_look_like_in_a_log(tmp_path: Path) -> None
         '[oidc]\nissuer = "https://i"\nclient_id = "c"\nclient_secret = "s3cret"\n',
     )
     assert "s3cret" in str(told.clusters[0].settings) and "s3cret" not in repr(told)
+
+
+def test_the_file_of_the_page(tmp_path: Path) -> None:
+    page = Path(__file__).parents[3] / "docs" / "console.md"
+    (text,) = re.findall(r"^```toml\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    options = loaded(tmp_path, text.replace("scrypt:...", hashed("a secret")))
+    assert [each.name for each in options.clusters] == ["orders", "views"]
+    assert [each.name for each in options.roles] == ["support", "analysts"]
