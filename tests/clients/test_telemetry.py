@@ -223,3 +223,10 @@ def test_the_command_line(node: RunningNode, capsys: pytest.CaptureFixture[str])
     assert "between" in barnabas("subscribe", "cli", "--every", "2h", code=1)
     barnabas("remove", "cli")
     assert "there is no subscription 'cli'" in barnabas("remove", "cli", code=1)
+
+
+def test_who_asks_again_too_early_is_refused_before_there_ever_was_a_subscription() -> None:
+    with running_node() as fresh, WireClient(fresh.bootstrap) as client:
+        asked = {"client_instance_id": os.urandom(16)}
+        codes = [client.call(GET_TELEMETRY_SUBSCRIPTIONS, 0, asked)["error_code"] for _ in range(2)]
+    assert codes == [0, 89]  # THROTTLING_QUOTA_EXCEEDED

@@ -85,6 +85,7 @@ class Receiver:
         self._values = Values()
         self._configs: object = None  # of the image that the subscriptions are from
         self._subscriptions: list[Subscription] = []
+        self._clients.subscriptions_changed(self._subscriptions)  # what is known of a client is known for this list
         self._turn, self._subscriptions_turn = asyncio.Lock(), asyncio.Lock()
         self._waiting_bytes = 0
         self._next_sweep_ms = 0
