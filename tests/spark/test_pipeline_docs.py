@@ -1,4 +1,4 @@
-"""The Python of docs/pipelines/testing.md, watermarks.md and running.md runs and prints what the pages say."""
+"""The Python of docs/pipelines runs and prints what the pages say; declarative.md's in test_activity_killed.py."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from barnabas import Admin
-from barnabas.testing import RunningNode
+from barnabas import Admin, Consumer
+from barnabas.pipelines.framework import registry
+from barnabas.testing import RunningNode, pipeline_test
 from tests.support.pages import FENCE, ROOT, blocks, environment, section
 
 PAGES = ROOT / "docs" / "pipelines"
@@ -57,6 +58,31 @@ def test_the_tests_of_the_page_pass(tmp_path: Path) -> None:
         )
         assert done.returncode == 0, done.stdout + done.stderr
     assert "2 passed" in done.stdout
+
+
+def test_the_pipeline_of_the_overview(quick_spark: Any, node: RunningNode, tmp_path: Path) -> None:
+    (code,) = blocks(PAGES / "README.md", "python")
+    (tmp_path / "large.py").write_text(code)
+    large = registry.find(str(tmp_path / "large.py"))
+    with pipeline_test(large, spark=quick_spark, bootstrap=node.bootstrap) as test:
+        prices = {"tea": 2.5, "table": 250.0}
+        test.feed(
+            "orders",
+            [
+                {"id": item, "item": item, "price": price, "time": "2026-05-01T10:00:00Z"}
+                for item, price in prices.items()
+            ],
+        )
+        test.run()
+        assert [each["item"] for each in test.results("orders.large")] == ["table"]
+
+
+def test_the_changes_that_restore_reads(node: RunningNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BARNABAS_BOOTSTRAP", node.bootstrap)
+    assert follow(PAGES / "restore.md", {}) == 1
+    with Consumer("account-changes", follow=False) as changes:
+        values = [each.value for each in changes]
+    assert len(values) == 1001 and values.count(None) == 1
 
 
 def test_the_rule_of_lateness(quick_spark: Any) -> None:
