@@ -9,6 +9,8 @@ from confluent_kafka import Message
 from barnabas.connect.contract import Delivered, Headers, Record
 from barnabas.connect.definition.definition import Definition
 from barnabas.connect.runtime.dead_letters import OFFSET, PARTITION, TOPIC, DeadLetter, Stage
+from barnabas.connect.shapes import Shapes
+from barnabas.connect.transform.shape_changes import changes_keys, shape_change
 from barnabas.connect.transform.steps import compiled
 from barnabas.connect.values.formats import BadValue, decoder
 
@@ -19,8 +21,10 @@ class Decoding:
     def __init__(self, definition: Definition) -> None:
         self.definition = definition
         self._redrive_topic = definition.redrive_topic
-        self._key = decoder(definition.format, "key")
-        self._value = decoder(definition.format, "value")
+        steps = definition.transform
+        self.shapes = Shapes(shape_change(steps), changes_keys(steps))
+        self._key = decoder(definition.format, "key", self.shapes)
+        self._value = decoder(definition.format, "value", self.shapes)
         self._transform = compiled(definition.transform)
 
     def decoded(

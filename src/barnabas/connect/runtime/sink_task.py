@@ -26,6 +26,7 @@ from barnabas.connect.runtime.decoding import Decoding
 from barnabas.connect.runtime.handing_out import Place, hand_out
 from barnabas.connect.runtime.partition_writing import PartitionWriting
 from barnabas.connect.runtime.progress import Progress
+from barnabas.connect.shapes import give
 
 log = logging.getLogger("barnabas.connect")
 
@@ -53,6 +54,7 @@ class SinkTask:
         """Until `stop` is set, or something is raised."""
         definition = self._definition
         self._sink = definition.sink()
+        give(self._sink, self._decoding.shapes)
         dead_letters.ensure(self._cluster, definition)
         consumer = self._consumer = self._cluster.consumer(
             group_id=definition.group,

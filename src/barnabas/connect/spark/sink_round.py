@@ -20,6 +20,7 @@ from barnabas.connect.runtime.dead_letter_writer import DeadLetterWriter
 from barnabas.connect.runtime.decoding import Decoding
 from barnabas.connect.runtime.handing_out import Place, hand_out
 from barnabas.connect.runtime.partition_writing import PartitionWriting
+from barnabas.connect.shapes import give
 from barnabas.connect.spark.asked import Begin, PartitionAnswer, SinkAnswer, SinkAsked, failure_of
 
 log = logging.getLogger("barnabas.connect")
@@ -61,6 +62,7 @@ class _Round:
         self._sink = sink
         self._dead = dead
         self._decoding = Decoding(asked.definition)
+        give(sink, self._decoding.shapes)
         self._all: dict[Place, PartitionWriting] = {}
         self._working: dict[Place, PartitionWriting] = {}
         self._began = self._moved = time.monotonic()

@@ -19,7 +19,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from barnabas.browse.expression import BadExpression, Subject, compiled_decoded
 from barnabas.connect.contract import Record, Value
 from barnabas.connect.errors import BadOption
 from barnabas.connect.hints import hint
@@ -183,6 +182,8 @@ def _mask(what: Given) -> Step:
 
 
 def _filter(what: Given) -> Step:
+    from barnabas.browse.expression import BadExpression, Subject, compiled_decoded  # 4 MB with RE2
+
     try:
         test = compiled_decoded(_text(what, "filter"))
     except BadExpression as problem:

@@ -19,6 +19,7 @@ from barnabas.client.errors import BarnabasError
 from barnabas.connect.contract import Headers, Value
 from barnabas.connect.definition.definition import Format
 from barnabas.connect.errors import Unavailable
+from barnabas.connect.shapes import Shapes
 
 Encode: TypeAlias = Callable[[Value, str], bytes | None]  # with the topic
 Decode: TypeAlias = Callable[[bytes | None, str, Headers], Value]
@@ -62,10 +63,11 @@ def encoder(format: Format, part: str) -> Encode:
     return {"auto": _encode_auto, "json": _encode_json, "text": _encode_text, "bytes": _encode_text}[kind]
 
 
-def decoder(format: Format, part: str) -> Decode:
+def decoder(format: Format, part: str, shapes: Shapes | None = None) -> Decode:
+    """`shapes` gets the fields of the schemas that records name, where there is a registry."""
     kind = format.key if part == "key" else format.value
     if kind in ("avro", "json-schema", "protobuf"):
-        return _registry_decoder(format, part)
+        return _registry_decoder(format, part, shapes)
     return {"auto": _decode_auto, "json": _decode_json, "text": _decode_text, "bytes": _decode_bytes}[kind]
 
 
@@ -146,10 +148,10 @@ def _registry_encoder(format: Format, part: str) -> Encode:
     return registry_encoder(format, part)
 
 
-def _registry_decoder(format: Format, part: str) -> Decode:
+def _registry_decoder(format: Format, part: str, shapes: Shapes | None) -> Decode:
     from barnabas.connect.values.registry import registry_decoder
 
-    return registry_decoder(format, part)
+    return registry_decoder(format, part, shapes)
 
 
 def registry_problem(error: BarnabasError) -> Exception:

@@ -28,9 +28,10 @@ _encode = msgspec.json.Encoder().encode
 _check = msgspec.json.Decoder(msgspec.Raw).decode
 
 
-def plain_reader(registry: Registry) -> SchemaSerializer:
-    """`decode` gives JSON texts as bytes, whatever the record's format."""
-    return SchemaSerializer(registry, PlainFormat(None), Writing())
+def plain_reader(registry: Registry, defaults: bool = False) -> SchemaSerializer:
+    """`decode` gives JSON texts as bytes, whatever the record's format. `defaults`: with the fields of Protobuf that
+    are not sent because they have the value that nobody has to send, such as 0."""
+    return SchemaSerializer(registry, PlainFormat(None, defaults), Writing())
 
 
 def plain_writer(registry: Registry, schema: Schema | None, subject: str | None = None) -> SchemaSerializer:
@@ -54,8 +55,8 @@ def schema_of_file(path: Path, type: SchemaType | None = None, references: tuple
 class PlainFormat:
     schema_type = None  # whichever a schema has
 
-    def __init__(self, schema: Schema | None) -> None:
-        self._schema = schema
+    def __init__(self, schema: Schema | None, defaults: bool = False) -> None:
+        self._schema, self._defaults = schema, defaults
 
     def kind_of(self, value: Value) -> object:
         return None
@@ -92,11 +93,13 @@ class PlainFormat:
         from barnabas.client.serde.registry.protobuf.format import ProtobufFormat
         from barnabas.client.serde.registry.protobuf.numbers import with_numbers
 
-        parse = ProtobufFormat(None).reader(key, registry)
+        parse, defaults = ProtobufFormat(None).reader(key, registry), self._defaults
 
         def as_json(data: bytes, start: int) -> bytes:
             message = parse(data, start)
-            told = MessageToDict(message, preserving_proto_field_name=True)
+            told = MessageToDict(
+                message, preserving_proto_field_name=True, always_print_fields_with_no_presence=defaults
+            )
             return _encode(with_numbers(told, message.DESCRIPTOR))
 
         return as_json

@@ -16,6 +16,7 @@ from barnabas.connect.connectors.relational.writer import TableWriter
 from barnabas.connect.contract import Options, Sink, Writer
 from barnabas.connect.errors import BadOption
 from barnabas.connect.options import read_options
+from barnabas.connect.shapes import TakesShapes
 
 
 class DuckdbSinkOptions(TableOptions, kw_only=True, forbid_unknown_fields=True):
@@ -25,7 +26,7 @@ class DuckdbSinkOptions(TableOptions, kw_only=True, forbid_unknown_fields=True):
     release: bool = False
 
 
-class DuckdbSink(Sink):
+class DuckdbSink(TakesShapes, Sink):
     def __init__(self, name: str, given: Options) -> None:
         options = read_options("duckdb", DuckdbSinkOptions, given)
         path = Path(options.path).expanduser()
@@ -39,7 +40,7 @@ class DuckdbSink(Sink):
         self._file = DuckdbFile(path, options.memory, options.threads, options.release)
 
     def open(self, topic: str, partition: int) -> Writer:
-        return TableWriter(self._file, self._rules, topic, partition)
+        return TableWriter(self._file, self._rules, topic, partition, self.shapes)
 
     def reset(self, topic: str, partition: int, offset: int) -> None:
         self._file.reset(Owner(self._rules.connector, topic, partition), offset)

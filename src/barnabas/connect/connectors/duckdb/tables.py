@@ -17,6 +17,7 @@ from barnabas.connect.contract import Value
 DIALECT = Dialect(
     types={
         Kind.BOOLEAN: "BOOLEAN",
+        Kind.INT32: "INTEGER",
         Kind.INT64: "BIGINT",
         Kind.INT128: "HUGEINT",
         Kind.NUMERIC: "DECIMAL(38,9)",
@@ -34,11 +35,11 @@ DIALECT = Dialect(
     reads_text=False,
     folds_case=True,
     name_bytes=255,
+    decimals=("DECIMAL({},{})", 38),
 )
 _KINDS = {
     **{declared: kind for kind, declared in DIALECT.types.items()},
     "SMALLINT": Kind.INT16,
-    "INTEGER": Kind.INT32,
     "FLOAT": Kind.FLOAT32,
 }
 _DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")

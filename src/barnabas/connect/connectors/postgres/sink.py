@@ -15,6 +15,7 @@ from barnabas.connect.connectors.relational.writer import TableWriter
 from barnabas.connect.contract import Options, Sink, Writer
 from barnabas.connect.errors import BadOption
 from barnabas.connect.options import Secret, read_options
+from barnabas.connect.shapes import TakesShapes
 
 
 class PostgresSinkOptions(TableOptions, kw_only=True, forbid_unknown_fields=True):
@@ -26,7 +27,7 @@ class PostgresSinkOptions(TableOptions, kw_only=True, forbid_unknown_fields=True
     lock_timeout: Annotated[float, msgspec.Meta(gt=0)] = 10  # seconds
 
 
-class PostgresSink(Sink):
+class PostgresSink(TakesShapes, Sink):
     def __init__(self, name: str, given: Options) -> None:
         options = read_options("postgres", PostgresSinkOptions, given)
         self._rules = Rules(name, options, DIALECT)
@@ -43,7 +44,7 @@ class PostgresSink(Sink):
         )
 
     def open(self, topic: str, partition: int) -> Writer:
-        return TableWriter(self._database, self._rules, topic, partition)
+        return TableWriter(self._database, self._rules, topic, partition, self.shapes)
 
     def reset(self, topic: str, partition: int, offset: int) -> None:
         self._database.reset(Owner(self._rules.connector, topic, partition), offset)

@@ -6,6 +6,7 @@ what makes a batch cheap.
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,8 +37,8 @@ class Fitted:
     bad: dict[int, str] = field(default_factory=dict)  # by index: why it does not fit
 
 
-def fit(name: str, column: Column, values: Sequence[Value], reads_text: bool) -> Fitted:
-    """`name` is the record's own for the column."""
+def fit(name: str, column: Column, values: Sequence[Value], reads_text: bool, is_base64: bool = False) -> Fitted:
+    """`name` is the record's own for the column. `is_base64`: its schema says that texts are bytes."""
     types = set(map(type, values))
     types.discard(NOTHING)
     kind = column.kind
@@ -45,11 +46,13 @@ def fit(name: str, column: Column, values: Sequence[Value], reads_text: bool) ->
         return Fitted(values)
     if reads_text and types == {str} and kind in _FROM_TEXT:
         return Fitted(values)
-    return _each(name, column, values, reads_text)
+    return _each(name, column, values, reads_text, is_base64)
 
 
-def _each(name: str, column: Column, values: Sequence[Value], reads_text: bool) -> Fitted:
+def _each(name: str, column: Column, values: Sequence[Value], reads_text: bool, is_base64: bool) -> Fitted:
     converts: Mapping[type, Convert] = _CONVERTED[column.kind]
+    if is_base64 and column.kind is Kind.BYTES:
+        converts = {**converts, str: _bytes_of_text}
     if column.kind in _FROM_TEXT:
         converts = {**converts, str: _keep if reads_text else _FROM_TEXT[column.kind]}
     fitted: list[Value] = []
@@ -95,6 +98,11 @@ def _integer_of_text(value: str) -> int:
     if not _INTEGER.fullmatch(value):
         raise ValueError
     return int(value)
+
+
+def _bytes_of_text(value: str) -> bytes:
+    """Bytes of Avro and Protobuf come as JSON has them."""
+    return base64.b64decode(value, validate=True)
 
 
 def _decimal_of_text(value: str) -> Decimal:

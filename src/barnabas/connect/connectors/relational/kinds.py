@@ -71,6 +71,7 @@ class Dialect:
     folds_case: bool  # "Id" and "id" are one column
     name_bytes: int  # longest name of a table or a column
     reserved: frozenset[str] = frozenset()  # names that no column can have
+    decimals: tuple[str, int] = ("", 0)  # how one with precision and scale is declared, and the largest precision
 
 
 def natural(value: Value) -> Kind | None:
@@ -112,7 +113,8 @@ def _widened_integers(kind: Kind, values: Sequence[Value], types: set[type], dia
     if largest < INTEGERS[kind]:
         return kind
     for wider, beyond in INTEGERS.items():
-        if wider in dialect.types and INTEGERS[kind] < beyond and largest < beyond:
+        # Not to 32 bits, only to be changed again: that is for schemas that say so.
+        if wider in dialect.types and wider is not Kind.INT32 and INTEGERS[kind] < beyond and largest < beyond:
             return wider
     return dialect.exact or kind
 

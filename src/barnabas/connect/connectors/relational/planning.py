@@ -5,16 +5,18 @@ First `missing`: a table, columns or width that are not there yet. Then, when no
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 from barnabas.connect.connectors.relational.fitting import fit
-from barnabas.connect.connectors.relational.kinds import NOTHING, first_kind, widened
+from barnabas.connect.connectors.relational.kinds import NOTHING, Kind, first_kind, widened
 from barnabas.connect.connectors.relational.model import Action, Change, Column, Load, Table
 from barnabas.connect.connectors.relational.rows import Fields, Rows, too_many_columns
 from barnabas.connect.connectors.relational.rules import Rules
+from barnabas.connect.connectors.relational.schema_columns import declared, is_too_narrow, kind_of
 from barnabas.connect.contract import Value
+from barnabas.connect.shapes import NO_FIELDS, Field, FieldType, Shape
 
 Columns = Mapping[str, Sequence[Value]]  # values of all rows, by the name of the field
 Bad = dict[int, str]  # by row: why the database cannot take it
@@ -38,32 +40,43 @@ def columns_of(rules: Rules, rows: Rows, metadata: Columns) -> Columns:
 
 
 def missing(
-    rules: Rules, table: Table | None, rows: Rows, columns: Columns, fixed: Mapping[tuple[str, str], str]
+    rules: Rules,
+    table: Table | None,
+    rows: Rows,
+    columns: Columns,
+    fixed: Mapping[tuple[str, str], str],
+    shape: Shape = NO_FIELDS,
 ) -> tuple[Change, Bad]:
     """What has to change first, and the rows for which nothing can be. `fixed` has columns (table, column) that the
-    database does not let us add or widen, with its reasons."""
+    database does not let us add or widen, with its reasons. `shape` has the fields that schemas name."""
     add: list[tuple[str, str]] = []
     widen = []
     bad: Bad = {}
-    for name, values in columns.items():
+    fields = {rules.fold(name): field for name, field in shape.items()}
+    for name in _in_order(rules, rows, columns, shape):
+        values = columns.get(name, ())
         types = set(map(type, values))
         types.discard(NOTHING)
-        if not types:
+        field = fields.get(rules.fold(name)) if name not in rules.metadata_columns else None
+        if not types and field is None:
             continue
         column = table.columns.get(rules.fold(name)) if table else None
         if column is not None:
             if rules.evolve and table is not None and (table.text, column.name) not in fixed:
-                wider = widened(column.kind, values, types, rules.dialect)
-                if wider is not column.kind:
+                wider = widened(column.kind, values, types, rules.dialect) if types else column.kind
+                if wider is not column.kind or _is_narrow(rules, column, field):
                     widen.append((column, wider))
             continue
         if table is not None and not rules.evolve and name in rules.metadata_columns:
             continue  # whoever makes a table without it does not want it
         reason = _no_column(rules, table, name, len(add), fixed)
-        kind = first_kind(values)
+        kind = kind_of(field, rules.dialect) if field is not None else first_kind(values)
         if not reason and kind is not None:
-            kind = widened(kind, values, types, rules.dialect)
-            add.append((name, rules.types.get(name) or rules.dialect.types[kind]))
+            wider = widened(kind, values, types, rules.dialect) if types else kind
+            asked = (
+                declared(field, rules.dialect) if field is not None and wider is kind else rules.dialect.types[wider]
+            )
+            add.append((name, rules.types.get(name) or asked))
         else:
             for row, value in enumerate(values):
                 if value is not None:
@@ -72,6 +85,18 @@ def missing(
     if create and rules.upsert and not set(rows.key) <= {name for name, _ in add}:
         create = False  # no row has a key that can be a column
     return Change(create, add if create or table else (), widen, rows.key, rules.unique), bad
+
+
+def _in_order(rules: Rules, rows: Rows, columns: Columns, shape: Shape) -> Iterable[str]:
+    """The key first, then as the schema has them, then what no schema names."""
+    if not shape:
+        return columns
+    spelt = {rules.fold(name): name for name in columns}
+    return dict.fromkeys((*rows.key, *(spelt.get(rules.fold(name), name) for name in shape), *columns))
+
+
+def _is_narrow(rules: Rules, column: Column, field: Field | None) -> bool:
+    return field is not None and rules.dialect.exact is Kind.NUMERIC and is_too_narrow(column, field)
 
 
 def _no_column(rules: Rules, table: Table | None, name: str, added: int, fixed: Mapping[tuple[str, str], str]) -> str:
@@ -92,7 +117,7 @@ class Fitting:
     bad: Bad
 
 
-def fitting(rules: Rules, table: Table, rows: Rows, columns: Columns) -> Fitting:
+def fitting(rules: Rules, table: Table, rows: Rows, columns: Columns, shape: Shape = NO_FIELDS) -> Fitting:
     key = {rules.fold(name) for name in rows.key}
     found, given = Fitting([], {}), set[str]()
     for name, values in columns.items():
@@ -101,7 +126,7 @@ def fitting(rules: Rules, table: Table, rows: Rows, columns: Columns) -> Fitting
             continue
         # Keys are compared before the database sees them: "7" and 7 have to be the same there too.
         reads_text = rules.dialect.reads_text and rules.fold(name) not in key
-        fitted = fit(name, column, values, reads_text)
+        fitted = fit(name, column, values, reads_text, name in shape and shape[name].type is FieldType.BYTES)
         found.bad.update(fitted.bad)
         found.columns.append((column, fitted.values))
         given.add(column.name)

@@ -21,8 +21,10 @@ from barnabas.connect.connectors.relational.model import Load, Table
 from barnabas.connect.connectors.relational.planning import Columns, Loads, columns_of, fitting, missing
 from barnabas.connect.connectors.relational.rows import Rows, rows_of
 from barnabas.connect.connectors.relational.rules import Rules
+from barnabas.connect.connectors.relational.schema_columns import shape_of
 from barnabas.connect.contract import Delivered, Rejected, Writer
 from barnabas.connect.errors import Unavailable
+from barnabas.connect.shapes import NO_FIELDS, Shape, Shapes
 
 REASON_MAX = 300
 _CHANGES_MAX = 8  # of one table for one batch: more only if others change it at the same time
@@ -53,8 +55,11 @@ class _Changed(Exception):
 
 
 class TableWriter(Writer):
-    def __init__(self, database: Database, rules: Rules, topic: str, partition: int) -> None:
-        self._database, self._rules = database, rules
+    def __init__(
+        self, database: Database, rules: Rules, topic: str, partition: int, shapes: Shapes | None = None
+    ) -> None:
+        """`shapes`: what is known of the records' schemas; it grows while records are decoded."""
+        self._database, self._rules, self._shapes = database, rules, shapes
         self._owner = Owner(rules.connector, topic, partition)
         self._fixed: dict[tuple[str, str], str] = {}  # columns that the database does not change, and why
         self._known = False  # whether the two below are what the database has
@@ -175,9 +180,10 @@ class TableWriter(Writer):
         rules = self._rules
         found: Reasons = {}
         changes = 0
+        shape = self._shape(rows, records)
         while True:
             columns = self._columns(rows, records)
-            change, bad = missing(rules, table, rows, columns, self._fixed)
+            change, bad = missing(rules, table, rows, columns, self._fixed, shape)
             if bad:
                 found.update((rows.indexes[row], reason) for row, reason in bad.items())
                 rows = rows.without(bad)
@@ -201,17 +207,23 @@ class TableWriter(Writer):
         if table is None:
             nothing = "none of its fields has a value, so there is no table to make"
             return None, {**found, **dict.fromkeys(rows.indexes, nothing)}
-        loads, bad = self._loads(table, rows, columns)
+        loads, bad = self._loads(table, rows, columns, shape)
         found.update((rows.indexes[row], reason) for row, reason in bad.items())
         return loads, found
+
+    def _shape(self, rows: Rows, records: Sequence[Delivered]) -> Shape:
+        if self._shapes is None:
+            return NO_FIELDS
+        origins = dict.fromkeys(records[index].origin for index in rows.indexes)
+        return shape_of(self._rules, rows, [(self._shapes.key(each), self._shapes.value(each)) for each in origins])
 
     def _columns(self, rows: Rows, records: Sequence[Delivered]) -> Columns:
         own = [records[index] for index in rows.indexes] if self._rules.metadata else []
         metadata = self._rules.metadata_of(self._owner.topic, own) if own else {}
         return columns_of(self._rules, rows, metadata)
 
-    def _loads(self, table: Table, rows: Rows, columns: Columns) -> tuple[Loads, Reasons]:
-        fitted = fitting(self._rules, table, rows, columns)
+    def _loads(self, table: Table, rows: Rows, columns: Columns, shape: Shape) -> tuple[Loads, Reasons]:
+        fitted = fitting(self._rules, table, rows, columns, shape)
         return Loads(self._rules, table, rows, fitted), fitted.bad
 
 

@@ -13,6 +13,7 @@ from barnabas.connect.connectors.relational.model import Change, Column, Table
 DIALECT = Dialect(
     types={
         Kind.BOOLEAN: "boolean",
+        Kind.INT32: "integer",
         Kind.INT64: "bigint",
         Kind.NUMERIC: "numeric",
         Kind.FLOAT64: "double precision",
@@ -30,6 +31,7 @@ DIALECT = Dialect(
     folds_case=False,
     name_bytes=63,
     reserved=frozenset(("tableoid", "xmin", "cmin", "xmax", "cmax", "ctid")),
+    decimals=("numeric({},{})", 1000),
 )
 _KINDS = {
     "bool": Kind.BOOLEAN,
