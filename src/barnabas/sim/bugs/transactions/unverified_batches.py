@@ -5,7 +5,7 @@ from barnabas.sim.bugs.base import Bug
 
 
 def _make(right: object) -> object:
-    return lambda node, frame, request, version: None
+    return lambda node, session, frame, request, version: None
 
 
 BUG = Bug("unverified-batches", "batches of a transaction are taken unasked", produce, "new_to_transaction", _make)
