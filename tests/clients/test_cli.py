@@ -223,6 +223,11 @@ def test_settings(run: Run, topic: str) -> None:
     said = run("config", "set", "topic", topic, "retention.mss=1", code=1).stderr
     assert "Did you mean retention.ms?" in said
     run("config", "set", "topic", topic, "retention.ms=soon", code=1)
+    for node in ("all", "1"):
+        said = run("config", "set", "node", node, "log.retention.hours=72", code=1).stderr
+        assert "log.retention.hours cannot be changed while a node runs. log.retention.ms can be." in said
+        said = run("config", "set", "node", node, "log.dirs=/tmp", code=1).stderr
+        assert "Put it into the node's settings" in said
     assert "num.partitions" in listed(run, "config", "list", "node", "1")
 
 
@@ -246,6 +251,9 @@ def test_oldest_records_are_deleted(run: Run, topic: str) -> None:
     assert told == f"{topic}-0 begins at 3\n"
     for words in (["--before", "beginning"], ["--before", "soon"], ["--before", "1", "--partition", "9"]):
         run("topic", "delete-records", topic, *words, "--yes", code=2)
+    run("topic", "create", f"{topic}-wide", "--partitions", "2")
+    beyond = run("topic", "delete-records", f"{topic}-wide", "--before", "9", "--partition", "1", "--yes", code=2)
+    assert f"--before 9: {topic}-wide-1 ends at offset 0. For all that it has: --before end." in beyond.stderr
 
 
 def test_settings_of_all_nodes(run: Run) -> None:

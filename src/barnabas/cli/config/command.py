@@ -216,6 +216,16 @@ def refuse_unknown(changes: Iterable[str], known: Mapping[str, ConfigValue], wir
     for setting in changes:
         if setting not in known and not (wire_kind == "topic" and _is_hidden(setting)):
             raise unknown(setting, known)
+        if wire_kind == "broker" and setting in known and known[setting].read_only:
+            raise _only_at_a_start(setting, known)
+
+
+def _only_at_a_start(setting: str, known: Mapping[str, ConfigValue]) -> Failure:
+    """Of log.retention.hours and its like only the one in milliseconds can be changed, in Kafka too."""
+    in_ms = f"{setting.rpartition('.')[0]}.ms"
+    at_once = in_ms in known and not known[in_ms].read_only
+    way_out = f"{in_ms} can be." if at_once else "Put it into the node's settings, and start the node again."
+    return Failure(f"{setting} cannot be changed while a node runs", way_out)
 
 
 def _is_hidden(setting: str) -> bool:

@@ -271,6 +271,8 @@ def delete_records(
                 bound = "end"
             case "offset":
                 bound = position.value
+                if len(chosen) < count:
+                    _refuse_beyond(topic, bound, offsets(bootstrap, topic, chosen, moments.END))
             case "tail":
                 bound = offsets(bootstrap, topic, chosen, position)
             case "time":
@@ -284,6 +286,13 @@ def delete_records(
             left = cluster.delete_records(topic, dict.fromkeys(chosen, bound))
     begins = [{"topic": topic, "partition": index, "start_offset": offset} for index, offset in sorted(left.items())]
     outcome(as_json, begins, "\n".join(f"{topic}-{index} begins at {offset}" for index, offset in sorted(left.items())))
+
+
+def _refuse_beyond(topic: str, before: int, ends: dict[int, int]) -> None:
+    """For all partitions one offset means what each has of it; a partition that is named is to have it."""
+    if short := [index for index, end in sorted(ends.items()) if end < before]:
+        where = f"{topic}-{short[0]} ends at offset {ends[short[0]]}"
+        raise usage(f"--before {before}: {where}", "For all that it has: --before end.")
 
 
 def _existing(cluster: Admin, topic: str) -> int:
