@@ -5,6 +5,7 @@ error ("NOT_LEADER_OR_FOLLOWER"). Stopping is clean unless `kill` is asked for, 
 """
 
 import asyncio
+import difflib
 import logging
 import tempfile
 import threading
@@ -201,8 +202,9 @@ def _any_runs() -> bool:
 def _api_key(name: str) -> int:
     key = _KEY_BY_NAME.get(name.replace("_", "").lower())
     if key is None:
-        known = ", ".join(sorted(_camel(api.name) for api in SERVED.values()))
-        raise ValueError(f"no API is called {name!r}; there are {known}")
+        known = sorted(_camel(api.name) for api in SERVED.values())
+        near = difflib.get_close_matches(name, known, n=1)
+        raise ValueError(f"no API is called {name!r}{f'. Did you mean {near[0]}?' if near else f'; there are {known}'}")
     return key
 
 

@@ -92,7 +92,7 @@ def test_a_restart_keeps_everything(barnabas_node: RunningNode) -> None:
 
 
 def test_names_that_nobody_knows_are_refused(barnabas_node: RunningNode) -> None:
-    with pytest.raises(ValueError, match="no API is called 'Prodduce'"):
+    with pytest.raises(ValueError, match=r"no API is called 'Prodduce'\. Did you mean Produce\?"):
         barnabas_node.fail_next("Prodduce", "NOT_LEADER")
     with pytest.raises(ValueError, match="not the name of a Kafka error"):
         barnabas_node.fail_next("Produce", "NONE")
