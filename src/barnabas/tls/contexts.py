@@ -12,6 +12,7 @@ from pathlib import Path
 
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.settings.listener_security import TlsSettings
+from barnabas.tls.alerts import AlertingContext
 from barnabas.tls.stores import files, key_and_certificates, trusted
 
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
@@ -25,7 +26,7 @@ _TLS13_SUITES = frozenset({"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "
 
 def server_context(tls: TlsSettings) -> ssl.SSLContext:
     """Of a listener. Raises KafkaError(INVALID_CONFIG) with one line for a person."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context = AlertingContext(ssl.PROTOCOL_TLS_SERVER)
     _limit_versions(context, tls)
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_CIPHER_SERVER_PREFERENCE
     context.verify_mode = _CLIENT_AUTH[tls.client_auth]

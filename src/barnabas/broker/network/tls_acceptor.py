@@ -6,6 +6,7 @@ connections, and each has ten seconds.
 """
 
 import asyncio
+import contextlib
 import errno
 import logging
 import socket
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 from barnabas.broker.network.connection import Connection
 from barnabas.broker.network.session import OWN, plain_host
 from barnabas.model.limits import TLS_HANDSHAKE_SECONDS
+from barnabas.tls.alerts import SEND_ALERT
 from barnabas.tls.contexts import RenewedContext
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ events = logging.getLogger("barnabas.events")
 _ACCEPTED_AT_ONCE = 16  # then the loop does something else
 _REST_SECONDS = 0.5  # after the machine ran out of descriptors
 _SHUTDOWN_SECONDS = 1.0
+_ALERT_SECONDS = 0.5  # a refused client has to read why, before what it goes on sending is answered by a reset
+_ALERTS_MAX = 128
 _OUT_OF_DESCRIPTORS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
@@ -36,6 +40,7 @@ class TlsAcceptor:
         self._name = name
         self._loop = asyncio.get_running_loop()
         self._handshakes: set[asyncio.Task[None]] = set()
+        self._alerts: set[socket.socket] = set()
         bound.setblocking(False)
         self._loop.add_reader(bound.fileno(), self._accept)
 
@@ -93,6 +98,7 @@ class TlsAcceptor:
                 await asyncio.sleep(seconds)
             client.setblocking(False)
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            SEND_ALERT.set(partial(self._send_alert, client))  # of this task only
             await self._loop.connect_accepted_socket(
                 make,
                 client,
@@ -107,9 +113,29 @@ class TlsAcceptor:
                 line = f"TLS handshake from {host} on listener {self._name} failed: {why}"
                 self._listener.tell_refused(f"handshake {host}", host, self._name, f"TLS handshake failed: {why}", line)
 
+    def _send_alert(self, client: socket.socket, alert: bytes) -> None:
+        """The loop is about to close the connection: a second descriptor keeps it open for a moment."""
+        if len(self._alerts) >= _ALERTS_MAX:
+            return
+        try:
+            kept = client.dup()
+        except OSError:
+            return
+        self._alerts.add(kept)
+        self._loop.call_later(_ALERT_SECONDS, self._end_alert, kept)
+        with contextlib.suppress(OSError):  # it has gone, or does not read
+            kept.send(alert)
+            kept.shutdown(socket.SHUT_WR)
+
+    def _end_alert(self, kept: socket.socket) -> None:
+        self._alerts.discard(kept)
+        kept.close()
+
     def close(self) -> None:
         if self._bound.fileno() >= 0:
             self._loop.remove_reader(self._bound.fileno())
             self._bound.close()
         for task in self._handshakes:
             task.cancel()
+        for kept in list(self._alerts):
+            self._end_alert(kept)
