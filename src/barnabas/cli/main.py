@@ -1,7 +1,8 @@
 """The command `barnabas`: where it begins, and the one place where it ends badly.
 
-`main` gives `up` its fast way in (see up/options.py), hands every other command to typer, and turns whatever goes wrong
-into one line on stderr and an exit code (see failure.py). Nothing heavy is imported at the top of this file.
+`main` gives `up` and workers of `connect` their fast way in (see up/options.py, connect/quick.py), hands every other
+command to typer, and turns whatever goes wrong into one line on stderr and an exit code (see failure.py). Nothing heavy
+is imported at the top of this file.
 """
 
 import os
@@ -43,12 +44,19 @@ def _run(arguments: list[str]) -> int:
             from barnabas.cli.up.node import run
 
             return run(options)
-    from barnabas.cli.app import invoke
-
     # A command that has something to take back (moves under way, a throttle, its place in a group) does so at Ctrl-C;
     # `timeout` and systemd end it with SIGTERM. Commands with a handler of their own replace this one.
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminated)
+    if arguments and arguments[0] == "connect":
+        from barnabas.cli.connect.quick import quick as quick_worker
+
+        work = quick_worker(arguments[1:])
+        if work is not None:
+            work()
+            return 0
+    from barnabas.cli.app import invoke
+
     return invoke(arguments)
 
 

@@ -19,9 +19,10 @@ by no other.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from itertools import chain
+from typing import Any, ClassVar, TypeAlias, overload
 
 # What a value may be before it is encoded and after it was decoded: bytes or text as they are, a JSON-like structure
 # (dict, list, int, float, bool, Decimal, datetime, bytes inside), None for a tombstone. Any: there is no one type.
@@ -41,6 +42,58 @@ class Record:
     timestamp_ms: int | None = None  # None: when it is written
     headers: Headers = ()
     partition: int | None = None  # None: by key
+
+
+class Alike(Sequence[Record]):
+    """Records that differ in their value only, such as lines of a file: encoded together where no step has to look at
+    each. Values are bytes as they go into the topic; with `is_text` a record's value is their text."""
+
+    __slots__ = ("headers", "is_text", "key", "values")
+
+    def __init__(self, values: Sequence[bytes], key: Value, headers: tuple[tuple[str, bytes | None], ...]) -> None:
+        self.values, self.key, self.headers = values, key, headers
+        self.is_text = False
+
+    @classmethod
+    def of_text(cls, values: Sequence[bytes], key: Value, headers: tuple[tuple[str, bytes | None], ...]) -> Alike:
+        """`values` are UTF-8."""
+        made = cls(values, key, headers)
+        made.is_text = True
+        return made
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @overload
+    def __getitem__(self, place: int) -> Record: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Record]: ...
+    def __getitem__(self, place: int | slice) -> Record | list[Record]:
+        if isinstance(place, slice):
+            return [self._record(value) for value in self.values[place]]
+        return self._record(self.values[place])
+
+    def __iter__(self) -> Iterator[Record]:
+        return map(self._record, self.values)
+
+    def _record(self, value: bytes) -> Record:
+        return Record(value.decode() if self.is_text else value, self.key, None, None, self.headers)
+
+    def is_like(self, other: Alike) -> bool:
+        return (self.key, self.headers, self.is_text) == (other.key, other.headers, other.is_text)
+
+
+def together(parts: Sequence[Sequence[Record]]) -> Sequence[Record]:
+    """Records of several reads in their order, as Alike if they are all."""
+    if len(parts) == 1:
+        return parts[0]
+    alike = [each for each in parts if isinstance(each, Alike)]
+    if alike and len(alike) == len(parts) and all(each.is_like(alike[0]) for each in alike):
+        values = list(chain.from_iterable(each.values for each in alike))
+        made = Alike(values, alike[0].key, alike[0].headers)
+        made.is_text = alike[0].is_text
+        return made
+    return [record for each in parts for record in each]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,14 @@
 """A client's security settings, by librdkafka's names, as link/ takes them: a TLS context, and credentials for SASL.
 
-What link/ does not speak (Kerberos, OAuth) and what cannot be used is an UnusableLogin: one line that begins with the
-setting. Whoever read the settings says where they stand.
+What link/ does not speak (Kerberos) and what cannot be used is an UnusableLogin: one line that begins with the setting.
+Whoever read the settings says where they stand. A token for OAUTHBEARER is fetched for each login.
 """
 
 import ssl
 from collections.abc import Mapping
 
-from barnabas.link.sasl import EXTERNAL, MECHANISMS, Credentials
+from barnabas.link.errors import LoginFailed
+from barnabas.link.sasl import EXTERNAL, MECHANISMS, OAUTHBEARER, Credentials
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
@@ -40,6 +41,31 @@ def credentials_of(settings: Mapping[str, str]) -> Credentials | None:
         raise UnusableLogin("sasl.username and sasl.password, or sasl.jaas.config, are missing: a login needs them")
     by_token = settings.get("sasl.tokenauth") == "true"  # of a delegation token, as client/common/kafka_names.py says
     return Credentials(name, settings["sasl.username"], settings["sasl.password"], by_token)
+
+
+def is_by_token(settings: Mapping[str, str]) -> bool:
+    """Whether a login needs a token of OAuth, so `token_credentials` and not `credentials_of`."""
+    name = settings.get("sasl.mechanism", settings.get("sasl.mechanisms", "")).upper()
+    return name == OAUTHBEARER and protocol_of(settings).startswith("SASL_")
+
+
+def token_credentials(settings: Mapping[str, str]) -> Credentials:
+    """With a token from the provider that the settings name. It blocks; LoginFailed where the provider gives none."""
+    from barnabas.link.token_endpoint import TokenRequest, fetch_token
+
+    prefix = "sasl.oauthbearer."
+    needed = [prefix + name for name in ("token.endpoint.url", "client.id", "client.secret")]
+    if settings.get(f"{prefix}method", "").lower() != "oidc" or any(not settings.get(name) for name in needed):
+        raise UnusableLogin(f"{prefix}method=oidc and {', '.join(needed)} are what a token for OAUTHBEARER needs")
+    url, client_id, secret = (settings[name] for name in needed)
+    try:
+        authorities = settings.get("https.ca.location")
+        tls = None if authorities is None else ssl.create_default_context(cafile=authorities)
+    except OSError as error:
+        raise LoginFailed(f"https.ca.location cannot be used: {error}") from None
+    return Credentials(
+        OAUTHBEARER, "", fetch_token(TokenRequest(url, client_id, secret, settings.get(f"{prefix}scope"), tls))
+    )
 
 
 def tls_of(settings: Mapping[str, str]) -> ssl.SSLContext | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 from tests.support.connect import ENVIRONMENT, written
@@ -41,7 +40,9 @@ def test_every_example_works(node: BarnabasNode, tmp_path: Path) -> None:
         )
         try:
             if any(each in line for each in RUNS_ON):
-                time.sleep(4)  # no sign in common: what it says depends on what there is to run
+                assert process.stdout is not None
+                said = iter(process.stdout.readline, b"")
+                assert any(b", as worker " in text for text in said), f"{line} does not say that it runs"
                 process.send_signal(signal.SIGINT)
             out, _ = process.communicate(timeout=60)
         finally:

@@ -15,7 +15,6 @@ from barnabas.cli.connect.problems import told_in_one_line
 
 if TYPE_CHECKING:
     from barnabas.connect.cluster.connection import Cluster
-    from barnabas.connect.definition.definition import Definition
 
 app = typer.Typer(help="Connect other systems with topics, both ways.", no_args_is_help=True)
 
@@ -43,10 +42,11 @@ def run(
     Example:
       barnabas connect run orders.yaml
     """
+    from barnabas.cli.connect.files import loaded
     from barnabas.cli.connect.running import run_definitions
 
     with told_in_one_line():
-        run_definitions(bootstrap, _loaded(files))
+        run_definitions(bootstrap, loaded(files))
 
 
 @app.command("worker")
@@ -80,11 +80,12 @@ def add(files: Files, as_json: AsJson = False, bootstrap: Bootstrap = DEFAULT_BO
     Example:
       barnabas connect add orders.yaml
     """
+    from barnabas.cli.connect.files import loaded
     from barnabas.connect.definition.shown import literal_secrets
     from barnabas.connect.operations import states
 
     with told_in_one_line():
-        definitions = _loaded(files)
+        definitions = loaded(files)
         cluster = _cluster(bootstrap)
         changed = [each.name for each in definitions if states.add(cluster, each)]
     for each in definitions:
@@ -105,8 +106,10 @@ def check(files: Files, as_json: AsJson = False) -> None:
     Example:
       barnabas connect check orders.yaml
     """
+    from barnabas.cli.connect.files import loaded
+
     with told_in_one_line():
-        found = _loaded(files)
+        found = loaded(files)
         for each in found:
             (each.source if each.side == "source" else each.sink)().close()
     told = [{"name": each.name, "side": each.side, "connector": each.connector} for each in found]
@@ -344,21 +347,6 @@ def redrive(
             confirm(f"Send {human.plural(count, 'dead letter')} of {name} again?", yes)
         sent = redriving.redrive(cluster, definition, again=again, most=most)
     outcome(as_json, {"name": name, "sent": sent}, f"sent {human.plural(sent, 'dead letter')} of {name} again")
-
-
-def _loaded(files: list[Path]) -> list[Definition]:
-    """Of files that the person at the terminal names: Python beside them is theirs too."""
-    from barnabas.connect.definition.loading import load_file
-    from barnabas.connect.errors import BadOption
-    from barnabas.connect.python_functions import allow_folder
-
-    for each in files:
-        allow_folder(each.resolve().parent)
-    found = [each for file in files for each in load_file(file)]
-    names = [each.name for each in found]
-    if twice := sorted({each for each in names if names.count(each) > 1}):
-        raise BadOption(f"two connectors have the name {twice[0]!r}", "Give each its own name.")
-    return found
 
 
 def _cluster(bootstrap: str) -> Cluster:

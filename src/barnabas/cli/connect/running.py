@@ -24,9 +24,7 @@ _RATE_S = 10.0
 def run_definitions(bootstrap: str, definitions: list[Definition]) -> None:
     spark = settings.of_all(definitions)
     cluster = _connected(bootstrap)
-    for each in definitions:
-        states.add(cluster, each, from_file=True)
-        states.set_state(cluster, each.name, "running")
+    states.run_from_file(cluster, definitions)
     engines = {each.name: each.engine for each in definitions}
     what = f"running {', '.join(engines)}"
     if "spark" in engines.values():

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from barnabas.model.errors import KafkaError
-from barnabas.model.settings.jaas import parse_jaas
 
 TOKEN_LOGIN = "sasl.tokenauth"  # ours: user and password are those of a delegation token, which librdkafka cannot use
 _RENAMED = {
@@ -62,6 +61,8 @@ def librdkafka_names(settings: Mapping[str, str]) -> dict[str, str]:
 
 def _user(line: str) -> dict[str, str]:
     """`org...PlainLoginModule required username="u" password="p";` and the SCRAM module's likewise."""
+    from barnabas.model.settings.jaas import parse_jaas  # with all tables of settings, which few clients need
+
     try:
         entry = parse_jaas("sasl.jaas.config", line.strip().removeprefix(_SHADED))
     except KafkaError as error:

@@ -11,6 +11,7 @@ from barnabas.connect.cluster.connection import Cluster, called
 from barnabas.connect.errors import Unavailable
 
 _READ_S = 30.0
+_FETCH_WAIT_MS = 10  # behind a transaction's marker the end is said only after a fetch that has waited for more
 
 
 def read_table(cluster: Cluster, topic: str, partitions: Sequence[int]) -> dict[bytes, bytes]:
@@ -26,9 +27,11 @@ def read_on(
     since is read. Where those are not in the log any more, all of it is."""
     if not partitions:
         return {}, {}
-    consumer = cluster.consumer(group_id="barnabas-connect-table", enable_partition_eof=True)
+    consumer = cluster.consumer(
+        group_id="barnabas-connect-table", enable_partition_eof=True, fetch_wait_max_ms=_FETCH_WAIT_MS
+    )
     try:
-        bounds = {each: _bounds(consumer, topic, each) for each in partitions}
+        bounds = {each: bounds_of(consumer, topic, each) for each in partitions}
         goes_on = all(each in read_to and low <= read_to[each] <= high for each, (low, high) in bounds.items())
         found = dict(rows) if goes_on else {}
         begins = {each: read_to[each] if goes_on else low for each, (low, _) in bounds.items()}
@@ -43,7 +46,9 @@ def read_on(
     return found, ends
 
 
-def _bounds(consumer: Consumer, topic: str, partition: int) -> tuple[int, int]:
+def bounds_of(consumer: Consumer, topic: str, partition: int) -> tuple[int, int]:
+    """The first offset and the end. (Asked for before it is read, it also tells the consumer who leads the partition;
+    without, librdkafka looks once a second.)"""
     found = called(lambda: consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=_READ_S))
     if found is None:
         raise Unavailable(f"the leader of {topic}-{partition} does not say where it ends")

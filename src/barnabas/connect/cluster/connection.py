@@ -14,9 +14,17 @@ from barnabas.client.common.connection import CONNECT_TIMEOUT_S, Troubles, ensur
 from barnabas.client.common.connection import open_handle as _open_handle
 from barnabas.client.errors import BarnabasError, CannotReach, translate
 from barnabas.connect.errors import BadOption, Unavailable
+from barnabas.pipelines.errors import PipelineError
+from barnabas.pipelines.sink.cluster import Cluster as Links
+from barnabas.pipelines.sink.options import COMPRESSIONS, SinkOptions
+from barnabas.pipelines.source.security import ONLY_LIBRDKAFKA
 
 log = logging.getLogger("barnabas.connect")
 _WAIT_S = 30.0
+_CLIENT_ID = "barnabas-connect"
+_TRANSACTION_MS = 60_000  # of a source; open that long, it is aborted
+_BUFFER_BYTES = 4 * 1024 * 1024  # compressed, of a producer that waits for leaders
+_SECURITY = ("ssl.", "sasl.", "security.", "enable.ssl", "https.")
 _QUIET = {
     "log_level": 2,
     "enable.metrics.push": False,
@@ -30,6 +38,7 @@ class Cluster:
     def __init__(self, bootstrap: str, settings: Mapping[str, object] | None = None) -> None:
         self.bootstrap = bootstrap
         self._settings = dict(settings or {})
+        self._admin: AdminClient | None = None
 
     def producer(self, **ours: object) -> Producer:
         """Settings by librdkafka's names with _ for the dot."""
@@ -39,10 +48,36 @@ class Cluster:
         return self._open(Consumer, {"enable.auto.commit": False, "isolation.level": "read_committed"}, ours)
 
     def admin(self) -> AdminClient:
-        return self._open(AdminClient, {}, {})
+        """One for all threads: a new one would have to connect first."""
+        if self._admin is None:
+            self._admin = self._open(AdminClient, {}, {})
+        return self._admin
+
+    def links(self) -> Links:
+        """Connections of our own client, for the producers of sources. Raises BadOption."""
+        settings = librdkafka_settings(self.bootstrap, {}, self._settings, {})
+        security = {name: str(value) for name, value in settings.items() if name.startswith(_SECURITY)}
+        if unusable := sorted(ONLY_LIBRDKAFKA & set(security)):
+            way_out = "Set ssl.certificate.location and ssl.key.location"
+            raise BadOption(f"{unusable[0]}: sources log in with a certificate and a key in files of PEM", way_out)
+        options = SinkOptions(
+            bootstrap=self.bootstrap,
+            security=tuple(sorted(security.items())),
+            exactly_once=True,
+            compression=COMPRESSIONS["lz4"],
+            buffer_bytes=_BUFFER_BYTES,
+            delivery_timeout_s=_WAIT_S,
+            transaction_timeout_ms=_TRANSACTION_MS,
+            client_id=_CLIENT_ID,
+            delivery_timeout_name="",
+        )
+        try:
+            return Links(options)
+        except PipelineError as problem:
+            raise BadOption(str(problem).removeprefix("kafka.")) from None
 
     def _open(self, kind: Callable[..., Handle], base: dict[str, object], ours: Mapping[str, object]) -> Handle:
-        common = {"client.id": "barnabas-connect", **_QUIET, **base}
+        common = {"client.id": _CLIENT_ID, **_QUIET, **base}
         settings = librdkafka_settings(self.bootstrap, common, self._settings, ours)
         try:
             made: Handle = _open_handle(kind, settings, "connect")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 import msgspec
-from confluent_kafka import OFFSET_BEGINNING, KafkaError, TopicPartition
+from confluent_kafka import KafkaError, Message, TopicPartition
 
-from barnabas.connect.cluster.compacted import read_table
+from barnabas.connect.cluster.compacted import bounds_of, read_table
 from barnabas.connect.cluster.connection import Cluster, called, new_topic
 from barnabas.connect.definition.definition import Definition
 from barnabas.connect.errors import Unavailable
@@ -37,7 +37,9 @@ def read_all(cluster: Cluster) -> dict[str, Entry]:
 
 def write(cluster: Cluster, name: str, entry: Entry | None) -> None:
     """None removes it."""
-    producer = cluster.producer(linger_ms=0)
+    # Not idempotent: librdkafka would wait for half a second to become that, and to write an entry twice does no harm.
+    producer = cluster.producer(linger_ms=0, enable_idempotence=False)
+    called(lambda: producer.list_topics(DEFINITIONS_TOPIC, _WRITE_S))  # else it looks for the leader once a second
     problems: list[KafkaError] = []
     producer.produce(
         DEFINITIONS_TOPIC,
@@ -64,25 +66,40 @@ class Followed:
 
     def __init__(self, cluster: Cluster) -> None:
         self._consumer = cluster.consumer(group_id="barnabas-connect-definitions", enable_partition_eof=True)
-        self._consumer.assign([TopicPartition(DEFINITIONS_TOPIC, 0, OFFSET_BEGINNING)])
+        self._read_to, self._end = bounds_of(self._consumer, DEFINITIONS_TOPIC, 0)
+        self._consumer.assign([TopicPartition(DEFINITIONS_TOPIC, 0, self._read_to)])
         self.entries: dict[str, Entry] = {}
-        self.is_loaded = False
+
+    @property
+    def is_loaded(self) -> bool:
+        """Everything has been read that was there at first. The end of the partition is said only after a fetch that
+        has waited for more."""
+        return self._read_to >= self._end
 
     def poll(self, wait_s: float) -> None:
-        for message in called(lambda: self._consumer.consume(100, timeout=wait_s)):
-            error = message.error()
-            if error is not None:
-                self.is_loaded = self.is_loaded or error.code() == KafkaError._PARTITION_EOF
-                continue
-            key, value = message.key(), message.value()
-            if key is None:
-                continue
-            name = bytes(key).decode("utf-8", "replace")
-            entry = None if value is None else decoded(value)
-            if entry is None:
-                self.entries.pop(name, None)
-            else:
-                self.entries[name] = entry
+        """Waits for the first message only."""
+        if (message := called(lambda: self._consumer.poll(wait_s))) is None:
+            return
+        self._take(message)
+        for each in called(lambda: self._consumer.consume(100, timeout=0)):
+            self._take(each)
+
+    def _take(self, message: Message) -> None:
+        error, offset, key, value = message.error(), message.offset(), message.key(), message.value()
+        if error is not None:
+            if error.code() == KafkaError._PARTITION_EOF and offset is not None:
+                self._read_to = offset
+            return
+        assert offset is not None
+        self._read_to = offset + 1
+        if key is None:
+            return
+        name = bytes(key).decode("utf-8", "replace")
+        entry = None if value is None else decoded(value)
+        if entry is None:
+            self.entries.pop(name, None)
+        else:
+            self.entries[name] = entry
 
     def close(self) -> None:
         self._consumer.close()

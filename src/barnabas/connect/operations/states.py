@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -15,21 +16,34 @@ from barnabas.connect.errors import BadOption
 from barnabas.connect.hints import hint
 
 
-def add(cluster: Cluster, definition: Definition, *, from_file: bool = False) -> bool:
+def add(cluster: Cluster, definition: Definition) -> bool:
     """Whether it is new or changed. A connector that is paused stays so."""
     definitions.ensure(cluster)
     before = definitions.read_all(cluster).get(definition.name)
-    if before is not None and (before.definition, before.from_file) == (definition, from_file):
-        return False
+    return _put(cluster, before, Entry(definition=definition, state=before.state if before is not None else "running"))
+
+
+def run_from_file(cluster: Cluster, given: Sequence[Definition]) -> None:
+    """Those that are paused go on."""
+    definitions.ensure(cluster)
+    known = definitions.read_all(cluster)
+    for each in given:
+        _put(cluster, known.get(each.name), Entry(definition=each, from_file=True))
+
+
+def _put(cluster: Cluster, before: Entry | None, entry: Entry) -> bool:
+    """Whether that was a change."""
+    definition = entry.definition
     if before is not None and before.definition.side != definition.side:
         raise BadOption(
             f"connector {definition.name} is a {before.definition.side}",
             f"Remove it first (barnabas connect remove {definition.name}), or take another name.",
         )
-    state = before.state if before is not None else "running"
-    restarts = before.restarts if before is not None else 0
-    entry = Entry(definition=definition, state=state, restarts=restarts, from_file=from_file, changed_ms=_now_ms())
-    definitions.write(cluster, definition.name, entry)
+    if before is not None:
+        entry = msgspec.structs.replace(entry, restarts=before.restarts, changed_ms=before.changed_ms)
+    if entry == before:
+        return False
+    _write(cluster, definition.name, entry)
     return True
 
 

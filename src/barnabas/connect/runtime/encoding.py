@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from barnabas.connect.cluster.connection import Cluster, new_topic
-from barnabas.connect.contract import Headers, Record
+from barnabas.connect.contract import Alike, Headers, Record
 from barnabas.connect.definition.definition import Definition
 from barnabas.connect.runtime.dead_letters import DeadLetter, Stage
 from barnabas.connect.transform.steps import compiled
 from barnabas.connect.values.formats import BadValue, encode_json, encoder
 
-_ANY_PARTITION = -1  # librdkafka's word: by key
-_BROKERS_TIME = 0
+_NOW = 0
 _SHOWN_MAX = 100_000  # bytes of a value that cannot be encoded, in its dead letter
 
 
@@ -21,8 +20,8 @@ class Outgoing:
     topic: str
     key: bytes | None
     value: bytes | None
-    partition: int
-    timestamp_ms: int
+    partition: int | None  # None: by key
+    timestamp_ms: int  # 0: when it is written
     headers: Headers
     is_dead: bool = False
 
@@ -34,6 +33,7 @@ class Encoding:
         self._task = task
         self._key = encoder(definition.format, "key")
         self._value = encoder(definition.format, "value")
+        self._keeps_bytes = definition.format.value in ("auto", "text", "bytes")
         self._transform = compiled(definition.transform)
         self._known: set[str] = {definition.dead_topic}
 
@@ -57,11 +57,26 @@ class Encoding:
                 raise Stopped(str(problem)) from None
             return self._dead(record, original, stage, str(problem))
         if topic not in self._known:
-            self._cluster.ensure_topics([new_topic(topic, self._definition.partitions)])
-            self._known.add(topic)
-        partition = _ANY_PARTITION if record.partition is None else record.partition
-        time = record.timestamp_ms or _BROKERS_TIME
-        return Outgoing(topic, key, value, partition, time, record.headers)
+            self._ensure(topic)
+        return Outgoing(topic, key, value, record.partition, record.timestamp_ms or _NOW, record.headers)
+
+    def common(self, records: Alike) -> tuple[str, bytes | None] | None:
+        """The topic and the key of all of them, where their values go out as they are; None: each has to be looked
+        at."""
+        if self._transform is not None or not self._keeps_bytes:
+            return None
+        topic = self._definition.topic
+        try:
+            key = self._key(records.key, topic)
+        except BadValue:
+            return None
+        if topic not in self._known:
+            self._ensure(topic)
+        return topic, key
+
+    def _ensure(self, topic: str) -> None:
+        self._cluster.ensure_topics([new_topic(topic, self._definition.partitions)])
+        self._known.add(topic)
 
     def _dead(self, record: Record, original: tuple[object, object], stage: Stage, reason: str) -> Outgoing:
         key, value = (_shown(each) for each in original)
@@ -90,8 +105,8 @@ class Encoding:
             self._definition.dead_topic,
             key,
             value,
-            _ANY_PARTITION,
-            timestamp_ms or _BROKERS_TIME,
+            None,
+            timestamp_ms or _NOW,
             letter.all_headers(self._definition, self._task),
             is_dead=True,
         )

@@ -12,6 +12,7 @@ from typing import Protocol, TypeAlias
 from confluent_kafka import Consumer, TopicPartition
 
 from barnabas.connect.cluster import positions
+from barnabas.connect.cluster.batches import Fenced
 from barnabas.connect.cluster.connection import Cluster, called
 from barnabas.connect.contract import Source
 from barnabas.connect.definition.definition import Definition
@@ -20,7 +21,7 @@ from barnabas.connect.runtime import dead_letters
 from barnabas.connect.runtime.partition_writing import Stopped
 from barnabas.connect.runtime.pauses import Pauses
 from barnabas.connect.runtime.progress import Progress
-from barnabas.connect.runtime.split_reading import Fenced, SplitReading
+from barnabas.connect.runtime.split_reading import SplitReading
 
 log = logging.getLogger("barnabas.connect")
 

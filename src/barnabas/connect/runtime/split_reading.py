@@ -11,33 +11,25 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-from confluent_kafka import KafkaError, KafkaException
-
 from barnabas.connect.cluster import positions
+from barnabas.connect.cluster.batches import told
 from barnabas.connect.cluster.connection import Cluster
-from barnabas.connect.contract import Chunk, Position, Reader
+from barnabas.connect.contract import Alike, Chunk, Position, Reader
 from barnabas.connect.definition.definition import Definition
 from barnabas.connect.errors import ConnectError, Unavailable
 from barnabas.connect.runtime.encoding import Encoding, Outgoing
 from barnabas.connect.runtime.pauses import Pauses
+from barnabas.connect.runtime.producing import RECORD_MAX_BYTES, SourceProducer
 from barnabas.connect.runtime.progress import Progress
 
 log = logging.getLogger("barnabas.connect")
 
 _WAIT_S = 0.2  # for a split that has nothing new
 _IDLE_S = 0.02  # between rounds, when no split of several has anything
-_RECORDS_MAX = 50_000  # in a transaction
-_BYTES_MAX = 32 * 1024 * 1024
-_CALL_S = 30.0
+_RECORDS_MAX = 500_000  # in a transaction
+_BYTES_MAX = 64 * 1024 * 1024
 _BEHIND_S = 2.0
 _POSITION_ONLY_S = 5.0  # how often a position is written that no record has led to
-_BUFFER_KB = 64 * 1024
-
-_FENCED = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)
-
-
-class Fenced(ConnectError):
-    """Another worker has this partition."""
 
 
 @dataclass
@@ -72,21 +64,10 @@ class SplitReading:
         self.wanted = wanted
         self._source = definition.source()
         self._encoding = Encoding(cluster, definition, numbers[1])
-        self._producer = cluster.producer(
-            transactional_id=positions.transactional_id(definition, self._partition),
-            transaction_timeout_ms=60_000,
-            linger_ms=5,
-            compression_type="lz4",
-            batch_num_messages=100_000,
-            message_max_bytes=10_000_000,
-            partitioner="murmur2_random",  # as Java's clients place keys
-            queue_buffering_max_kbytes=_BUFFER_KB,
-            queue_buffering_max_messages=1_000_000,
-        )
+        self._producer = SourceProducer(cluster, positions.transactional_id(definition, self._partition))
         self._splits: dict[str, _Split] = {}
         self._began: float | None = None  # the open transaction
         self._records = self._bytes = self._dead = 0
-        self._call(lambda: self._producer.init_transactions(_CALL_S))
         self.known = positions.read_since(cluster, definition, self._partition, known)
         self._positions = dict(self.known.positions)
 
@@ -111,6 +92,7 @@ class SplitReading:
         finally:
             for each in self._splits.values():
                 self._close(each)
+            self._producer.close()
             self._source.close()
 
     def _follow_wanted(self) -> None:
@@ -168,45 +150,42 @@ class SplitReading:
         if chunk.records:
             self._begin()
             split.has_records = True
-            encode, produce = self._encoding.outgoing, self._produce
-            for record in chunk.records:
-                outgoing = encode(record)
-                if outgoing is not None:
-                    produce(outgoing)
+            with told():
+                if not (isinstance(chunk.records, Alike) and self._write_alike(chunk.records)):
+                    for record in chunk.records:
+                        if (outgoing := self._encoding.outgoing(record)) is not None:
+                            self._produce(outgoing)
+                self._producer.send()
         elif time.monotonic() - split.saved_at > _POSITION_ONLY_S:
             self._begin()
             split.has_records = True
 
     def _begin(self) -> None:
         if self._began is None:
-            self._call(self._producer.begin_transaction)
             self._began = time.monotonic()
 
-    def _produce(self, outgoing: Outgoing) -> None:
-        while True:
-            try:
-                self._hand_over(outgoing)
-                break
-            except BufferError:
-                self._producer.poll(0.05)
-            except KafkaException as error:
-                if error.args[0].code() != KafkaError.MSG_SIZE_TOO_LARGE or outgoing.is_dead:
-                    raise Unavailable(f"topic {outgoing.topic}: {error.args[0].str()}") from None
-                outgoing = self._encoding.too_large(outgoing)
-        self._records += 1
-        self._bytes += len(outgoing.value or b"")
-        self._dead += outgoing.is_dead
+    def _write_alike(self, records: Alike) -> bool:
+        """Whether they could be written together."""
+        common = self._encoding.common(records)
+        size = sum(map(len, records.values))
+        if common is None or size > RECORD_MAX_BYTES:
+            return False
+        topic, key = common
+        self._producer.write_alike(topic, records.values, key, records.headers, size)
+        self._records += len(records)
+        self._bytes += size
+        return True
 
-    def _hand_over(self, outgoing: Outgoing) -> None:
-        topic, value, key, partition = outgoing.topic, outgoing.value, outgoing.key, outgoing.partition
-        if outgoing.headers:
-            headers = list(outgoing.headers)
-            time_ms = outgoing.timestamp_ms
-            self._producer.produce(topic, value, key, partition, timestamp=time_ms, headers=headers)  # type: ignore[arg-type]
-        elif outgoing.timestamp_ms:
-            self._producer.produce(topic, value, key, partition, timestamp=outgoing.timestamp_ms)
-        else:
-            self._producer.produce(topic, value, key, partition)
+    def _produce(self, outgoing: Outgoing) -> None:
+        size = len(outgoing.value or b"") + len(outgoing.key or b"")
+        if size > RECORD_MAX_BYTES and not outgoing.is_dead:
+            outgoing = self._encoding.too_large(outgoing)
+        self._producer.write(
+            outgoing.topic, outgoing.value, outgoing.key, outgoing.partition, outgoing.timestamp_ms, outgoing.headers
+        )
+        self._records += 1
+        self._bytes += size
+        self._dead += outgoing.is_dead
 
     @property
     def _is_full(self) -> bool:
@@ -220,15 +199,12 @@ class SplitReading:
         if self._began is None:
             return
         ended = [each for each in self._splits.values() if each.has_records and each.reached is not None]
-        for each in ended:
-            assert each.reached is not None
-            self._producer.produce(
-                self._definition.positions_topic,
-                positions.encoded(each.reached),
-                each.name.encode(),
-                self._partition,
-            )
-        self._call(lambda: self._producer.commit_transaction(_CALL_S))
+        with told():
+            for each in ended:
+                assert each.reached is not None
+                value = positions.encoded(each.reached)
+                self._producer.write(self._definition.positions_topic, value, each.name.encode(), self._partition)
+            self._producer.commit()
         self._began = None
         self._progress.wrote(self._records - self._dead, self._dead)
         self._records = self._bytes = self._dead = 0
@@ -244,30 +220,9 @@ class SplitReading:
                     each.problem = str(problem)
 
     def _abort(self) -> None:
-        if self._began is None:
-            return
-        self._began = None
-        try:
-            self._producer.abort_transaction(_CALL_S)
-        except KafkaException as error:
-            log.debug("%s: abort: %s", self._definition.name, error)  # the next owner's fencing aborts it
-
-    def _call(self, work: object) -> None:
-        """Of librdkafka's transactions: what may be tried again is, what may not is raised."""
-        assert callable(work)
-        deadline = time.monotonic() + _CALL_S
-        while True:
-            try:
-                work()
-                return
-            except SystemError:  # confluent-kafka loses the exception, now and then, when the producer is fenced
-                raise Fenced("another worker has taken over") from None
-            except KafkaException as error:
-                problem = error.args[0]
-                if problem.code() in _FENCED:
-                    raise Fenced(problem.str()) from None
-                if not problem.retriable() or time.monotonic() > deadline:
-                    raise Unavailable(f"the cluster takes no transaction: {problem.str()}") from None
+        if self._began is not None:
+            self._began = None
+            self._producer.abort()
 
     def _close(self, split: _Split) -> None:
         reader, split.reader = split.reader, None

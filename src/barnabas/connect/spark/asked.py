@@ -12,6 +12,7 @@ from typing import Literal
 
 import msgspec
 
+from barnabas.connect.cluster.batches import Fenced
 from barnabas.connect.cluster.connection import Cluster
 from barnabas.connect.cluster.positions import Known
 from barnabas.connect.contract import Behind
@@ -19,7 +20,6 @@ from barnabas.connect.definition.definition import Definition
 from barnabas.connect.errors import BadOption, ConnectError, Unavailable
 from barnabas.connect.python_functions import allow_folder
 from barnabas.connect.runtime.partition_writing import Stopped
-from barnabas.connect.runtime.split_reading import Fenced
 
 
 class Failure(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@
     spread.py      which partition a row goes to, for whole columns at once
     login.py       TLS and SASL
     link.py        one connection; cluster.py: leaders, coordinators and patience
-    producer.py    rows -> record batches -> the leaders, in order, each batch once
+    producer.py    rows -> record batches; sending.py: batches -> the leaders, in order, each batch once
     prepared.py    an open transaction; transactions.py: what is asked of its coordinator
     ledger.py      the topic of decisions: which micro-batch of which query is committed
     settle.py      the order in which a micro-batch is decided and completed: read this one first

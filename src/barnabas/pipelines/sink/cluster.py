@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TypeVar
 
 from barnabas.client.common.connection import addresses
 from barnabas.link.blocking_driver import BlockingLink, LinkOptions
 from barnabas.link.codes import is_retriable, name_of
 from barnabas.link.errors import LinkDown, LoginFailed, NotKafka, UnknownApi
+from barnabas.link.login_settings import UnusableLogin, is_by_token, token_credentials
 from barnabas.link.nodes import Nodes
 from barnabas.link.view import TRANSACTION_KEY
 from barnabas.model.errors import ErrorCode
@@ -23,7 +25,6 @@ from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.sink.options import SinkOptions
 from barnabas.wire.codec import Decoded
 
-CLIENT_ID = "barnabas-spark"
 CONNECT_TIMEOUT_S = 5.0
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.01, 0.5
 MISSING_TOPIC_S = 3.0  # a topic that was made just now is known everywhere after a moment
@@ -40,26 +41,32 @@ class Cluster:
         self.options = options
         security = dict(options.security)
         self._link_options = LinkOptions(
-            client_id=CLIENT_ID,
+            client_id=options.client_id,
             connect_timeout_s=min(CONNECT_TIMEOUT_S, options.request_timeout_s),
             answer_timeout_s=options.request_timeout_s,
             tls=tls(security),
-            credentials=credentials(security),
+            credentials=None if is_by_token(security) else credentials(security),
         )
+        self._token_settings = security if is_by_token(security) else None
         self._nodes = Nodes(addresses(options.bootstrap), self._connect)
 
     def close(self) -> None:
         self._nodes.close()
 
     def _connect(self, host: str, port: int) -> BlockingLink:
+        options = self._link_options
         try:
-            return BlockingLink(host, port, self._link_options)
+            if self._token_settings is not None:  # a new one for each connection: they last for minutes
+                options = replace(options, credentials=token_credentials(self._token_settings))
+            return BlockingLink(host, port, options)
         except NotKafka as problem:
             raise PipelineError(
                 f"what answers at {host}:{port} does not speak Kafka's protocol: {problem.reason}"
             ) from None
         except LoginFailed as problem:
             raise PipelineError(str(problem)) from None
+        except UnusableLogin as problem:
+            raise PipelineError(f"kafka.{problem}") from None
 
     # --- patience ---------------------------------------------------------------------------------------------------
 
@@ -73,8 +80,7 @@ class Cluster:
                 raise PipelineError(f"could not {doing}: {problem}: it is too old for this sink") from None
             except (Again, LinkDown) as problem:
                 if time.monotonic() + pause_s > deadline:
-                    waited = f"{self.options.delivery_timeout_s:.0f} s (kafka.delivery.timeout.ms)"
-                    raise PipelineError(f"could not {doing} within {waited}: {problem}") from None
+                    raise PipelineError(f"could not {doing} within {self.options.patience}: {problem}") from None
             time.sleep(pause_s)
             pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
 

@@ -7,7 +7,7 @@ and Arrow joins the pieces of each record natively. Where a batch is full is kno
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -16,12 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from barnabas.pipelines.sink.columns import Header
-from barnabas.wire.batch import HEADER, HEADER_BYTES, LENGTH_OVERHEAD_BYTES, MAGIC, TRANSACTIONAL_BIT, write_crc
-from barnabas.wire.compression import Codec, compress
-from barnabas.wire.varints import varint
+from barnabas.wire.batch_writing import NO_HEADERS, headers_of
 
 _BYTES = pa.large_binary()
-_NO_HEADERS = b"\0"
 _LIMITS = tuple(1 << bits for bits in (7, 14, 21, 28, 35, 42, 49, 56, 63))  # a varint has a byte more from each on
 
 Numbers: TypeAlias = npt.NDArray[np.signedinteger]
@@ -48,10 +45,10 @@ class Columns:
 
 
 def columns_of(keys: pa.Array | None, values: pa.Array, headers: Sequence[Sequence[Header]] | None) -> Columns:
-    written = None if headers is None else pa.array([_written(each) for each in headers], _BYTES)
+    written = None if headers is None else pa.array([headers_of(each) for each in headers], _BYTES)
     value_lengths = _lengths(values)
     fixed = np.maximum(value_lengths, 0) + _sizes(_zigzag(value_lengths)) + 1  # 1 for the attributes
-    fixed += len(_NO_HEADERS) if written is None else _lengths(written)
+    fixed += len(NO_HEADERS) if written is None else _lengths(written)
     key_lengths = np.full(len(values), -1) if keys is None else _lengths(keys)
     fixed += 1 if keys is None else np.maximum(key_lengths, 0) + _sizes(_zigzag(key_lengths))
     return Columns(
@@ -70,43 +67,12 @@ def joined(rows: Columns, bodies: Numbers, deltas: Numbers, stamps: Numbers) -> 
     attributes = np.zeros(len(rows), np.int64)
     before = _varints(bodies, attributes, stamps, deltas, rows.key_lengths)
     between = _varints(rows.value_lengths)
-    pieces = [before, between, rows.values, pa.scalar(_NO_HEADERS, _BYTES) if rows.headers is None else rows.headers]
+    pieces = [before, between, rows.values, pa.scalar(NO_HEADERS, _BYTES) if rows.headers is None else rows.headers]
     if rows.keys is not None:
         pieces.insert(1, rows.keys)
     separator = pa.scalar(b"", _BYTES)
     found = pc.binary_join_element_wise(*pieces, separator, null_handling="replace", null_replacement="")
     return memoryview(found.buffers()[2])
-
-
-@dataclass
-class OpenBatch:
-    """Records of one partition that are not sent yet."""
-
-    timestamp_ms: int  # of its first records
-    newest_ms: int = 0
-    count: int = 0
-    size: int = HEADER_BYTES
-    _parts: list[memoryview] = field(default_factory=list)
-
-    def add(self, records: memoryview, count: int, now_ms: int) -> None:
-        self._parts.append(records)
-        self.count += count
-        self.size += len(records)
-        self.newest_ms = max(self.newest_ms, now_ms)
-
-    def closed(self, codec: int, producer: tuple[int, int], sequence: int, transactional: bool) -> bytes:
-        payload = b"".join(self._parts)
-        if codec:
-            payload = compress(Codec(codec), payload)
-        batch = bytearray(HEADER_BYTES)
-        HEADER.pack_into(
-            batch, 0, 0, HEADER_BYTES - LENGTH_OVERHEAD_BYTES + len(payload), -1, MAGIC, 0,
-            codec | (TRANSACTIONAL_BIT if transactional else 0), self.count - 1, self.timestamp_ms, self.newest_ms,
-            *producer, sequence, self.count,
-        )  # fmt: skip
-        batch += payload
-        write_crc(batch)
-        return bytes(batch)
 
 
 def _varints(*columns: Numbers) -> pa.Array:
@@ -150,12 +116,3 @@ def _sizes(numbers: Numbers) -> Numbers:
 
 def _lengths(column: pa.Array) -> Numbers:
     return np.asarray(pc.fill_null(pc.binary_length(column), -1)).astype(np.int64)
-
-
-def _written(headers: Sequence[Header]) -> bytes:
-    parts = [varint(len(headers))]
-    for name, value in headers:
-        encoded = name.encode()
-        parts += (varint(len(encoded)), encoded)
-        parts += (varint(-1),) if value is None else (varint(len(value)), value)
-    return b"".join(parts)

@@ -58,6 +58,14 @@ class SinkOptions:
     request_timeout_s: float = 30.0
     delivery_timeout_s: float = 120.0
     transaction_timeout_ms: int | None = None  # None: the longest that the cluster allows
+    client_id: str = "barnabas-spark"
+    delivery_timeout_name: str = "kafka.delivery.timeout.ms"  # as whoever waits can set it; empty: not at all
+
+    @property
+    def patience(self) -> str:
+        """How long something is tried again, for a person."""
+        name = f" ({self.delivery_timeout_name})" if self.delivery_timeout_name else ""
+        return f"{self.delivery_timeout_s:.0f} s{name}"
 
 
 def parse_options(given: Mapping[str, str], *, streaming: bool) -> SinkOptions:

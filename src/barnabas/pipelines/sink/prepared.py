@@ -21,8 +21,19 @@ class Fenced(PipelineError):
     """Somebody else has the transactional id now."""
 
 
+class TooOld(PipelineError):
+    """The cluster does not know the transactions of Kafka 4.0 (KIP-890)."""
+
+    def __init__(self) -> None:
+        super().__init__("the cluster is older than Kafka 4.0: delivery=at-least-once is what it can do")
+
+
 class NotOpen(Exception):
     """The transaction cannot be ended as asked: it is not the open one of its id."""
+
+    def __init__(self, text: str, code: int = 0) -> None:
+        super().__init__(text)
+        self.code = code  # the coordinator's
 
 
 @dataclass(frozen=True)
@@ -46,14 +57,14 @@ class Described:
 def ended(each: Prepared, answer: InitProducerIdResponse | EndTxnResponse) -> Prepared | NotOpen:
     """The answer to EndTxn and to InitProducerId: the producer that follows."""
     if answer.error_code:
-        return NotOpen(f"{each.transactional_id}: {name_of(answer.error_code)}")
+        return NotOpen(f"{each.transactional_id}: {name_of(answer.error_code)}", answer.error_code)
     return Prepared(each.transactional_id, answer.producer_id, answer.producer_epoch)
 
 
 def kept(each: Prepared, answer: InitProducerIdResponse) -> Prepared | NotOpen:
     """The answer to InitProducerId that keeps what is open: is that the transaction we mean?"""
     if answer.error_code:
-        return NotOpen(f"{each.transactional_id}: {name_of(answer.error_code)}")
+        return NotOpen(f"{each.transactional_id}: {name_of(answer.error_code)}", answer.error_code)
     if (answer.ongoing_txn_producer_id, answer.ongoing_txn_producer_epoch) != (each.producer_id, each.producer_epoch):
         return NotOpen(f"{each.transactional_id} is no longer open")
     return Prepared(each.transactional_id, answer.producer_id, answer.producer_epoch)

@@ -16,7 +16,17 @@ from barnabas.link.errors import LinkDown
 from barnabas.model.errors import ErrorCode
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.sink.cluster import Again, Cluster
-from barnabas.pipelines.sink.prepared import FENCED, Described, Fenced, NotOpen, Prepared, ended, kept, still_open
+from barnabas.pipelines.sink.prepared import (
+    FENCED,
+    Described,
+    Fenced,
+    NotOpen,
+    Prepared,
+    TooOld,
+    ended,
+    kept,
+    still_open,
+)
 from barnabas.wire.apis import DESCRIBE_TRANSACTIONS, END_TXN, INIT_PRODUCER_ID, LIST_TRANSACTIONS
 from barnabas.wire.codec import Decoded
 
@@ -82,6 +92,11 @@ class Transactions:
         return self._each(
             "commit transactions", prepared, END_TXN, (FIRST_EPOCH_BUMP_VERSION, END_NEWEST), _ending, ended
         )
+
+    def abort(self, prepared: Prepared) -> None:
+        """Asked once: whoever takes the id over next aborts what is still open."""
+        node_id = self._cluster.coordinators([prepared.transactional_id])[prepared.transactional_id]
+        self._cluster.ask_node(node_id, END_TXN, {**_ending(prepared), "committed": False}, END_NEWEST)
 
     def prepare(self, prepared: Sequence[Prepared], now_ms: int) -> list[Prepared | NotOpen]:
         """Each, safe from timeouts and from whoever wrote it, to be ended under the producer that is given; or why not.
@@ -151,7 +166,7 @@ class Transactions:
         if version < versions[0]:
             if api_key == INIT_PRODUCER_ID:
                 raise _NotAllowed
-            raise PipelineError("the cluster is older than Kafka 4.0: delivery=at-least-once is what it can do")
+            raise TooOld
         for each in those:
             link.send(api_key, version, asked(each))
         refused = False

@@ -20,7 +20,7 @@ _LEFT_OUT = {
     "group.protocol", "exclude.internal.topics",
 }  # fmt: skip
 PLAIN = "plaintext"
-_ONLY_LIBRDKAFKA = {"ssl.certificate.pem", "ssl.key.pem", "ssl.keystore.location", "ssl.engine.location"}
+ONLY_LIBRDKAFKA = {"ssl.certificate.pem", "ssl.key.pem", "ssl.keystore.location", "ssl.engine.location"}
 
 
 def librdkafka_settings_of(client: Mapping[str, str]) -> dict[str, str]:
@@ -41,4 +41,4 @@ def is_spoken_here(settings: Mapping[str, str]) -> bool:
     mechanism = settings.get("sasl.mechanism", settings.get("sasl.mechanisms", "")).upper()
     if protocol.startswith("sasl") and not (mechanism in MECHANISMS and "sasl.username" in settings):
         return False
-    return not (protocol.endswith("ssl") and _ONLY_LIBRDKAFKA & set(settings))
+    return not (protocol.endswith("ssl") and ONLY_LIBRDKAFKA & set(settings))

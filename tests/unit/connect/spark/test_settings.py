@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from barnabas.connect.cluster.batches import Fenced
 from barnabas.connect.cluster.positions import Known
 from barnabas.connect.definition.loading import load
 from barnabas.connect.errors import BadOption, ConnectError, Unavailable
 from barnabas.connect.runtime.partition_writing import Stopped
-from barnabas.connect.runtime.split_reading import Fenced
 from barnabas.connect.spark.asked import SourceAsked, failure_of, raise_again
 from barnabas.connect.spark.settings import SparkSettings, of_all
 from barnabas.connect.spark.sink_task import shares

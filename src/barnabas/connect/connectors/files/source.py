@@ -22,8 +22,8 @@ from typing import Literal
 
 import msgspec
 
-from barnabas.connect.connectors.logs.cutter import Cutter
-from barnabas.connect.contract import Behind, Chunk, Options, Position, Reader, Record, Source
+from barnabas.connect.connectors.logs.cutter import Cutter, is_utf8
+from barnabas.connect.contract import Alike, Behind, Chunk, Options, Position, Reader, Record, Source, together
 from barnabas.connect.errors import BadOption, Unavailable
 from barnabas.connect.options import read_options
 
@@ -126,22 +126,24 @@ class FilesReader(Reader):
             position["now"] = [self._current.found.mark, self._current.offset]
         return position
 
-    def _collect(self, most: int) -> tuple[list[Record], bool]:
-        records: list[Record] = []
-        moved = False
-        while len(records) < most:
+    def _collect(self, most: int) -> tuple[Sequence[Record], bool]:
+        parts: list[Sequence[Record]] = []
+        count, moved = 0, False
+        while count < most:
             if self._current is None and not self._open_next():
                 break
             assert self._current is not None
             try:
-                more = self._current.take(most - len(records))
+                more = self._current.take(most - count)
             except OSError as problem:
                 raise self._unreadable(self._current.found.name, problem) from None
-            records += more
-            if not more:
+            if more:
+                parts.append(more)
+                count += len(more)
+            else:
                 self._finish()
                 moved = True
-        return records, moved
+        return together(parts), moved
 
     def _finish(self) -> None:
         assert self._current is not None
@@ -280,12 +282,13 @@ class _OpenFile:
         encoding = codecs.lookup(options.encoding).name
         self._cutter = Cutter(encoding, options.max_line_bytes)
         self._wide = encoding.startswith(("utf-16", "utf-32"))
+        self._is_utf8 = self._wide or encoding == "utf-8"
         self._lines: list[bytes] = []
         self._sizes: list[int] = []
         self._key = os.fsencode(found.name).decode(errors="replace")
-        self._headers = (("path", os.fsencode(self._path)),)
+        self._headers: tuple[tuple[str, bytes | None], ...] = (("path", os.fsencode(self._path)),)
 
-    def take(self, most: int) -> list[Record]:
+    def take(self, most: int) -> Sequence[Record]:
         """Nothing: the file is finished, or has changed."""
         if self._options.each == "file":
             return self._whole()
@@ -303,7 +306,17 @@ class _OpenFile:
             lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
         self.offset += sum(self._sizes[:most])
         self._sizes = self._sizes[most:]
-        return [Record(self._value(line), self._key, None, None, self._headers) for line in lines]
+        if self._options.value == "bytes":
+            return Alike(lines, self._key, self._headers)
+        return Alike.of_text(self._texts(lines), self._key, self._headers)
+
+    def _texts(self, lines: list[bytes]) -> list[bytes]:
+        """In UTF-8, without the CR of an end of line."""
+        joined = b"\n".join(lines)
+        if self._is_utf8 and b"\r" not in joined and is_utf8(joined):
+            return lines
+        encoding = "utf-8" if self._wide else self._options.encoding  # the cutter has made UTF-8 of the wide ones
+        return [line.decode(encoding, "replace").removesuffix("\r").encode("utf-8", "replace") for line in lines]
 
     def _whole(self) -> list[Record]:
         if self.offset:
@@ -325,10 +338,7 @@ class _OpenFile:
     def _value(self, data: bytes) -> str | bytes:
         if self._options.value == "bytes":
             return data
-        if self._wide and self._options.each == "line":  # UTF-8 by now
-            return data.decode("utf-8", "replace").removesuffix("\r")
-        text = data.decode(self._options.encoding, "replace")
-        return text.removesuffix("\r") if self._options.each == "line" else text
+        return data.decode(self._options.encoding, "replace")
 
     def _has_changed(self) -> bool:
         status = os.fstat(self._file.fileno())

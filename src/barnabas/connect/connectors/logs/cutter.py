@@ -9,6 +9,16 @@ from __future__ import annotations
 _WIDE = {"utf-16-le": 2, "utf-16-be": 2, "utf-32-le": 4, "utf-32-be": 4}
 
 
+def is_utf8(data: bytes) -> bool:
+    if data.isascii():
+        return True
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 class Cutter:
     """Takes blocks in order, gives the lines that are complete. Lines of UTF-16 and UTF-32 come out as UTF-8."""
 

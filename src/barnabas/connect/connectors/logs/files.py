@@ -14,18 +14,19 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from barnabas.connect.connectors.logs.folders import Folders
 from barnabas.connect.connectors.logs.logfiles import LogFiles, Parts
 from barnabas.connect.connectors.logs.tail import Changed, Tail
-from barnabas.connect.contract import Behind, Chunk, Position, Reader, Record
+from barnabas.connect.contract import Behind, Chunk, Position, Reader, Record, together
 
 SCAN_S = 1.0
 CHUNK_LINES_MAX = 2000  # with more, Python's collector walks the records of a chunk several times
+CHUNK_LINES_ENOUGH = 1000  # not worth a further block, which would have to be joined to the first
 POLL_S = 0.05
 
-MakeRecords = Callable[[list[bytes], str], list[Record]]
+MakeRecords = Callable[[list[bytes], str], Sequence[Record]]
 
 
 class LogReader(Reader):
@@ -57,41 +58,43 @@ class LogReader(Reader):
         self._queue = []
         self._files.close()
 
-    def _collect(self, most: int) -> list[Record]:
+    def _collect(self, most: int) -> Sequence[Record]:
         due = time.monotonic() >= self._next_scan or self._files.is_renamed()
-        records = self._scan() if due else []
+        parts = self._scan() if due else []
+        count = sum(map(len, parts))
         if not self._queue:
             self._queue = self._due()
-        while self._queue and len(records) < most:
+        while self._queue and count < min(most, CHUNK_LINES_ENOUGH):
             tail, upto = self._queue[0]
             try:
-                lines = tail.take(most - len(records), upto)
+                lines = tail.take(most - count, upto)
             except Changed:
-                if records:  # they are of other files, and go out first
-                    return records
+                if parts:  # they are of other files, and go out first
+                    break
                 self._files.orphan(tail.entry)
-                return self._scan()
+                return together(self._scan())
             except OSError as problem:
                 raise self._files.unreadable(tail.entry.name, problem) from None
             if lines:
-                records += self._make(lines, self._files.path(tail.entry.name))
+                parts.append(self._make(lines, self._files.path(tail.entry.name)))
+                count += len(lines)
             else:
                 self._queue.pop(0)
-        if records and not self._queue and self._files.crowded:
+        if parts and not self._queue and self._files.crowded:
             self._next_scan = 0.0
-        return records
+        return together(parts)
 
-    def _scan(self) -> list[Record]:
+    def _scan(self) -> list[Sequence[Record]]:
         """Looks at the folder. What was read of files that were truncated, and has no copy, is all that is left."""
         self._queue = []
         self._files.scan()
-        records: list[Record] = []
+        parts: list[Sequence[Record]] = []
         for orphan in self._files.orphans:
             if orphan.tail is not None and (rest := orphan.tail.rest()):
-                records += self._make(rest, self._files.path(orphan.entry.name))
+                parts.append(self._make(rest, self._files.path(orphan.entry.name)))
         self._files.drop_orphans()
         self._next_scan = time.monotonic() + SCAN_S
-        return records
+        return parts
 
     def _due(self) -> list[tuple[Tail, int]]:
         """Files with something to read, in the order in which they were written: what was rotated was written before

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-
-import re2
+from typing import TYPE_CHECKING
 
 from barnabas.connect.contract import Value
 from barnabas.connect.errors import BadOption
+
+if TYPE_CHECKING:
+    import re2
 
 _PATTERN_BYTES_MAX = 64 * 1024  # after names are replaced
 _DEPTH_MAX = 16
@@ -98,6 +100,8 @@ class Grok:
     def __init__(self, pattern: str, own: Mapping[str, str], to_time: Callable[[str], Value]) -> None:
         """`own` are patterns beside PATTERNS, and before them. `to_time` makes a time of a field with that type, or
         None."""
+        import re2  # 4 MB that logs without patterns do not need
+
         self._fields: list[tuple[int, str, str]] = []
         self._named: dict[str, tuple[str, str]] = {}
         self._patterns = {**PATTERNS, **own}
@@ -162,6 +166,8 @@ class Grok:
 
 def compile_regexp(pattern: str, option: str) -> re2._Regexp:
     """A plain expression of an option, on bytes."""
+    import re2
+
     settings = re2.Options()
     settings.log_errors = False
     settings.encoding = re2.Options.Encoding.LATIN1  # bytes that are no UTF-8 are bytes

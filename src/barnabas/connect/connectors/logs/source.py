@@ -4,13 +4,12 @@ split."""
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence
-from itertools import repeat
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import msgspec
 
-from barnabas.connect.connectors.logs.cutter import Cutter
+from barnabas.connect.connectors.logs.cutter import Cutter, is_utf8
 from barnabas.connect.connectors.logs.files import LogReader
 from barnabas.connect.connectors.logs.folders import Folders
 from barnabas.connect.connectors.logs.formats import Formats
@@ -18,7 +17,7 @@ from barnabas.connect.connectors.logs.journald import SPLIT as JOURNAL
 from barnabas.connect.connectors.logs.journald import JournalReader, journal_command
 from barnabas.connect.connectors.logs.multiline import Joiner, Multiline, named_multiline
 from barnabas.connect.connectors.logs.network import SyslogReader, address_of
-from barnabas.connect.contract import Options, Position, Reader, Record, Source
+from barnabas.connect.contract import Alike, Options, Position, Reader, Record, Source
 from barnabas.connect.errors import BadOption
 from barnabas.connect.options import read_options
 
@@ -73,6 +72,7 @@ class LogsSource(Source):
             return JournalReader(self._journal, position)
         if split in self._syslog:
             return SyslogReader(self._syslog[split], self._options.max_line_bytes, self._formats.syslog)
+        make: Callable[[list[bytes], str, str], Sequence[Record]]
         if self._options.pattern:
             make = self._parsed
         else:
@@ -85,20 +85,24 @@ class LogsSource(Source):
 
     # Records. Their key is the log, so that its lines stay in order; the header is the file.
 
-    def _bytes(self, lines: list[bytes], path: str, split: str) -> list[Record]:
-        return self._records(lines, path, split)
+    def _bytes(self, lines: list[bytes], path: str, split: str) -> Alike:
+        return Alike(lines, split, _headers(path))
 
-    def _text(self, lines: list[bytes], path: str, split: str) -> list[Record]:
-        return self._records(self._decoded(lines), path, split)
+    def _text(self, lines: list[bytes], path: str, split: str) -> Alike:
+        if not self._is_plain(b"\n".join(lines)):
+            lines = [text.encode("utf-8", "replace") for text in self._decoded(lines)]
+        return Alike.of_text(lines, split, _headers(path))
+
+    def _is_plain(self, lines: bytes) -> bool:
+        """Whether they go out as they are: text in UTF-8 without anything to leave out."""
+        if b"\r" in lines or lines.startswith(codecs.BOM_UTF8):
+            return False
+        return is_utf8(lines) if self._encoding == "utf-8" else self._encoding == "ascii" and lines.isascii()
 
     def _parsed(self, lines: list[bytes], path: str, split: str) -> list[Record]:
         fields = map(self._formats.fields, self._decoded(lines))
-        headers = (("path", path.encode(errors="surrogateescape")),)
+        headers = _headers(path)
         return [Record(value, split, None, timestamp_ms, headers) for value, timestamp_ms in fields]
-
-    def _records(self, values: Sequence[str] | Sequence[bytes], path: str, split: str) -> list[Record]:
-        headers = (("path", path.encode(errors="surrogateescape")),)
-        return list(map(Record, values, repeat(split), repeat(None), repeat(None), repeat(headers)))
 
     def _decoded(self, lines: list[bytes]) -> list[str]:
         encoding = "utf-8" if self._encoding.startswith(("utf-16", "utf-32")) else self._encoding
@@ -110,6 +114,10 @@ class LogsSource(Source):
             texts = [text.removesuffix("\r").replace("\r\n", "\n") for text in texts]
         texts[0] = texts[0].removeprefix("\ufeff")
         return texts
+
+
+def _headers(path: str) -> tuple[tuple[str, bytes | None], ...]:
+    return (("path", path.encode(errors="surrogateescape")),)
 
 
 def _encoding(given: str) -> str:

@@ -9,7 +9,7 @@ from barnabas.connect.connectors.logs.cutter import Cutter
 from barnabas.connect.connectors.logs.identity import BEFORE_BYTES, HEAD_BYTES, Entry, fingerprint_of
 from barnabas.connect.connectors.logs.multiline import Joiner
 
-BLOCK_BYTES = 256 * 1024
+BLOCK_BYTES = 384 * 1024
 
 
 class Changed(Exception):

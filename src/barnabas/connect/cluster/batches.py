@@ -1,0 +1,82 @@
+"""Record batches of a source's transaction, sent by our own client (pipelines/sink/sending.py)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from barnabas.connect.errors import BadOption, ConnectError, Unavailable
+from barnabas.pipelines.errors import PipelineError
+from barnabas.pipelines.sink.cluster import Cluster as Links
+from barnabas.pipelines.sink.prepared import Fenced as ProducerFenced
+from barnabas.pipelines.sink.prepared import Prepared, TooOld
+from barnabas.pipelines.sink.sending import BatchSender, Partition, Place
+from barnabas.wire.batch_writing import RECORD_OVERHEAD_MAX, OpenBatch
+
+
+class Fenced(ConnectError):
+    """Another worker has this partition."""
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Errors of the producer as those of the runtime: around everything that writes."""
+    try:
+        yield
+    except ProducerFenced as problem:
+        raise Fenced(str(problem)) from None
+    except TooOld:
+        raise BadOption("the cluster is older than Kafka 4.0: sources need its transactions") from None
+    except PipelineError as problem:
+        raise Unavailable(str(problem)) from None
+
+
+class Batches(BatchSender):
+    """Of one transaction."""
+
+    def __init__(self, links: Links, prepared: Prepared) -> None:
+        super().__init__(links, prepared.producer_id, prepared.producer_epoch, prepared.transactional_id)
+        self._sticky: dict[str, int] = {}
+
+    def sticky(self, topic: str, count: int) -> int:
+        """Where records without a key go until a batch is full."""
+        found = self._sticky.get(topic)
+        if found is None or found >= count:
+            found = self._sticky[topic] = random.randrange(count)
+        return found
+
+    def add(self, place: Place, key: bytes | None, value: bytes | None, headers: bytes, timestamp_ms: int) -> None:
+        size = len(key or b"") + len(value or b"") + len(headers) + RECORD_OVERHEAD_MAX
+        self._open(place, size, timestamp_ms).add_record(key, value, headers, timestamp_ms)
+
+    def add_alike(
+        self, place: Place, key: bytes | None, values: Sequence[bytes], headers: bytes, timestamp_ms: int, size: int
+    ) -> None:
+        """`size`: of the values together, at least."""
+        others = len(key or b"") + len(headers) + RECORD_OVERHEAD_MAX
+        if size + others * len(values) > self._options.batch_bytes and len(values) > 1:
+            half = len(values) // 2
+            for some in (values[:half], values[half:]):
+                self.add_alike(place, key, some, headers, timestamp_ms, sum(map(len, some)))
+            return
+        self._open(place, size + others * len(values), timestamp_ms).add_alike(key, values, headers, timestamp_ms)
+
+    def _open(self, place: Place, size: int, timestamp_ms: int) -> OpenBatch:
+        """The batch that takes so many bytes more."""
+        partition = self._partitions.get(place)
+        if partition is None:
+            partition = self._partitions[place] = Partition()
+        batch = partition.filling
+        if batch is not None and batch.size + size > self._options.batch_bytes:
+            self._close(partition)
+            self._sticky.pop(place[0], None)
+            self.send()
+            batch = None
+        if batch is None:
+            batch = partition.filling = OpenBatch(timestamp_ms)
+        return batch
+
+    def send(self) -> None:
+        if self._waiting_bytes:
+            self._move()
