@@ -222,6 +222,36 @@ def test_a_window_of_messages_that_are_not_confirmed(broker: Artemis, monkeypatc
         assert counted(first + second + take(reader, 10)[0]) == list(range(50))
 
 
+def test_what_a_killed_reader_had_comes_after_new_messages(broker: Artemis) -> None:
+    """A broker that notices late that a reader is gone gives others new messages first, more than are remembered."""
+    send(broker, numbers(0, 30), queue="late")
+    with reading(broker, queues=["late"], remember=5) as first:
+        had, position = take(first, 30)  # committed, and ended before the broker heard of it
+        with reading(broker, position, queues=["late"], remember=5) as second:
+            send(broker, numbers(30, 230), queue="late")  # about half of them for each
+            got: list[Record] = []
+            while len(got) < 50:
+                records, position = take(second, 1, most=20)
+                second.committed(position)
+                got += records
+            first._connection._socket.close()
+
+            def all_there() -> bool:
+                nonlocal position
+                if (chunk := second.read(50, 0.2)) is not None:
+                    got.extend(chunk.records)
+                    position = json.loads(json.dumps(chunk.position))
+                    second.committed(position)
+                return len(got) >= 200
+
+            until(all_there, "the other half", 60)
+            assert second.read(50, 1) is None
+            assert sorted(counted(had + got)) == list(range(230))
+        with reading(broker, position, queues=["late"], remember=5) as third:  # over another reader, too
+            assert third.read(50, 0.5) is None
+            assert len(third._held) >= 30
+
+
 def test_messages_that_are_too_large(broker: Artemis) -> None:
     large = [
         delivered(0, b"x" * 5000),

@@ -23,6 +23,9 @@ from barnabas.connect.errors import BadOption, Unavailable
 from barnabas.connect.options import read_options
 
 UNCONFIRMED_MAX = 20_000
+# A broker gives what a killed reader had to the next one when it has noticed: Artemis at the latest after its
+# connection-ttl, a minute. New messages come meanwhile.
+HOLD_S = 120.0
 _CONSUMER = re.compile(r"^\d+,")  # Artemis puts the number of the consumer before the id
 # Of the protocol or of who sent it, not of the message.
 _NOT_OF_THE_MESSAGE = frozenset(
@@ -83,8 +86,13 @@ class JmsReader(Reader):
         given = position or {}
         self._connection, self._options = connection, options
         self._count = int(given.get("count", 0))
-        # Marks of what was read, in order: a dict keeps it, and is quick to ask.
-        self._marks = dict.fromkeys(str(each) for each in given.get("marks", ()))
+        # Marks of what was read, in order: a dict keeps it, and is quick to ask. Those whose acknowledgement the broker
+        # had not confirmed when a reader ended are held apart for a while, however many come after them.
+        marks = [str(each) for each in given.get("marks", ())]
+        held, rest = int(given.get("held", 0)), len(marks) - int(given.get("unconfirmed", len(marks)))
+        self._held = dict.fromkeys([*marks[:held], *marks[max(held, rest) :]])
+        self._marks = dict.fromkeys(marks[held:rest])
+        self._held_until = time.monotonic() + HOLD_S
         self._waiting: collections.deque[Frame] = collections.deque()
         self._unacknowledged: collections.deque[tuple[int, str]] = collections.deque()  # count, what to acknowledge
         self._unconfirmed: dict[str, int] = {}  # receipts: how many marks there were
@@ -143,7 +151,7 @@ class JmsReader(Reader):
         while self._waiting and len(records) < most and not self._is_full():
             frame = self._waiting.popleft()
             mark = _mark(frame)
-            if mark in self._marks:
+            if mark in self._marks or mark in self._held:
                 known.append(frame.headers.get("ack", ""))
             elif frame.dropped:
                 if records or known:  # what came before it is good
@@ -162,14 +170,19 @@ class JmsReader(Reader):
 
     def _position(self) -> Position:
         """With the marks of all that may come again."""
-        keep = self._options.remember + self._count - self._confirmed_to
+        unconfirmed = self._count - self._confirmed_to
+        keep = self._options.remember + unconfirmed
         for mark in list(self._marks)[: max(0, len(self._marks) - keep)]:
             del self._marks[mark]
-        return {"count": self._count, "marks": list(self._marks)}
+        marks = [*self._held, *self._marks]
+        return {"count": self._count, "marks": marks, "held": len(self._held), "unconfirmed": unconfirmed}
 
     def _is_full(self) -> bool:
         """More marks than a position may have; it goes on when the broker has confirmed some."""
-        return self._count - self._confirmed_to >= UNCONFIRMED_MAX
+        if self._held and time.monotonic() >= self._held_until:
+            self._marks = {**self._held, **self._marks}
+            self._held = {}
+        return len(self._held) + self._count - self._confirmed_to >= UNCONFIRMED_MAX
 
     def _too_large(self, frame: Frame) -> Unavailable:
         """It is not refused by NACK: Artemis deletes a message then."""
