@@ -47,10 +47,8 @@ class PartitionWriting:
         self.last_ms = 0  # time of the newest record that was written
         self.pauses = Pauses()
         self.problem = ""
-
-    @property
-    def waits(self) -> bool:
-        return bool(self.problem)
+        self.waits = False
+        self._failed_at = -1  # what was durable then
 
     @property
     def is_due(self) -> bool:
@@ -93,7 +91,7 @@ class PartitionWriting:
             return None
         assert self._writer is not None
         written = self._write_messages(dead) if self._messages else Written()
-        self._note_durable(self._writer.flush(False))
+        self._note_durable(self._writer.flush(bool(self.problem)))  # at once, to see whether it is over
         self._flush_at = time.monotonic() + 1.0
         self._succeeded()
         return written
@@ -165,12 +163,17 @@ class PartitionWriting:
     def failed(self, problem: Unavailable) -> float:
         """The writer is closed: a new one finds out where the target stands."""
         self.problem = str(problem)
+        self.waits, self._failed_at = True, self.durable
         self.close()
         return self.pauses.failed()
 
     def _succeeded(self) -> None:
-        self.problem = ""
-        self.pauses.succeeded()
+        """A writer that gathers takes records while its target takes none: what was wrong is over when something is in
+        the target for good. Until then it is shown, and the pauses grow."""
+        self.waits = False
+        if not self._gathers or self.durable > self._failed_at or 0 <= self._end <= self.durable:
+            self.problem = ""
+            self.pauses.succeeded()
 
     def close(self) -> None:
         if self._writer is not None:
