@@ -157,7 +157,7 @@ class ScramServer:
             raise invalid_credentials(self._mechanism.name, self._identity.user)
         signed = f"{client_first},{server_first},{match['unsigned']}".encode()
         signature = hmac.digest(found.stored_key, signed, digest)
-        client_key = bytes(a ^ b for a, b in zip(proof, signature, strict=True))
+        client_key = (int.from_bytes(proof, "big") ^ int.from_bytes(signature, "big")).to_bytes(len(proof), "big")
         if not hmac.compare_digest(hashlib.new(digest, client_key).digest(), found.stored_key):
             raise invalid_credentials(self._mechanism.name, self._identity.user)
         return b"v=" + base64.b64encode(hmac.digest(found.server_key, signed, digest))
