@@ -25,10 +25,12 @@ KEY, SECRET = "access", "sesame-42"
 
 
 class S3Process(ServerProcess):
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, data: Path | None = None) -> None:
+        """`data`: where the objects are, else in the folder."""
         port = free_port()
-        self.data = folder / "data"
-        self.data.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.data = data or folder / "data"
+        self.data.mkdir(parents=True, exist_ok=True)
         config = folder / "s3proxy.conf"
         settings = {
             "s3proxy.endpoint": f"http://127.0.0.1:{port}",
@@ -48,29 +50,29 @@ class S3Process(ServerProcess):
     def endpoint(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def bucket(self, name: str) -> S3Bucket:
+    def bucket(self, name: str, secret: str = SECRET) -> S3Bucket:
         (self.data / name).mkdir(exist_ok=True)
-        return S3Bucket(self, name)
+        return S3Bucket(self, name, secret)
 
 
 class S3Bucket:
     """A bucket, and what is in it, read without our own code."""
 
-    def __init__(self, server: S3Process, name: str) -> None:
+    def __init__(self, server: S3Process, name: str, secret: str = SECRET) -> None:
         self.name = name
         self.options = {
             "bucket": name,
             "endpoint": server.endpoint,
             "region": "us-east-1",
             "access_key_id": KEY,
-            "secret_access_key": SECRET,
+            "secret_access_key": secret,
         }
         self.store = S3Store(
             name,
             endpoint=server.endpoint,
             region="us-east-1",
             access_key_id=KEY,
-            secret_access_key=SECRET,
+            secret_access_key=secret,
             client_options={"allow_http": True},
             retry_config={"max_retries": 0},
         )

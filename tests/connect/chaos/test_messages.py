@@ -6,6 +6,7 @@ import contextlib
 import json
 import signal
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -145,8 +146,8 @@ class SavedMosquitto(Mosquitto):
     """A broker that has on disk what it has confirmed, as the guarantee asks for: mosquitto itself writes every half
     hour, so it is told to before it is killed, while whoever sends to it stands still."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
+    def __init__(self, folder: Path, users: Mapping[str, str] | None = None) -> None:
+        super().__init__(folder, users)
         self.quiet = threading.Lock()
         self.sender: ServerProcess | None = None
 
@@ -171,11 +172,13 @@ class SavedMosquitto(Mosquitto):
 class MqttPeer:
     """A sensor or a device: paho, with a session that the broker keeps."""
 
-    def __init__(self, broker: SavedMosquitto, name: str, topic: str = "") -> None:
+    def __init__(self, broker: SavedMosquitto, name: str, topic: str = "", password: str = "") -> None:
         self._broker, self._topic = broker, topic
         self.received: list[int] = []
         self.client = MqttClient(CallbackAPIVersion.VERSION2, client_id=name, clean_session=False)
         self.client.reconnect_delay_set(1, 1)
+        if password:
+            self.client.username_pw_set(name, password)
         self.client.on_message = self._on_message
         self.client.on_publish = self._on_publish
         self._confirmed: set[int] = set()

@@ -17,9 +17,10 @@ from collections.abc import Sequence
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from barnabas.connect.cluster.connection import Cluster, called
-from barnabas.connect.contract import Behind, Sink
+from barnabas.connect.contract import Behind, Sink, Value
 from barnabas.connect.definition.definition import Definition
-from barnabas.connect.errors import Unavailable
+from barnabas.connect.definition.references import resolved
+from barnabas.connect.errors import BadOption, Unavailable
 from barnabas.connect.runtime import dead_letters
 from barnabas.connect.runtime.dead_letter_writer import DeadLetterWriter
 from barnabas.connect.runtime.decoding import Decoding
@@ -34,7 +35,8 @@ _POLL_S = 0.1  # librdkafka waits for a whole batch, or for this
 _COMMIT_S = 1.0
 _BEHIND_S = 2.0
 _SESSION_MS = 6_000  # a worker that died is missed after this; less is refused by Kafka as it comes
-_FETCH_QUEUE_KB = 16 * 1024  # what librdkafka holds in memory for this member
+_FETCH_QUEUE_KB = 2 * 1024  # what librdkafka holds for this member; in memory small records take three times as much
+_FETCH_BYTES = 512 * 1024  # of a partition, compressed, in an answer
 
 
 class SinkTask:
@@ -49,10 +51,12 @@ class SinkTask:
         self._paused: set[Place] = set()
         self._consumer: Consumer | None = None
         self._sink: Sink | None = None
+        self._secrets: Value = None
 
     def run(self, stop: threading.Event) -> None:
         """Until `stop` is set, or something is raised."""
         definition = self._definition
+        self._secrets = self._read_secrets()
         self._sink = definition.sink()
         give(self._sink, self._decoding.shapes)
         dead_letters.ensure(self._cluster, definition)
@@ -64,6 +68,7 @@ class SinkTask:
             session_timeout_ms=_SESSION_MS,
             heartbeat_interval_ms=1000,
             queued_max_messages_kbytes=_FETCH_QUEUE_KB,
+            fetch_message_max_bytes=_FETCH_BYTES,
             topic_metadata_refresh_interval_ms=5000,
         )
         topics = [*definition.topics, definition.redrive_topic]
@@ -103,6 +108,8 @@ class SinkTask:
             written = writing.write(self._dead)
         except Unavailable as problem:
             pause = writing.failed(problem)
+            if self._read_secrets() != self._secrets:
+                raise  # a password in a file was changed: the next task reads it
             log.debug("%s %s-%d waits %.1f s", self._definition.name, *place, pause)
             self._pause(consumer, place)
             return
@@ -113,6 +120,13 @@ class SinkTask:
         if before and place in self._paused and not writing.waits:
             self._paused.discard(place)
             _ignoring_lost(lambda: consumer.resume([TopicPartition(*place)]))
+
+    def _read_secrets(self) -> Value:
+        """The options with what files and the environment say now."""
+        try:
+            return resolved(self._definition.options)
+        except BadOption as problem:
+            return str(problem)
 
     def _pause(self, consumer: Consumer, place: Place) -> None:
         if place not in self._paused:

@@ -70,8 +70,10 @@ class Client:
         kept = self._connection is not None
         try:
             return self._request(method, target, body, all_headers)
-        except (ConnectionError, http.client.BadStatusLine):
+        except (ConnectionError, http.client.BadStatusLine) as problem:
             self.close()
+            if isinstance(problem, ConnectionRefusedError):
+                raise self._failed("Connection refused") from None
             if not kept:
                 raise self._failed("the connection was closed without an answer") from None
         except (OSError, http.client.HTTPException) as problem:
