@@ -65,6 +65,18 @@ def test_a_login_cannot_be_left_out(secured: SecuredNode) -> None:
         assert is_closed(stranger)
 
 
+@pytest.mark.parametrize(("api_key", "body"), [(API_VERSIONS, {}), (SASL_HANDSHAKE, {"mechanism": "PLAIN"})])
+def test_what_comes_before_a_login_does_not_come_during_one(
+    secured: SecuredNode, api_key: int, body: dict[str, str]
+) -> None:
+    """As Kafka's SaslApiVersionsRequestTest asks."""
+    link = BlockingLink("127.0.0.1", secured.ports["LOGIN"], LinkOptions("stranger"))
+    assert link.call(SASL_HANDSHAKE, 1, {"mechanism": "PLAIN"}).error_code == 0
+    assert link.call(api_key, 1, body).error_code == 34
+    with pytest.raises(LinkDown):
+        link.call(SASL_AUTHENTICATE, 1, {"auth_bytes": b"\0alice\0" + PASSWORDS["PLAIN"].encode()})
+
+
 def test_a_mechanism_that_is_not_offered(secured: SecuredNode) -> None:
     link = BlockingLink("127.0.0.1", secured.ports["LOGIN"], LinkOptions("stranger"))
     answer = link.call(SASL_HANDSHAKE, 1, {"mechanism": "GSSAPI"})

@@ -20,9 +20,9 @@ from barnabas.core.access.sasl.contract import Identity, LoginRefused, NotReady,
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import LOGIN_LIFETIME_MAX_MS, LOGIN_SECONDS
 from barnabas.model.settings.listener_security import EXTERNAL
-from barnabas.wire.apis import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
+from barnabas.wire.apis import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE, SERVED
 from barnabas.wire.errors import ProtocolError
-from barnabas.wire.headers import skim_request_header
+from barnabas.wire.headers import encode_response_frame, read_request_header, skim_request_header
 
 if TYPE_CHECKING:
     from barnabas.broker.network.connection import Connection, Reply
@@ -89,9 +89,22 @@ class Login:
             return self._answer_bare(bytes(frame))
         api_key = skim_request_header(frame)[0]
         allowed = (SASL_AUTHENTICATE,) if self._server is not None else (API_VERSIONS, SASL_HANDSHAKE)
+        if self._server is not None and api_key in (API_VERSIONS, SASL_HANDSHAKE):
+            return self._out_of_turn(bytes(frame))
         if api_key not in allowed:
             raise ProtocolError(f"a request with api key {api_key} before the client has logged in")
         return self._serve(connection, frame)
+
+    async def _out_of_turn(self, frame: bytes) -> bytes:
+        """A request that is served before a login, in the middle of one: answered as by Kafka, and closed behind it."""
+        api_key, version, correlation_id, _, _ = read_request_header(memoryview(frame))
+        api = SERVED[api_key]
+        if not api.min_version <= version <= api.max_version:
+            raise ProtocolError(f"{api.name} version {version} during a login")
+        await self._failed(LoginRefused(f"{api.name} during a login"))
+        return encode_response_frame(
+            api_key, version, correlation_id, {"error_code": int(ErrorCode.ILLEGAL_SASL_STATE)}
+        )
 
     # --- the login --------------------------------------------------------------------------------------------------
 
