@@ -7,7 +7,7 @@ STAMP := $(VENV)/.stamp
 DEV_STAMP := $(VENV)/.dev-stamp
 FILL = code=$$?; $(BIN)/python tools/figures_page.py; exit $$code  # what was measured goes into docs, also when a test failed
 
-.PHONY: rights run test kafka-tests unit check format bench figures fuzz sim sim-figures bugs chaos chaos-spark chaos-connect coverage pythons docs docs-site requirements clean help
+.PHONY: matrix rights run test kafka-tests unit check format bench figures fuzz sim sim-figures bugs chaos chaos-spark chaos-connect coverage pythons docs docs-site requirements clean help
 
 help:  ## what the words do
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 16
@@ -58,6 +58,10 @@ bugs: $(DEV_STAMP)  ## mistakes planted in the node's code: the simulated world 
 rights: $(DEV_STAMP)  ## every API and version from clients without rights, beside Apache Kafka with the same rules
 	@tools/setup_tests.sh
 	@$(BIN)/pytest tests/differential/test_rights.py --durations 10 $(ARGS)
+
+matrix: $(DEV_STAMP)  ## every protocol and login with seven clients, and every wrong credential (ARGS="-k franz-go")
+	@tools/setup_tests.sh
+	@$(BIN)/pytest tests/security/matrix --durations 10 --figures logins $(ARGS); $(FILL)
 
 fuzz: $(DEV_STAMP)  ## ten million mutated inputs for the decoders
 	@BARNABAS_FUZZ=$${BARNABAS_FUZZ:-10000000} $(BIN)/pytest tests/fuzz --timeout 0

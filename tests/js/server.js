@@ -45,10 +45,17 @@ CompressionCodecs[CompressionTypes.ZSTD] = () => ({
 const CODECS = { none: 0, gzip: 1, snappy: 2, lz4: 3, zstd: 4 };
 const bytes = (text) => (text === null || text === undefined ? null : Buffer.from(text, 'base64'));
 const text = (data) => (data === null || data === undefined ? null : Buffer.from(data).toString('base64'));
+// A token of a provider, by the client credentials grant.
+const token = async ({ url, id, secret, scope }) => {
+  const form = new URLSearchParams({ grant_type: 'client_credentials', client_id: id, client_secret: secret, ...(scope ? { scope } : {}) });
+  const answer = await fetch(url, { method: 'POST', body: form });
+  return { value: (await answer.json()).access_token };
+};
 const client = (job) =>
   new Kafka({
     clientId: 'kafkajs-tests', brokers: [job.bootstrap], logLevel: logLevel.NOTHING, retry: { retries: job.retries ?? 8, initialRetryTime: 100 },
-    ...(job.ca ? { ssl: { ca: [job.ca] } } : {}), ...(job.sasl ? { sasl: job.sasl } : {}),
+    ...(job.ca ? { ssl: { ca: [job.ca], cert: job.cert, key: job.key } } : {}), ...(job.sasl ? { sasl: job.sasl } : {}),
+    ...(job.oauth ? { sasl: { mechanism: 'oauthbearer', oauthBearerProvider: () => token(job.oauth) } } : {}),
   });
 
 const jobs = {
@@ -68,6 +75,19 @@ const jobs = {
     const answer = await producer.send({ topic: job.topic, acks: job.acks ?? -1, compression: CODECS[job.codec || 'none'], messages });
     await producer.disconnect();
     return answer;
+  },
+
+  async transaction(job) {
+    const producer = client(job).producer({ allowAutoTopicCreation: false, idempotent: true, maxInFlightRequests: 1, transactionalId: job.id });
+    await producer.connect();
+    try {
+      const transaction = await producer.transaction();
+      await transaction.send({ topic: job.topic, messages: job.records.map((r) => ({ key: bytes(r.key), value: bytes(r.value) })) });
+      await transaction.commit();
+    } finally {
+      await producer.disconnect();
+    }
+    return null;
   },
 
   async consume(job) {
