@@ -18,6 +18,8 @@ COLUMNS = {
     "large": ("bigint", "9223372036854775807", 2**63 - 1),
     "price": ("numeric(20,4)", "12345678901234.5", decimal.Decimal("12345678901234.5000")),
     "real": ("double precision", "0.1", 0.1),
+    "no_number": ("double precision", "'NaN'", "NaN"),
+    "reals": ("real[]", "'{1.5,-Infinity}'", [1.5, "-Infinity"]),
     "yes": ("bool", "true", True),
     "words": ("text", "E'tab\\tline\\nback\\\\slash \\u00e4 \\U0001F600'", "tab\tline\nback\\slash ä 😀"),
     "padded": ("char(5)", "'ab'", "ab   "),

@@ -80,6 +80,21 @@ def test_workers_killed(node: BarnabasNode, tmp_path: Path) -> None:
     assert numbers == list(range(1, len(numbers) + 1))
 
 
+def test_a_worker_ends_without_its_cluster(tmp_path: Path) -> None:
+    """Not after the half minute that a commit waits for the node."""
+    import signal
+
+    with BarnabasNode(tmp_path / "node") as own:
+        worker = ConnectWorker(own.bootstrap, tmp_path / "worker.log", source(tmp_path, "left-alone"))
+        with running(worker):
+            grows(own.bootstrap, "left-alone")
+            own.kill()
+            began = time.monotonic()
+            worker.signal(signal.SIGTERM)
+            until(lambda: not worker.alive(), "it ends", 30)
+            assert time.monotonic() - began < 8, worker.tail()  # 3.6 s; a busy machine takes longer
+
+
 def test_a_paused_worker_is_fenced(node: BarnabasNode, tmp_path: Path) -> None:
     """It stops in the middle, another takes over, and it goes on as if nothing had happened."""
     import os

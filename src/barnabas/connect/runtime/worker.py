@@ -31,6 +31,11 @@ from barnabas.connect.runtime.source_task import SourceTask
 
 log = logging.getLogger("barnabas.connect")
 _STOP_S = 20.0
+# Where no node answers, nothing that a task still waits for will come: its commits would take up to half a minute. What
+# it had not committed is done again by whoever comes next.
+_STOP_WITHOUT_CLUSTER_S = 2.0
+_REACH_S = 1.0
+_UNTELL_S = 5.0
 
 
 class Worker:
@@ -63,9 +68,13 @@ class Worker:
                     self._tell()
                     tell_at = time.monotonic() + status.TELL_S
         finally:
-            self._stop(list(self._running))
-            self._untell()
-            followed.close()
+            for each in self._running.values():
+                each.stopping.set()
+            is_up = self._is_cluster_up()
+            self._stop(list(self._running), _STOP_S if is_up else _STOP_WITHOUT_CLUSTER_S)
+            self._untell(_UNTELL_S if is_up else 0.0)
+            if is_up:
+                followed.close()
 
     # --- what is to run ---------------------------------------------------------------------------------------------
 
@@ -86,12 +95,21 @@ class Worker:
             return self._names.get(name) == entry.definition.engine
         return not entry.from_file and self._engine == entry.definition.engine
 
-    def _stop(self, names: Iterable[str]) -> None:
+    def _stop(self, names: Iterable[str], within_s: float = _STOP_S) -> None:
         ending = [running for name in names if (running := self._running.pop(name, None)) is not None]
         for each in ending:
             each.stopping.set()
+        deadline = time.monotonic() + within_s
         for each in ending:
-            each.join()
+            each.join(deadline)
+
+    def _is_cluster_up(self) -> bool:
+        try:
+            self._cluster.check(_REACH_S)
+        except ConnectError as problem:
+            log.info("stopping without the cluster: %s", problem)
+            return False
+        return True
 
     # --- telling ----------------------------------------------------------------------------------------------------
 
@@ -114,10 +132,10 @@ class Worker:
         self._send({**current, **dict.fromkeys(self._told - set(current))})
         self._told = set(current)
 
-    def _untell(self) -> None:
+    def _untell(self, within_s: float) -> None:
         if self._producer is not None:
             self._send(dict.fromkeys(self._told))
-            self._producer.flush(5)
+            self._producer.flush(within_s)
 
     def _send(self, rows: dict[bytes, bytes | None]) -> None:
         assert self._producer is not None
@@ -180,8 +198,7 @@ class _Connector:
     def told(self) -> list[status.TaskStatus]:
         return [each.told() for each in self._progresses]
 
-    def join(self) -> None:
-        deadline = time.monotonic() + _STOP_S
+    def join(self, deadline: float) -> None:
         for thread in self._threads:
             thread.join(max(0.1, deadline - time.monotonic()))
 

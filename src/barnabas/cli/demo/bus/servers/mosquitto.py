@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 from typing import ClassVar
 
 from barnabas.cli.common.child import free_port
 from barnabas.cli.demo.bus.servers.missing import Missing, need_modules
 from barnabas.cli.demo.bus.servers.packages import find_program, install
-from barnabas.cli.demo.bus.servers.server import Server, ServerProcess, answers
+from barnabas.cli.demo.bus.servers.server import OwnServer, ServerProcess
 
 FOLDERS: tuple[Path, ...] = (Path("/usr/sbin"), Path("/usr/local/sbin"))  # not on the path of everybody
 
 
-class Mosquitto(Server):
+class Mosquitto(OwnServer):
     title: ClassVar[str] = "mosquitto"
 
     def __init__(self, folder: Path, may_install: bool) -> None:
-        super().__init__()
-        self._folder, self._may_install = folder, may_install
+        super().__init__(folder)
+        self._may_install = may_install
         self._program: Path | None = None
-        self._process: ServerProcess | None = None
-        self._port = 0
 
     def prepare(self) -> None:
         need_modules("paho")
@@ -44,14 +41,6 @@ class Mosquitto(Server):
             "log_type error\nlog_type warning\n"
         )
         self._process = ServerProcess(self.title, [str(self._program), "-c", str(config)], self._folder / "log")
-
-    def wait(self) -> None:
-        assert self._process is not None
-        self.took_s = self._process.wait_until(lambda: answers(self._port))
-
-    def stop(self) -> None:
-        if self._process is not None:
-            self._process.stop(signal.SIGTERM)
 
     @property
     def port(self) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -11,7 +10,7 @@ from barnabas.cli.common.child import free_port
 from barnabas.cli.demo.bus.servers.jars import Jars
 from barnabas.cli.demo.bus.servers.java import find_java
 from barnabas.cli.demo.bus.servers.missing import need_modules
-from barnabas.cli.demo.bus.servers.server import Server, ServerProcess, answers
+from barnabas.cli.demo.bus.servers.server import OwnServer, ServerProcess
 
 if TYPE_CHECKING:
     from obstore.store import S3Store
@@ -22,15 +21,13 @@ KEY = "demo"
 BUCKET = "company"
 
 
-class S3Proxy(Server):
+class S3Proxy(OwnServer):
     title: ClassVar[str] = "S3 (s3proxy)"
 
     def __init__(self, folder: Path, objects: Path) -> None:
-        super().__init__()
-        self._folder, self._objects = folder, objects
+        super().__init__(folder)
+        self._objects = objects
         self._java = self._jars = Path()
-        self._process: ServerProcess | None = None
-        self._port = 0
 
     def prepare(self) -> None:
         need_modules("obstore", "pyarrow")
@@ -60,14 +57,6 @@ class S3Proxy(Server):
         self._process = ServerProcess(
             self.title, [*command, "--properties", str(config)], self._folder / "log", environment={"LOG_LEVEL": "warn"}
         )
-
-    def wait(self) -> None:
-        assert self._process is not None
-        self.took_s = self._process.wait_until(lambda: answers(self._port))
-
-    def stop(self) -> None:
-        if self._process is not None:
-            self._process.stop(signal.SIGTERM)
 
     def store(self) -> S3Store:
         from obstore.store import S3Store

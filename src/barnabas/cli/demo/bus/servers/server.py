@@ -61,6 +61,24 @@ class Server(ABC):
     def address(self) -> str: ...
 
 
+class OwnServer(Server):
+    """One that is always the demo's own: a process that answers on a port."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._folder = folder
+        self._process: ServerProcess | None = None
+        self._port = 0
+
+    def wait(self) -> None:
+        assert self._process is not None
+        self.took_s = self._process.wait_until(lambda: answers(self._port))
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.stop(signal.SIGTERM)
+
+
 class ServerProcess:
     """A child process with its output in a file. It ends with this process, by `dies_by`."""
 

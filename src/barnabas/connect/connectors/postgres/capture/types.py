@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import re
+import sys
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -40,6 +41,8 @@ class TypeFacts:
 Lookup: TypeAlias = Callable[[Iterable[int]], Mapping[int, TypeFacts]]
 
 text: Convert = bytes.decode
+
+_LARGEST = sys.float_info.max
 
 
 def lenient_text(data: bytes) -> str:
@@ -95,6 +98,12 @@ def _time(data: bytes) -> Value:
         return read
 
 
+def _float(data: bytes) -> Value:
+    """JSON has no number for NaN and the infinities, and would have null: they stay text, as Debezium writes them."""
+    read = float(data)
+    return read if -_LARGEST <= read <= _LARGEST else data.decode()
+
+
 _OF_TYPES: dict[int, Convert] = {
     16: b"t".__eq__,  # bool
     17: _bytea,
@@ -103,8 +112,8 @@ _OF_TYPES: dict[int, Convert] = {
     23: int,  # int4
     26: int,  # oid
     114: _json,
-    700: float,  # float4
-    701: float,  # float8
+    700: _float,  # float4
+    701: _float,  # float8
     1082: _date,
     1083: _time,
     1114: _timestamp,
