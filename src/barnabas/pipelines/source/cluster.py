@@ -2,7 +2,7 @@
 
 Everything is asked through librdkafka's admin client, so that TLS and logins work here as everywhere, and in bulk: one
 request a leader for all partitions. A leader that is just moving answers in a moment, so a look-up that fails is
-repeated for a while before it becomes an error.
+repeated for a while before it becomes an error. Only the group's offsets go by our own connections (group_commits.py).
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.nearest import did_you_mean
 from barnabas.pipelines.source.bounds import EARLIEST, LATEST, Bound, Offsets, Place
 from barnabas.pipelines.source.group import COMMITTED_BY
+from barnabas.pipelines.source.group_commits import COMMIT_WITHIN_S, GroupCommits
+from barnabas.pipelines.source.leader import CLIENT_ID
 from barnabas.pipelines.source.loss import lost
 from barnabas.pipelines.source.options import SourceOptions
-from barnabas.pipelines.source.security import librdkafka_settings_of
+from barnabas.pipelines.source.security import is_spoken_here, librdkafka_settings_of
 
 ANSWER_WITHIN_S = 30.0  # as long as a node may be away before a query that plans gives up
 APPEARS_WITHIN_S = 3.0
 RETRY_S = 0.2
-COMMIT_WITHIN_S = 10.0
 OFFLINE = -1001  # librdkafka's "not known": nobody leads the partition
 
 Answer = TypeVar("Answer")
@@ -46,9 +47,13 @@ class Cluster:
             self._admin = AdminConnection(options.bootstrap, 10.0, CONNECT_TIMEOUT_S, self._settings, {})
         except BarnabasError as error:
             raise PipelineError(str(error)) from None
+        self._commits: GroupCommits | None = None
 
     def close(self) -> None:
         self._admin.close()
+        if self._commits is not None:
+            self._commits.close()
+            self._commits = None
 
     # --- partitions --------------------------------------------------------------------------------------------------
 
@@ -151,10 +156,17 @@ class Cluster:
     # --- the group ---------------------------------------------------------------------------------------------------
 
     def commit(self, offsets: Offsets) -> None:
-        """Say how far the query is, as a group that nobody joins; `barnabas group describe` shows its lag.
+        """Say how far the query is, as a group that nobody joins; `barnabas group describe` shows its lag."""
+        if not is_spoken_here(self._settings):
+            self._commit_by_librdkafka(offsets)
+            return
+        if self._commits is None:
+            self._commits = GroupCommits(self.options.bootstrap, self.options.group, CLIENT_ID, self._settings)
+        self._commits.commit(offsets)
 
-        By the admin client: a consumer that may not use the group waits for its coordinator, 45 s with every batch.
-        """
+    def _commit_by_librdkafka(self, offsets: Offsets) -> None:
+        """By the admin client: a consumer that may not use the group waits for its coordinator, 45 s with every
+        batch."""
         group, doing = self.options.group, f"commit offsets of group {self.options.group}"
         places = [
             TopicPartition(topic, part, offset, COMMITTED_BY) for (topic, part), offset in sorted(offsets.items())
