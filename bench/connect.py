@@ -27,7 +27,7 @@ from tests.support.postgres import PASSWORD, Postgres
 from tests.support.process import ServerProcess
 from tests.support.servers import BarnabasNode
 
-from . import processes
+from .connect_figures import cpu_s, keep, load, peak_mb
 
 _ROWS = "id bigint primary key, customer text not null, amount numeric(12,2) not null, at timestamptz not null"
 _INSERTS = """
@@ -82,9 +82,7 @@ class Side:
         return 0 if found is None else int(found[1])
 
     def _cpu(self) -> list[float]:
-        table = processes.processes()
-        roots = (self._worker.pid, self._node.pid, self._database.pid)
-        return [processes.cpu_s(table, processes.family(table, [root])) for root in roots]
+        return cpu_s(self._worker.pid, self._node.pid, self._database.pid)
 
     def measure(self, warm_up: int, events: int) -> Figures:
         began = time.perf_counter()
@@ -94,7 +92,7 @@ class Side:
             at_first, cpu = self._await(warm_up)
             at_last, cpu_last = self._await(warm_up + events, _END_S)
             used = [after - before for before, after in zip(cpu, cpu_last, strict=True)]
-            found = Figures(first, at_last - at_first, used[0], used[1], used[2], _peak_mb(self._worker.pid))
+            found = Figures(first, at_last - at_first, used[0], used[1], used[2], peak_mb(self._worker.pid))
         count = len(all_records(self._node.bootstrap, self.topic))
         assert count == warm_up + events, f"{self.name}: {count} records"
         return found
@@ -140,15 +138,6 @@ def _definition(folder: Path, database: Postgres) -> Path:
     )
 
 
-def _peak_mb(pid: int) -> float:
-    """Of the process and its children."""
-    total = 0
-    for each in processes.family(processes.processes(), [pid]):
-        status = Path(f"/proc/{each}/status").read_text()
-        total += int(status.split("VmHWM:")[1].split()[0])
-    return total / 1024
-
-
 def _told(name: str, events: int, found: Figures) -> str:
     return (
         f"{name:9} {events / found.seconds:10,.0f} {found.cpu_s:8.1f} {found.cpu_s / events * 1e6:9.0f}"
@@ -156,13 +145,29 @@ def _told(name: str, events: int, found: Figures) -> str:
     )
 
 
+def _keep(load_before: float, heap: str, events: int, figures: list[Figures]) -> None:
+    values: dict[str, float | str] = {"heap": heap, "events": events}
+    for name, each in zip(("ours", "debezium"), figures, strict=True):
+        values[f"{name}_events_s"] = round(events / each.seconds, -2)
+        values[f"{name}_us"] = round(each.cpu_s / events * 1e6, 1)
+        values[f"{name}_peak_mb"] = round(each.peak_mb)
+        values[f"{name}_first_s"] = round(each.first_record_s, 1)
+    one, other = figures
+    values["times_events"] = round(other.seconds / one.seconds, 2)
+    values["times_cpu"] = round(one.cpu_s / other.cpu_s, 2)
+    values["times_memory"] = round(one.peak_mb / other.peak_mb, 2)
+    keep("connect-capture", load_before, **values)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=200_000)
     parser.add_argument("--warm-up", type=int, default=50_000)
     parser.add_argument("--heap", default="2G", help="of Kafka Connect; 2G is what its start script gives")
+    parser.add_argument("--figures", action="store_true", help="keep them in docs/figures")
     told = parser.parse_args()
-    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores before", flush=True)
+    before = load()
+    print(f"load {before:.1f} on {os.cpu_count()} cores before", flush=True)
     with (
         tempfile.TemporaryDirectory(prefix="barnabas-connect-") as named,
         Postgres({"max_wal_size": "4GB"}) as database,
@@ -190,7 +195,9 @@ def main() -> None:
             f"ours beside Debezium: {other.seconds / one.seconds:.2f} x the events/s,"
             f" {one.cpu_s / other.cpu_s:.2f} x the CPU, {one.peak_mb / other.peak_mb:.2f} x the memory"
         )
-    print(f"load {os.getloadavg()[0]:.1f} after")
+        if told.figures:
+            _keep(before, told.heap, told.events, figures)
+    print(f"load {load():.1f} after")
 
 
 if __name__ == "__main__":

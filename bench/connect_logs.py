@@ -22,7 +22,7 @@ from tests.support.members import QUIET
 from tests.support.process import ServerProcess
 from tests.support.servers import BarnabasNode
 
-from . import processes
+from .connect_figures import cpu_s, keep, load, peak_mb
 
 _LINE_BYTES = 200
 _LOOK_S = 0.02
@@ -87,11 +87,6 @@ class _Ends:
         self._consumer.close()
 
 
-def _cpu(*pids: int) -> list[float]:
-    table = processes.processes()
-    return [processes.cpu_s(table, processes.family(table, [pid])) for pid in pids]
-
-
 def measure(folder: Path, node: ServerProcess, name: str, file: Path, count: int, value: str) -> Figures:
     topic = f"logs-{name}"
     definition = written(
@@ -108,11 +103,10 @@ def measure(folder: Path, node: ServerProcess, name: str, file: Path, count: int
     try:
         worker.start()
         first = ends.until(1)
-        before = _cpu(worker.pid, node.pid)
+        before = cpu_s(worker.pid, node.pid)
         last = ends.until(count)  # the markers of transactions are offsets as well, but few
-        after = _cpu(worker.pid, node.pid)
-        status = Path(f"/proc/{worker.pid}/status").read_text()
-        peak = int(status.split("VmHWM:")[1].split()[0]) / 1024
+        after = cpu_s(worker.pid, node.pid)
+        peak = peak_mb(worker.pid)
     finally:
         worker.stop()
         ends.close()
@@ -126,8 +120,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lines", type=int, default=2_000_000)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--figures", action="store_true", help="keep the fastest run in docs/figures")
     told = parser.parse_args()
-    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores before", flush=True)
+    before = load()
+    print(f"load {before:.1f} on {os.cpu_count()} cores before", flush=True)
+    runs: dict[str, list[Figures]] = {"text": [], "bytes": []}
     with (
         tempfile.TemporaryDirectory(prefix="barnabas-logs-") as named,
         BarnabasNode(Path(named) / "node") as node,
@@ -143,8 +140,20 @@ def main() -> None:
         for run in range(told.runs):
             for value in ("text", "bytes"):
                 found = measure(folder, node, f"{value}{run}", file, told.lines, value)
+                runs[value].append(found)
                 print(f"{value:6} {found.told(megabytes)}", flush=True)
-    print(f"load {os.getloadavg()[0]:.1f} after")
+    if told.figures:
+        values: dict[str, float | str] = {"lines": told.lines, "megabytes": round(megabytes)}
+        for value, several in runs.items():
+            best = min(several, key=lambda each: each.seconds)
+            values[f"{value}_mb_s"] = round(megabytes / best.seconds)
+            values[f"{value}_us"] = round(best.cpu_s / best.records * 1e6, 2)
+            values[f"{value}_core_mb_s"] = round(megabytes / best.cpu_s)
+            values[f"{value}_node_us"] = round(best.node_cpu_s / best.records * 1e6, 2)
+            values[f"{value}_peak_mb"] = round(max(each.peak_mb for each in several))
+            values[f"{value}_first_s"] = round(min(each.first_record_s for each in several), 2)
+        keep("connect-logs", before, **values)
+    print(f"load {load():.1f} after")
 
 
 if __name__ == "__main__":

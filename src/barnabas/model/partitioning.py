@@ -1,20 +1,27 @@
 """Java's default partitioner: the hash of a key that every Kafka client agrees on, so that a key stays in one partition
 whoever writes it."""
 
+from functools import lru_cache
+from struct import Struct
+
 _MASK = 0xFFFFFFFF
 _SEED = 0x9747B28C
 _MULTIPLIER = 0x5BD1E995
 
 
+@lru_cache(maxsize=256)
+def _words(count: int) -> Struct:
+    return Struct(f"<{count}I")
+
+
 def murmur2(data: bytes) -> int:
     """The 32-bit hash as Java has it: signed."""
     length = len(data)
-    mixed = (_SEED ^ length) & _MASK
+    mixed = _SEED ^ length
     whole = length & ~3
-    for position in range(0, whole, 4):
-        word = int.from_bytes(data[position : position + 4], "little") * _MULTIPLIER & _MASK
-        word = (word ^ word >> 24) * _MULTIPLIER & _MASK
-        mixed = mixed * _MULTIPLIER & _MASK ^ word
+    for word in _words(whole >> 2).unpack_from(data):
+        word = word * _MULTIPLIER & _MASK
+        mixed = mixed * _MULTIPLIER & _MASK ^ (word ^ word >> 24) * _MULTIPLIER & _MASK
     if length > whole:
         mixed = (mixed ^ int.from_bytes(data[whole:], "little")) * _MULTIPLIER & _MASK
     mixed = (mixed ^ mixed >> 13) * _MULTIPLIER & _MASK

@@ -36,7 +36,7 @@ def test_what_is_written_is_read_back(written: list[Written]) -> None:
             batch.add_alike(key, value, encoded, NOW + after)
         else:
             values.append(value)
-            batch.add_record(key, value, encoded, NOW + after)
+            batch.add_records([key], [value], encoded, NOW + after)
         expected += [Record(len(expected) + at, NOW + after, key, each, headers) for at, each in enumerate(values)]
         others = len(key or b"") + len(encoded) + RECORD_OVERHEAD_MAX
         assert batch.size - before <= sum(len(each or b"") + others for each in values), "what producers count on"
@@ -56,3 +56,12 @@ def test_offsets_of_every_width(count: int) -> None:
     found = list(iter_records(batch.closed(0, (-1, -1), -1, False)))
     assert [each.offset for each in found] == list(range(count + 1))
     assert found[-1] == Record(count, NOW + 1, b"key", b"y")
+
+
+def test_many_with_keys() -> None:
+    rows = [(b"key %d" % n if n % 3 else None, b"v" * (n % 200) if n % 5 else None) for n in range(10_000)]
+    batch, headers = OpenBatch(NOW), (("h", b"x"),)
+    for part in (rows[:50], rows[50:]):
+        batch.add_records([key for key, _ in part], [value for _, value in part], headers_of(headers), NOW + 7)
+    found = list(iter_records(batch.closed(Codec.LZ4, (1, 1), 0, True)))
+    assert found == [Record(at, NOW + 7, key, value, headers) for at, (key, value) in enumerate(rows)]

@@ -46,9 +46,23 @@ class Batches(BatchSender):
             found = self._sticky[topic] = random.randrange(count)
         return found
 
-    def add(self, place: Place, key: bytes | None, value: bytes | None, headers: bytes, timestamp_ms: int) -> None:
-        size = len(key or b"") + len(value or b"") + len(headers) + RECORD_OVERHEAD_MAX
-        self._open(place, size, timestamp_ms).add_record(key, value, headers, timestamp_ms)
+    def add(
+        self,
+        place: Place,
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
+        headers: bytes,
+        timestamp_ms: int,
+    ) -> None:
+        """Records with the same headers and time."""
+        size = sum(len(key) for key in keys if key) + sum(len(value) for value in values if value)
+        size += (len(headers) + RECORD_OVERHEAD_MAX) * len(values)
+        if size > self._options.batch_bytes and len(values) > 1:
+            half = len(values) // 2
+            self.add(place, keys[:half], values[:half], headers, timestamp_ms)
+            self.add(place, keys[half:], values[half:], headers, timestamp_ms)
+            return
+        self._open(place, size, timestamp_ms).add_records(keys, values, headers, timestamp_ms)
 
     def add_alike(
         self, place: Place, key: bytes | None, values: Sequence[bytes], headers: bytes, timestamp_ms: int, size: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from barnabas.connect.cluster.connection import Cluster, new_topic
 from barnabas.connect.contract import Alike, Headers, Record
@@ -15,14 +15,13 @@ _NOW = 0
 _SHOWN_MAX = 100_000  # bytes of a value that cannot be encoded, in its dead letter
 
 
-@dataclass(slots=True)
-class Outgoing:
+class Outgoing(NamedTuple):
     topic: str
     key: bytes | None
     value: bytes | None
-    partition: int | None  # None: by key
-    timestamp_ms: int  # 0: when it is written
-    headers: Headers
+    partition: int | None = None  # None: by key
+    timestamp_ms: int = 0  # 0: when it is written
+    headers: Headers = ()
     is_dead: bool = False
 
 

@@ -10,17 +10,20 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from barnabas.connect.cluster.batches import Batches, Fenced, told
 from barnabas.connect.cluster.connection import Cluster
 from barnabas.connect.contract import Headers
 from barnabas.connect.errors import Unavailable
+from barnabas.connect.runtime.encoding import Outgoing
 from barnabas.link.errors import LinkDown
 from barnabas.model.partitioning import partition_for_key
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.sink.cluster import Again
 from barnabas.pipelines.sink.prepared import FENCED, NotOpen, Prepared
+from barnabas.pipelines.sink.sending import Place
 from barnabas.pipelines.sink.transactions import Transactions
 from barnabas.wire.batch_writing import NO_HEADERS, headers_of
 
@@ -29,6 +32,16 @@ log = logging.getLogger("barnabas.connect")
 RECORD_MAX_BYTES = 10_000_000  # of key, value and headers; a larger one becomes a dead letter
 _PARTITIONS_S = 30.0  # how long the number of a topic's partitions counts, as for librdkafka
 _PLACED_MAX = 10_000  # keys whose partition is remembered
+
+
+@dataclass(slots=True)
+class _Alike:
+    """Records of one partition with the same headers and time."""
+
+    headers: Headers
+    timestamp_ms: int
+    keys: list[bytes | None] = field(default_factory=list)
+    values: list[bytes | None] = field(default_factory=list)
 
 
 class SourceProducer:
@@ -43,26 +56,36 @@ class SourceProducer:
             self._links.close()
             raise
         self._batches = Batches(self._links, self._prepared)
-        self._counts: dict[str, tuple[int, float]] = {}
+        self._counts: dict[str, int] = {}
+        self._counts_until = 0.0
         self._placed: dict[tuple[bytes, int], int] = {}
         self._headers: tuple[Headers, bytes] = ((), NO_HEADERS)  # the last ones, and their bytes
 
-    def write(
-        self,
-        topic: str,
-        value: bytes | None,
-        key: bytes | None = None,
-        partition: int | None = None,
-        timestamp_ms: int = 0,
-        headers: Headers = (),
-    ) -> None:
-        """A `timestamp_ms` of 0 is now."""
-        number = self._partition(topic, key) if partition is None else self._named(topic, partition)
-        time_ms = timestamp_ms or int(time.time() * 1000)
-        self._batches.add((topic, number), key, value, self._encoded(headers), time_ms)
+    def write(self, records: Iterable[Outgoing]) -> None:
+        """In their order within a partition. A `timestamp_ms` of 0 is now."""
+        now_ms = int(time.time() * 1000)
+        self._read_counts()
+        groups: dict[Place, _Alike] = {}
+        for each in records:
+            topic, partition = each.topic, each.partition
+            number = self._partition(topic, each.key) if partition is None else self._named(topic, partition)
+            time_ms, headers = each.timestamp_ms or now_ms, each.headers
+            group = groups.get((topic, number))
+            if group is None or group.timestamp_ms != time_ms or group.headers != headers:
+                if group is not None:
+                    self._add((topic, number), group)
+                group = groups[topic, number] = _Alike(headers, time_ms)
+            group.keys.append(each.key)
+            group.values.append(each.value)
+        for place, group in groups.items():
+            self._add(place, group)
+
+    def _add(self, place: Place, group: _Alike) -> None:
+        self._batches.add(place, group.keys, group.values, self._encoded(group.headers), group.timestamp_ms)
 
     def write_alike(self, topic: str, values: Sequence[bytes], key: bytes | None, headers: Headers, size: int) -> None:
         """As `write`, with the same key and headers for all; `size` is that of the values together."""
+        self._read_counts()
         place, time_ms = (topic, self._partition(topic, key)), int(time.time() * 1000)
         self._batches.add_alike(place, key, values, self._encoded(headers), time_ms, size)
 
@@ -121,13 +144,17 @@ class SourceProducer:
         return partition
 
     def _count(self, topic: str) -> int:
-        now = time.monotonic()
-        count, until = self._counts.get(topic, (0, 0.0))
-        if now >= until:
+        count = self._counts.get(topic)
+        if count is None:
             self._links.forget_topic(topic)
-            count = self._links.partition_count(topic)
-            self._counts[topic] = (count, now + _PARTITIONS_S)
+            count = self._counts[topic] = self._links.partition_count(topic)
         return count
+
+    def _read_counts(self) -> None:
+        """A topic may have grown."""
+        if time.monotonic() >= self._counts_until:
+            self._counts.clear()
+            self._counts_until = time.monotonic() + _PARTITIONS_S
 
     def _encoded(self, headers: Headers) -> bytes:
         if headers is self._headers[0]:

@@ -152,9 +152,7 @@ class SplitReading:
             split.has_records = True
             with told():
                 if not (isinstance(chunk.records, Alike) and self._write_alike(chunk.records)):
-                    for record in chunk.records:
-                        if (outgoing := self._encoding.outgoing(record)) is not None:
-                            self._produce(outgoing)
+                    self._producer.write(map(self._counted, filter(None, map(self._encoding.outgoing, chunk.records))))
                 self._producer.send()
         elif time.monotonic() - split.saved_at > _POSITION_ONLY_S:
             self._begin()
@@ -176,16 +174,14 @@ class SplitReading:
         self._bytes += size
         return True
 
-    def _produce(self, outgoing: Outgoing) -> None:
+    def _counted(self, outgoing: Outgoing) -> Outgoing:
         size = len(outgoing.value or b"") + len(outgoing.key or b"")
         if size > RECORD_MAX_BYTES and not outgoing.is_dead:
             outgoing = self._encoding.too_large(outgoing)
-        self._producer.write(
-            outgoing.topic, outgoing.value, outgoing.key, outgoing.partition, outgoing.timestamp_ms, outgoing.headers
-        )
         self._records += 1
         self._bytes += size
         self._dead += outgoing.is_dead
+        return outgoing
 
     @property
     def _is_full(self) -> bool:
@@ -198,12 +194,14 @@ class SplitReading:
     def _commit(self) -> None:
         if self._began is None:
             return
+        topic = self._definition.positions_topic
         ended = [each for each in self._splits.values() if each.has_records and each.reached is not None]
         with told():
-            for each in ended:
-                assert each.reached is not None
-                value = positions.encoded(each.reached)
-                self._producer.write(self._definition.positions_topic, value, each.name.encode(), self._partition)
+            self._producer.write(
+                Outgoing(topic, each.name.encode(), positions.encoded(each.reached), self._partition)
+                for each in ended
+                if each.reached is not None
+            )
             self._producer.commit()
         self._began = None
         self._progress.wrote(self._records - self._dead, self._dead)

@@ -11,6 +11,7 @@ from barnabas import Admin
 from barnabas.connect.cluster.batches import Fenced, told
 from barnabas.connect.cluster.connection import Cluster
 from barnabas.connect.errors import BadOption, ConnectError, Unavailable
+from barnabas.connect.runtime.encoding import Outgoing
 from barnabas.connect.runtime.producing import SourceProducer
 from barnabas.model.partitioning import partition_for_key
 from barnabas.testing import RunningNode, running_node
@@ -60,7 +61,7 @@ def test_faults_pass_by(node: RunningNode, topic: str, api: str, fault: str) -> 
             for number in range(3):
                 lines = [b"%d" % each for each in range(number * 1000, number * 1000 + 999)]
                 producer.write_alike(topic, lines, b"alike", (("path", b"/x"),), sum(map(len, lines)))
-                producer.write(topic, b"%d" % (number * 1000 + 999), b"alike")
+                producer.write([Outgoing(topic, b"alike", b"%d" % (number * 1000 + 999))])
                 producer.send()
                 producer.commit()
     finally:
@@ -72,17 +73,16 @@ def test_faults_pass_by(node: RunningNode, topic: str, api: str, fault: str) -> 
 def test_keys_headers_and_times(node: RunningNode, topic: str) -> None:
     """Keys where Java's clients put them; without one, a transaction's records stay together."""
     producer = SourceProducer(Cluster(node.bootstrap), f"source-{topic}")
+    headers = (("h", b"v"), ("n", None))
     with told():
-        for number in range(100):
-            producer.write(
-                topic, b"1", b"key %d" % number, None, 1_700_000_000_000 + number, (("h", b"v"), ("n", None))
-            )
-        for _ in range(50):
-            producer.write(topic, None)
-        producer.write(topic, b"2", b"named", 2)
+        producer.write(
+            Outgoing(topic, b"key %d" % number, b"1", None, 1_700_000_000_000 + number, headers)
+            for number in range(100)
+        )
+        producer.write([*[Outgoing(topic, None, None)] * 50, Outgoing(topic, b"named", b"2", 2)])
         producer.commit()
         with pytest.raises(Unavailable, match="has no partition 3"):
-            producer.write(topic, b"", None, PARTITIONS)
+            producer.write([Outgoing(topic, None, b"", PARTITIONS)])
     producer.close()
     found = all_records(node.bootstrap, topic)
     keyed = [each for each in found if (each.key() or b"").startswith(b"key ")]
@@ -99,17 +99,17 @@ def test_keys_headers_and_times(node: RunningNode, topic: str) -> None:
 def test_a_newer_producer_fences_and_takes_back(node: RunningNode, topic: str) -> None:
     first = SourceProducer(Cluster(node.bootstrap), f"source-{topic}")
     with told():
-        first.write(topic, b"1")
+        first.write([Outgoing(topic, None, b"1")])
         first.commit()
-        first.write(topic, b"2")
+        first.write([Outgoing(topic, None, b"2")])
     second = SourceProducer(Cluster(node.bootstrap), f"source-{topic}")
     with pytest.raises(Fenced), told():
         first.commit()
     first.abort()
     with told():
-        second.write(topic, b"3")
+        second.write([Outgoing(topic, None, b"3")])
         second.commit()
-        second.write(topic, b"4")
+        second.write([Outgoing(topic, None, b"4")])
     second.abort()
     first.close()
     second.close()
@@ -126,7 +126,7 @@ def test_aborted_while_batches_travel(node: RunningNode, topic: str) -> None:
     producer.close()
     again = SourceProducer(Cluster(node.bootstrap), f"source-{topic}")
     with told():
-        again.write(topic, b"1", b"k")
+        again.write([Outgoing(topic, b"k", b"1")])
         again.commit()
     again.close()
     assert values_of(node, topic) == [1]
@@ -135,10 +135,10 @@ def test_aborted_while_batches_travel(node: RunningNode, topic: str) -> None:
 def test_what_a_topic_refuses(node: RunningNode, topic: str) -> None:
     producer = SourceProducer(Cluster(node.bootstrap), f"source-{topic}")
     with pytest.raises(Unavailable, match=rf"topic {topic} refuses a batch of \d+ bytes"), told():
-        producer.write(topic, random.Random(1).randbytes(2_000_000))
+        producer.write([Outgoing(topic, None, random.Random(1).randbytes(2_000_000))])
         producer.commit()
     with pytest.raises(Unavailable, match="there is no topic nowhere"), told():
-        producer.write("nowhere", b"")
+        producer.write([Outgoing("nowhere", None, b"")])
     producer.close()
 
 
