@@ -67,7 +67,8 @@ def pytest_configure(config: pytest.Config) -> None:
     figures.configure(config)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    figures.leave_out(config, items)
     for item in items:
         if item.path.is_relative_to(HERE) and item.path.relative_to(HERE).parts[0] in WARNINGS_ARE_ERRORS:
             item.add_marker(pytest.mark.filterwarnings("error", *KILLED_NODES, *KAFKA_PYTHON), append=False)

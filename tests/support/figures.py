@@ -6,6 +6,8 @@ passed, failed, skipped) goes to docs/figures/NAME.json, but only when it was a 
 and single tests leave it as it was. tools/figures_page.py puts both into the pages. Without the option nothing is
 written.
 
+With `--resume` a run goes on where an interrupted one was (progress.py), and is a whole one when both together are.
+
 What a run named `...-secure` measures goes to docs/figures/kills-secure.json and so on: the same tests with security on
 do not replace the figures of those without.
 """
@@ -23,6 +25,9 @@ from typing import Any
 
 import pytest
 
+from tests.support import progress
+from tests.support.progress import Progress
+
 ROOT = Path(__file__).parents[2]
 FIGURES = ROOT / "docs" / "figures"
 _PROPERTY = "figure:"
@@ -33,6 +38,9 @@ Figure = Callable[..., None]
 
 def add_option(parser: pytest.Parser) -> None:
     parser.addoption("--figures", metavar="NAME", help="record this run, and what its tests measure, in docs/figures")
+    parser.addoption(
+        "--resume", action="store_true", help="with --figures: leave out what has passed on the same code, count it in"
+    )
 
 
 def configure(config: pytest.Config) -> None:
@@ -40,7 +48,17 @@ def configure(config: pytest.Config) -> None:
     if name is not None and not hasattr(
         config, "workerinput"
     ):  # xdist's workers send their reports to its main process
-        config.pluginmanager.register(Recorder(name, _whole(config)), "figures")
+        recorder = Recorder(name, _whole(config), resume=config.getoption("--resume"))
+        config.pluginmanager.register(recorder, "figures")
+
+
+def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What a run that goes on has behind it; in xdist's workers as well, which all do it before the first test."""
+    name = config.getoption("--figures", default=None)
+    if name is not None and config.getoption("--resume"):
+        done = progress.passed(progress.FOLDER / f"{name}.json", progress.code_here())
+        config.hook.pytest_deselected(items=[each for each in items if each.nodeid in done])
+        items[:] = [each for each in items if each.nodeid not in done]
 
 
 @pytest.fixture
@@ -54,27 +72,43 @@ def figure(request: pytest.FixtureRequest) -> Figure:
 
 
 class Recorder:
-    def __init__(self, name: str, whole: bool, folder: Path = FIGURES) -> None:
-        self._name, self._whole, self._folder = name, whole, folder
+    def __init__(
+        self,
+        name: str,
+        whole: bool,
+        folder: Path = FIGURES,
+        *,
+        resume: bool = False,
+    ) -> None:
+        self._name, self._whole, self._folder, self._resume = name, whole, folder, resume
         self._begun = time.monotonic()
-        self._load = f"{os.getloadavg()[0]:.0f}"  # of the machine before the run: others work on it as well
-        self._outcomes: dict[str, str] = {}
+        self._progress = Progress(
+            progress.FOLDER / f"{name}.json",
+            progress.code_here(),
+            round(os.getloadavg()[0]),  # of the machine before the run: others work on it as well
+            anew=whole and not resume,
+        )
+        self._outcomes: dict[str, str] = {}  # of this run
         self._measured: dict[str, dict[str, Any]] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         counts = report.when == "call" or report.outcome != "passed"
         if counts and self._outcomes.get(report.nodeid) != "failed":  # a failed teardown does not undo a failed test
             self._outcomes[report.nodeid] = report.outcome
+            self._progress.note(report.nodeid, report.outcome, self._minutes())
         if report.when == "call" and report.outcome == "passed":
             for key, values in report.user_properties:
                 if key.startswith(_PROPERTY):
                     self._measured.setdefault(key.removeprefix(_PROPERTY), {})[report.nodeid] = values
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        ended = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+        nothing_left = self._resume and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
+        ended = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) or nothing_left
         whole = self._whole and ended
+        self._progress.spent(self._minutes())
         for name, tests in self._by_file().items():
-            self._write(name, {"when": _today(), "tests": tests if whole else self._kept(name) | tests})
+            alone = whole and not self._resume
+            self._write(name, {"when": _today(), "tests": tests if alone else self._kept(name) | tests})
         if whole:
             self._write(self._name, self._run())
 
@@ -87,17 +121,21 @@ class Recorder:
         return {name + suffix: tests for name, tests in self._measured.items()}
 
     def _run(self) -> dict[str, Any]:
-        outcomes = list(self._outcomes.values())
+        found = self._progress.outcomes
+        outcomes = list(found.values())
         return {
             "when": _today(),
             "commit": _commit(),
             "cores": os.cpu_count(),
-            "load": self._load,
-            "minutes": round((time.monotonic() - self._begun) / 60, 1),
+            "load": self._progress.load,
+            "minutes": self._progress.minutes,
             "passed": outcomes.count("passed"),
-            "failed": sorted(name for name, outcome in self._outcomes.items() if outcome == "failed"),
+            "failed": sorted(name for name, outcome in found.items() if outcome == "failed"),
             "skipped": outcomes.count("skipped"),
         }
+
+    def _minutes(self) -> float:
+        return (time.monotonic() - self._begun) / 60
 
     def _kept(self, name: str) -> dict[str, Any]:
         path = self._folder / f"{name}.json"

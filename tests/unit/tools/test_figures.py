@@ -11,8 +11,15 @@ from typing import Any
 
 import pytest
 
+from tests.support import progress
 from tests.support.figures import FIGURES, ROOT, Recorder
 from tools.figures_page import MARK, Span, filled, pages
+
+
+@pytest.fixture(autouse=True)
+def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(progress, "FOLDER", tmp_path / "noted")
+    return tmp_path / "noted"
 
 
 def report(name: str, outcome: str = "passed", when: str = "call", **measured: float) -> Any:
@@ -69,14 +76,43 @@ def test_an_interrupted_run_is_not_recorded(tmp_path: Path) -> None:
     assert not (tmp_path / "chaos.json").exists()
 
 
+def test_an_interrupted_run_goes_on(tmp_path: Path, noted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupted = int(pytest.ExitCode.INTERRUPTED)
+    finished(Recorder("chaos", True, tmp_path), report("a", acknowledged=1), report("b", "failed"), status=interrupted)
+    finished(Recorder("chaos", False, tmp_path, resume=True), report("c"))  # a part: -k
+    assert not (tmp_path / "chaos.json").exists()
+    assert progress.passed(noted / "chaos.json", progress.code_here()) == {"a", "c"}
+    finished(
+        Recorder("chaos", True, tmp_path, resume=True), report("b", acknowledged=2), report("d", "failed"), status=1
+    )
+    run = read(tmp_path / "chaos.json")
+    assert (run["passed"], run["failed"]) == (3, ["d"])
+    assert read(tmp_path / "kills.json")["tests"] == {"a": {"acknowledged": 1}, "b": {"acknowledged": 2}}
+    finished(Recorder("chaos", True, tmp_path, resume=True), status=int(pytest.ExitCode.NO_TESTS_COLLECTED))
+    assert read(tmp_path / "chaos.json")["passed"] == 3
+
+    monkeypatch.setattr(progress, "code_here", lambda: "other code")
+    assert progress.passed(noted / "chaos.json", progress.code_here()) == set()
+    finished(Recorder("chaos", True, tmp_path, resume=True), report("d"))
+    assert read(tmp_path / "chaos.json")["passed"] == 1
+
+
+def test_a_whole_run_begins_anew(tmp_path: Path) -> None:
+    finished(Recorder("chaos", True, tmp_path), report("a"), report("b"))
+    finished(Recorder("chaos", True, tmp_path), report("b"))
+    assert read(tmp_path / "chaos.json")["passed"] == 1
+
+
 def test_pytest_itself_writes_them(tmp_path: Path) -> None:
     """The option, the fixture and xdist together, in a run of its own."""
     (tmp_path / "conftest.py").write_text(
         "from pathlib import Path\n"
-        "from tests.support import figures\n"
+        "from tests.support import figures, progress\n"
+        "progress.FOLDER = Path(__file__).parent / 'noted'\n"
         "figure = figures.figure\n"
         "figures.Recorder.__init__.__defaults__ = (Path(__file__).parent / 'figures',)\n"
         "pytest_addoption, pytest_configure = figures.add_option, figures.configure\n"
+        "pytest_collection_modifyitems = figures.leave_out\n"
     )
     (tmp_path / "test_one.py").write_text("def test_one(figure):\n    figure('kills', acknowledged=12)\n")
     for workers in ("0", "1"):
@@ -89,6 +125,12 @@ def test_pytest_itself_writes_them(tmp_path: Path) -> None:
         (values,) = read(tmp_path / "figures" / "kills.json")["tests"].values()
         assert values == {"acknowledged": 12}
         (tmp_path / "figures" / "kills.json").unlink()
+        done = subprocess.run(
+            [*command, "--resume", "--rootdir", str(tmp_path), str(tmp_path)], cwd=ROOT, capture_output=True, text=True
+        )
+        assert done.returncode == pytest.ExitCode.NO_TESTS_COLLECTED, done.stdout + done.stderr
+        assert "1 deselected" in done.stdout or workers == "1", done.stdout
+        assert read(tmp_path / "figures" / "chaos.json")["passed"] == 1
 
 
 def test_several_values_read_as_a_span() -> None:
