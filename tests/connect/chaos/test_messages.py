@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
+import socket
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -153,6 +154,14 @@ class SavedMosquitto(Mosquitto):
 
     def tell(self, worker: ServerProcess) -> None:
         self.sender = worker
+
+    def start(self, timeout_seconds: float = 60) -> float:
+        """Until it answers: it listens before it knows SIGUSR1, which would end it."""
+        took = super().start(timeout_seconds)
+        with socket.create_connection(("127.0.0.1", self.port), 60) as client:
+            client.sendall(b"\x10\x0f\x00\x04MQTT\x04\x02\x00\x3c\x00\x03chk")
+            assert client.recv(4)[:1] == b"\x20", self.tail()
+        return took
 
     def kill(self) -> None:
         if not self.alive():
