@@ -102,7 +102,7 @@ def as_reported(lines: list[str]) -> list[str]:
     for line in lines:
         kind, *words = line.split(" ")
         if kind == "broker":
-            _, _, host, port = words[3].split("/")
+            _, _, host, port = words[3].split(",")[-1].split("/")  # clients' listener: nodes may have one of their own
             seen.append(f"broker {words[0]} {host}/{port} {words[4]}")
         elif kind == "partition":
             topic, index, leader, leader_epoch, _, replicas, isr = words[:7]

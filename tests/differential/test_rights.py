@@ -47,6 +47,7 @@ WRONG_ANYWAY = {
     "describe_user_scram_credentials": ("every user",),  # which Kafka does not answer: it fails on the missing list
     "produce": ("a length too short to be", "magic 3", "magic -1", "a transactional batch without a producer"),
     "fetch": ("an isolation level that is none",),
+    "get_telemetry_subscriptions": ("a reserved id",),  # one for all clients, and Kafka remembers the one before
     "alter_configs": ("null", "an unknown broker", "a broker that is no number"),
     "incremental_alter_configs": (
         "set to null",
