@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -53,8 +54,15 @@ class Mosquitto(ServerProcess):
         """Writes sessions and messages to disk, as it does by itself every half hour: what a kill leaves."""
         database = self.log_path.parent / "mosquitto.db"
         before = database.stat().st_mtime_ns if database.exists() else 0
-        self.signal(signal.SIGUSR1)
-        until(lambda: database.exists() and database.stat().st_mtime_ns > before, "mosquitto to save")
+        asked = [0.0]
+
+        def is_saved() -> bool:
+            if time.monotonic() - asked[0] > 1:  # a signal that comes just when it has saved is forgotten
+                self.signal(signal.SIGUSR1)
+                asked[0] = time.monotonic()
+            return database.exists() and database.stat().st_mtime_ns > before
+
+        until(is_saved, "mosquitto to save")
 
     @property
     def url(self) -> str:

@@ -73,6 +73,7 @@ def through_a_sink(
     rounds: int,
     *,
     once: bool = True,
+    drained_s: float = DRAINED_S,
     tell: Callable[[ServerProcess], None] = lambda worker: None,
 ) -> int:
     """`definition` reads the topic numbers. At the end `found` gives every number, once unless told otherwise. `tell`
@@ -92,7 +93,7 @@ def through_a_sink(
         killed_in_turn(victims, rounds, seed=rounds)
         count = numbers.stop()
         try:
-            until(lambda: len(set(found())) >= count, f"all {count} numbers are there", DRAINED_S)
+            until(lambda: len(set(found())) >= count, f"all {count} numbers are there", drained_s)
         except AssertionError:
             missing = set(range(1, count + 1)) - set(found())
             raise AssertionError(f"{len(missing)} of {count} missing, {sorted(missing)[:5]}\n{worker.tail()}") from None

@@ -6,6 +6,7 @@ FILE has that number at any time."""
 from __future__ import annotations
 
 import http.client
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.support.connect import ENVIRONMENT
+from tests.support.paths import ROOT
 from tests.support.process import ServerProcess
 
 AT_ONCE = 50
@@ -24,7 +26,8 @@ class Making(ServerProcess):
     def __init__(self, kind: str, where: str, folder: Path) -> None:
         self._file = folder / "made"
         command = [sys.executable, "-m", __name__, kind, where, str(self._file)]
-        super().__init__(command, 0, folder / "making.log", ENVIRONMENT)
+        both = f"{ENVIRONMENT['PYTHONPATH']}{os.pathsep}{ROOT}"  # the folder that pytest runs in may be another
+        super().__init__(command, 0, folder / "making.log", {**ENVIRONMENT, "PYTHONPATH": both})
 
     def start(self, timeout_seconds: float = 60) -> float:
         """It has no port."""

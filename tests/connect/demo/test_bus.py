@@ -104,6 +104,22 @@ def test_the_counts_agree_at_every_end(folder: Path, tmp_path: Path) -> None:
     assert running(folder) == [] and list(folder.iterdir()) == []
 
 
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_with_orders_enriched_on_spark(folder: Path, tmp_path: Path) -> None:
+    words = [each for each in WORDS if each != "--no-spark"]
+    command = [sys.executable, "-m", "barnabas.cli.main", *words, "--seconds", "20"]
+    done = subprocess.run(command, env=environment(folder, tmp_path), capture_output=True, text=True, timeout=800)
+    told = done.stdout
+    assert (done.returncode, done.stderr) == (0, ""), told + done.stderr
+    assert "all agree" in told and "without" not in told and "--no-spark" not in told, told
+    rows = {line.rsplit(None, 2)[0].strip(): line.split()[-2:] for line in told.splitlines() if " in " in line}
+    enriched = next(counts for where, counts in rows.items() if "keys in topic orders.enriched" in where)
+    assert enriched == next(counts for where, counts in rows.items() if "rows in PostgreSQL" in where)
+    assert int(enriched[0].replace(",", "")) > 50, told
+    assert running(folder) == [] and list(folder.iterdir()) == []
+
+
 @pytest.mark.timeout(120)
 def test_what_has_no_server_is_left_out_and_the_rest_runs(folder: Path, tmp_path: Path) -> None:
     demo = start("java,mosquitto,postgres", without_servers(folder, tmp_path), "--seconds", "2")
