@@ -31,6 +31,8 @@ MADE_BY_HAND = {
     "response_header",
 }  # wire/headers.py: client_id is never compact, whatever a schema says
 
+OUR_OWN = {10_000: "describe_links"}  # APIs that Kafka does not have: their files are written by hand, and stay
+
 PLAIN_TYPES = {
     "error_code": "int16",
     "timedelta_i32": "int32",
@@ -80,7 +82,9 @@ def all_files() -> dict[str, str]:
             for shape in document[kind]:
                 set_null_defaults(shape["fields"], NULL_UNLESS_SET.get(name, set()))
         files[f"{name}.json"] = as_text(document)
-    files["index.json"] = as_text({"apis": {str(key): name for key, name in sorted(api_key_map.items())}})
+    files |= {f"{name}.json": (TARGET / f"{name}.json").read_text() for name in OUR_OWN.values()}
+    apis = {**dict(api_key_map.items()), **OUR_OWN}
+    files["index.json"] = as_text({"apis": {str(key): name for key, name in sorted(apis.items())}})
     return files
 
 

@@ -65,6 +65,7 @@ PARTS = (
     _by_file("console"),
     _by_file("registry"),
     _by_file("connect"),
+    _by_file("linked_clusters"),
     _by_file("security"),
     Part("differential", ("tests/differential", *_SHORT)),
     _by_file("metrics"),

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, TypeVar
 from barnabas.broker import identity
 from barnabas.broker.access import Access, access_of, audit_of
 from barnabas.broker.clock import Clock
+from barnabas.broker.cluster_links.driver import ClusterLinks
 from barnabas.broker.controller.driver import ControllerDriver
 from barnabas.broker.controller.last_stop import last_stop
 from barnabas.broker.controller.leader_connection import LeaderConnection
@@ -202,19 +203,16 @@ class Node:
         self.flusher = Flusher(self.fail, platform.threads(FLUSH_THREADS, "flush"))
         connector = PeerConnector(self.node_id, platform.connect, brokers_security(self.settings))
         self.peers = Peers(self, connector, self.settings.inter_broker_listener())
-        self.replication = Replication(
-            self,
-            ReplicaIO(self.read_threads, self.flusher.request, self.disk_space, self.peers),
-            ReplicationHooks(
-                lambda: self.partitions,
-                lambda *request: self.controller.ask(*request),
-                lambda: self.last_stop.in_order,
-                self.fail,
-            ),
-            self.health,
-            self.clock.steady_ms,
-            platform.random(),
+        replica_io = ReplicaIO(self.read_threads, self.flusher.request, self.disk_space, self.peers)
+        hooks = ReplicationHooks(
+            lambda: self.partitions,
+            lambda *request: self.controller.ask(*request),
+            lambda: self.last_stop.in_order,
+            self.fail,
+            lambda partition: self.cluster_links.leadership_changed(partition),
         )
+        self.replication = Replication(self, replica_io, hooks, self.health, self.clock.steady_ms, platform.random())
+        self.cluster_links = ClusterLinks(self, replica_io, self.replication, hooks.ask_controller)
         folders = PartitionFolders(
             self.data, self.read_threads, lambda topic_id: self.quorum.replay.at_start.knew(topic_id)
         )
@@ -226,7 +224,7 @@ class Node:
         self.recently_departed = RecentlyDeparted()
         self.peers.on_lost(self.suspected_brokers.lost)
         self._closers += [self.suspected_brokers.close, self.recently_departed.close]
-        self._closers += [self.peers.close, self.replication.stop]
+        self._closers += [self.peers.close, self.replication.stop, self.cluster_links.stop]
         self._make_fetch_state()
 
     async def _load(self, read: Callable[[], Loaded]) -> Loaded:
@@ -304,6 +302,7 @@ class Node:
             await asyncio.get_running_loop().run_in_executor(self.read_threads, self.partitions.recover)
         await self.replication.lost.report_missing()
         await self.replication.start()
+        self.cluster_links.start()
         self.lifecycle.start_beating()
         await self.lifecycle.wait_unfenced()
 
@@ -320,6 +319,7 @@ class Node:
             self.dispatcher.image_changed,
             lambda change: self.partitions.apply(change.old, change.new, settings_changed=change.settings_changed),
             self.replication.image_changed,
+            self.cluster_links.image_changed,
             self.groups.image_changed,
             self.transactions.image_changed,
             lambda change: self.controller.caught_up(),
@@ -373,6 +373,7 @@ class Node:
             self.transactions.write_held()
         self.transactions.close()
         self.groups.close()
+        self.cluster_links.stop()
         self.replication.stop()
         self.peers.close()
         self.controller.close()

@@ -33,6 +33,7 @@ COMMANDS = {
     "txn": "barnabas.cli.txn.command",
     "pipeline": "barnabas.cli.pipeline.command",
     "connect": "barnabas.cli.connect.command",
+    "link": "barnabas.cli.link.command",
     "user": "barnabas.cli.user.command",
     "token": "barnabas.cli.token.command",
     "acl": "barnabas.cli.acl.command",

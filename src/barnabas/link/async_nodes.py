@@ -114,6 +114,13 @@ class AsyncNodes:
 
     # --- connections ------------------------------------------------------------------------------------------------
 
+    async def open_to(self, node_id: int) -> tuple[AsyncLink, NodeVersions]:
+        """A connection of the caller's own, for long polls; the caller closes it."""
+        if node_id not in self.view.addresses:
+            await self.look_up([])
+        opened = await self._open_one(node_id)
+        return opened.link, opened.versions
+
     async def _connection(self, node_id: int) -> _Opened:
         """Askers share one attempt to connect, and its failure: a node that does not answer holds all of them for the
         time of one, and a wrong password is tried once."""

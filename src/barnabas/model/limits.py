@@ -162,6 +162,13 @@ METRICS_RULES_MAX = 200  # quotas with series of their own; the others are summe
 METRICS_LOGINS_REMEMBERED = 100  # readers whose password was checked
 METRICS_LOGIN_SECONDS = 60.0  # how long that counts
 
+# --- links from other clusters ----------------------------------------------------------------------------------------
+LINKS_MAX = 100  # of a cluster; each node that leads one of its topics has a connection to every node of the source
+LINK_GROUPS_MAX = 10_000  # whose offsets a link brings over
+LINK_PATTERNS_MAX = 100  # expressions that name a link's topics, or its groups
+LINK_PATTERN_MAX_CHARS = 1_024
+LINK_PATTERN_MAX_BYTES = 256 << 10  # memory of a compiled one
+
 # --- metrics that clients push (KIP-714) -----------------------------------------------------------------------------
 TELEMETRY_SUBSCRIPTIONS_MAX = 200  # of a cluster; a new client is compared with each, 2 us
 TELEMETRY_PATTERN_MAX_CHARS = 1_024  # of one selector of a subscription

@@ -70,6 +70,10 @@ class LeaderEpochs:
         end_offset = self.entries[following][1]
         return (self.entries[following - 1][0] if following else epoch), end_offset
 
+    def first_offset_from(self, epoch: int) -> int | None:
+        """Where the first epoch that is not below `epoch` began; None: there is none."""
+        return next((start for known, start in self.entries if known >= epoch), None)
+
     def epoch_for(self, offset: int) -> int:
         """The epoch of the batch at `offset`, -1 when the history does not reach so far back."""
         number = bisect_right(self.entries, offset, key=lambda entry: entry[1])

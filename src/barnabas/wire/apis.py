@@ -77,6 +77,7 @@ BROKER_REGISTRATION, BROKER_HEARTBEAT, ALLOCATE_PRODUCER_IDS, CONTROLLER_REGISTR
 ASSIGN_REPLICAS_TO_DIRS, ADD_RAFT_VOTER, REMOVE_RAFT_VOTER, UPDATE_RAFT_VOTER = 73, 80, 81, 82
 CONSUMER_GROUP_HEARTBEAT, CONSUMER_GROUP_DESCRIBE, LIST_CONFIG_RESOURCES, DESCRIBE_TOPIC_PARTITIONS = 68, 69, 74, 75
 GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY = 71, 72
+DESCRIBE_LINKS = 10_000  # ours: Kafka's own keys are far below, and clients pass over what they do not know
 
 # fmt: off
 _LOGINS_TABLE = (
@@ -361,9 +362,14 @@ _TELEMETRY_TABLE = (  # no rights are needed, as in Kafka: a subscription says w
     Api(GET_TELEMETRY_SUBSCRIPTIONS, "get_telemetry_subscriptions", 0, 0, 0, OPEN, telemetry=True, enveloped=False),
     Api(PUSH_TELEMETRY, "push_telemetry", 0, 0, 0, OPEN, telemetry=True, enveloped=False),
 )
+_LINKS_TABLE = (
+    Api(DESCRIBE_LINKS, "describe_links", 0, 0, 0, DESCRIBE, explains=True, elements_max=NAMED_ELEMENTS_MAX),
+)
 # fmt: on
 
-SERVED: dict[int, Api] = {api.key: api for api in (*_TABLE, *_NODES_TABLE, *_LOGINS_TABLE, *_TELEMETRY_TABLE)}
+SERVED: dict[int, Api] = {
+    api.key: api for api in (*_TABLE, *_NODES_TABLE, *_LOGINS_TABLE, *_TELEMETRY_TABLE, *_LINKS_TABLE)
+}
 
 
 def elements_max(api_key: int) -> int:

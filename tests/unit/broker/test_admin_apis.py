@@ -65,8 +65,8 @@ class FakeNode:
     def image(self) -> Any:
         return self.stage.image
 
-    async def submit(self, decide: Any, *args: Any) -> Any:
-        return self.stage.do(decide.__name__, *args)
+    async def submit(self, decide: Any, *args: Any, **named: Any) -> Any:
+        return self.stage.do(decide.__name__, *args, **named)
 
     def charge(self, context: Any, strict_since: int) -> None:
         """Nobody has a quota."""

@@ -59,7 +59,7 @@ class Broker:
 
 def made(*failures: Exception) -> tuple[Any, LostReplicas]:
     broker: Any = Broker(*failures)
-    hooks = ReplicationHooks(lambda: broker, broker.ask, lambda: True, broker.failed.append)
+    hooks = ReplicationHooks(lambda: broker, broker.ask, lambda: True, broker.failed.append, lambda partition: None)
     return broker, LostReplicas(broker, hooks, broker.health, broker.follow_anew)
 
 

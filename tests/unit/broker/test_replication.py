@@ -10,7 +10,7 @@ import pytest
 from barnabas.broker.fetch import follower
 from barnabas.broker.node import Node
 from barnabas.broker.partition.partition import HostedPartition
-from barnabas.broker.replication import fetcher
+from barnabas.broker.replication import fetching
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.batch import iter_batches
 from barnabas.wire.records import Record, build_batch, iter_records
@@ -232,7 +232,7 @@ def test_partitions_are_named_looked_at_and_taken_one_in_a_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As after a start, when opening each of thousands takes its time."""
-    monkeypatch.setattr(fetcher, "_STEP_SECONDS", 0.0)
+    monkeypatch.setattr(fetching, "_STEP_SECONDS", 0.0)
     monkeypatch.setattr(follower, "_READ_SECONDS", 0.0)
 
     async def test() -> None:

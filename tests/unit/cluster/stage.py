@@ -50,9 +50,9 @@ class Stage:
     def image(self) -> MetadataImage:
         return self.controller.image
 
-    def do(self, method: str, *args: Any) -> Any:
+    def do(self, method: str, *args: Any, **named: Any) -> Any:
         """As the driver does it; what is applied has been through bytes."""
-        records, answer = getattr(self.controller, method)(*args)
+        records, answer = getattr(self.controller, method)(*args, **named)
         self.write(records)
         return answer
 

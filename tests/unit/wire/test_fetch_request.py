@@ -1,14 +1,17 @@
-"""A follower's Fetch request: the hand-packed bytes are those of the compiled writer."""
+"""The Fetch request of followers and links: the hand-packed bytes are those of the compiled writer."""
 
+import pytest
 from hypothesis import given
 from hypothesis.strategies import binary, dictionaries, integers, lists, tuples
 
+from barnabas.broker.replication.fetch_settings import FetchLimits
 from barnabas.wire.codec import encode_request
-from barnabas.wire.fetch_request import VERSION, Wanted, follower_fetch
+from barnabas.wire.fetch_request import FIRST_VERSION, VERSION, Wanted, fetch_body
 
 INT32 = integers(-(2**31), 2**31 - 1)
 INT64 = integers(-(2**63), 2**63 - 1)
 IDS = binary(min_size=16, max_size=16)
+LIMITS = FetchLimits(500, 1, 10_485_760, 1_048_576, 30_000, 1.0)
 
 
 @given(
@@ -28,16 +31,32 @@ def test_the_same_bytes_as_the_compiled_writer(
     if (replica_id, broker_epoch) == (-1, -1):  # the writer leaves out a tag at its default
         replica_id = 1
     wanted = {topic: [Wanted(*item) for item in items] for topic, items in topics.items()}
-    limits = {"max_wait_ms": 500, "min_bytes": 1, "max_bytes": 10_485_760}
-    body = limits | {
+    body = _body(wanted, forgotten, session) | {
+        "replica_state": {"replica_id": replica_id, "replica_epoch": broker_epoch}
+    }
+    made = fetch_body(session, wanted, forgotten, LIMITS, (replica_id, broker_epoch))
+    assert made == encode_request(1, VERSION, body)
+
+
+@pytest.mark.parametrize("version", range(FIRST_VERSION, VERSION + 1))
+def test_a_consumer_is_no_replica(version: int) -> None:
+    wanted = {bytes(16): [Wanted(0, 3, 42, 2, -1, 1_000)]}
+    body = _body(wanted, {}, (7, 1)) | {"replica_id": -1}
+    assert fetch_body((7, 1), wanted, {}, LIMITS, None, version) == encode_request(1, version, body)
+
+
+def _body(
+    wanted: dict[bytes, list[Wanted]], forgotten: dict[bytes, list[int]], session: tuple[int, int]
+) -> dict[str, object]:
+    return {
+        "max_wait_ms": LIMITS.wait_ms,
+        "min_bytes": LIMITS.min_bytes,
+        "max_bytes": LIMITS.max_bytes,
         "isolation_level": 0,
         "session_id": session[0],
         "session_epoch": session[1],
-        "replica_state": {"replica_id": replica_id, "replica_epoch": broker_epoch},
         "topics": [
             {"topic_id": topic, "partitions": [item._asdict() for item in items]} for topic, items in wanted.items()
         ],
         "forgotten_topics_data": [{"topic_id": topic, "partitions": gone} for topic, gone in forgotten.items()],
     }
-    made = follower_fetch(replica_id, broker_epoch, session, wanted, forgotten, **limits)
-    assert made == encode_request(1, VERSION, body)

@@ -1,8 +1,8 @@
 """AddPartitionsToTxn (24), versions 0-5: partitions a transaction writes to.
 
 Until v3 a client of the old generation names them before it writes. From v4 on leaders of partitions ask on behalf of
-their producers, several transactions at once (KIP-890). Unknown topics are refused here, and then nothing of that
-transaction is added.
+their producers, several transactions at once (KIP-890). Unknown topics, and those that a link fills, are refused here,
+and then nothing of that transaction is added.
 
 Versions: 1 throttling by the client (KIP-219), 2 PRODUCER_FENCED (KIP-588), 3 flexible, 4 several transactions, from
 brokers (KIP-890), 5 TRANSACTION_ABORTABLE.
@@ -26,6 +26,7 @@ from barnabas.broker.api.permissions import (
 )
 from barnabas.broker.network.context import Answered, RequestContext
 from barnabas.broker.network.loop_budget import LoopBudget, in_turns
+from barnabas.core.cluster.links import is_linked
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import INTERNAL_TOPICS
 from barnabas.wire import messages
@@ -55,7 +56,7 @@ def handle(
     require_transactional_id(node, context, WRITE, request.v3_and_below_transactional_id)
     topics = request.v3_and_below_topics
     refused = {topic.name for topic in topics if not _may_write(node, context, topic.name)}
-    if refused or _unknown(node, topics):
+    if refused or _blocked(node, topics):
         return {"results_by_topic_v3_and_below": _none_added(node, topics, refused)}
     try:
         return node.transactions.ask_after_completion(request.v3_and_below_transactional_id, request, context)
@@ -80,7 +81,7 @@ async def _several(
 def _one(
     node: TransactionsNode, item: AddPartitionsToTxnTransaction, context: RequestContext
 ) -> AddPartitionsToTxnResponseBody | asyncio.Future[AddPartitionsToTxnResponseBody]:
-    if _unknown(node, item.topics):
+    if _blocked(node, item.topics):
         return _only(item, _none_added(node, item.topics))
     part = messages.AddPartitionsToTxnRequest(transactions=[item])
     try:
@@ -111,8 +112,16 @@ def _refused(topics: Iterable[AddPartitionsToTxnTopic], code: ErrorCode) -> list
     return [_topic(topic, lambda _: code) for topic in topics]
 
 
-def _unknown(node: TransactionsNode, topics: Iterable[AddPartitionsToTxnTopic]) -> bool:
-    return any(node.image.partition(topic.name, index) is None for topic in topics for index in topic.partitions)
+def _blocked(node: TransactionsNode, topics: Iterable[AddPartitionsToTxnTopic]) -> bool:
+    """There is one that nobody can write to: no marker could end the transaction there either."""
+    return any(_problem(node, topic.name, index) is not None for topic in topics for index in topic.partitions)
+
+
+def _problem(node: TransactionsNode, name: str, index: int) -> ErrorCode | None:
+    topic = node.image.topics.get(name)
+    if topic is None or not 0 <= index < len(topic.partitions):
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return ErrorCode.POLICY_VIOLATION if is_linked(topic) else None
 
 
 def _may_write(node: TransactionsNode, context: RequestContext, topic: str) -> bool:
@@ -126,8 +135,7 @@ def _none_added(
     def code(name: str, index: int) -> ErrorCode:
         if name in refused:
             return ErrorCode.TOPIC_AUTHORIZATION_FAILED
-        known = node.image.partition(name, index) is not None
-        return ErrorCode.OPERATION_NOT_ATTEMPTED if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return _problem(node, name, index) or ErrorCode.OPERATION_NOT_ATTEMPTED
 
     return [_topic(topic, partial(code, topic.name)) for topic in topics]
 

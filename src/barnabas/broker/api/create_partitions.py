@@ -55,9 +55,11 @@ async def _grown(
     charge = node.controller.charge(context, _STRICT_SINCE)
     wanted = await in_turns(request.topics, _wanted)
     if len(wanted) <= _AT_ONCE or _growth(node, wanted) > PARTITIONS_PER_REQUEST_MAX:
-        results = await node.controller.submit(Controller.create_partitions, wanted, request.validate_only, charge)
+        results = await node.controller.submit(
+            Controller.create_partitions, wanted, request.validate_only, charge, linked=context.session.of_node
+        )
     else:
-        results = await _in_parts(node, wanted, request.validate_only, charge)
+        results = await _in_parts(node, wanted, request.validate_only, charge, context.session.of_node)
     return {
         "throttle_time_ms": 0 if charge is None else charge.throttle_ms,
         "results": await in_turns(results, _item),
@@ -80,7 +82,7 @@ def _growth(node: AdminNode, wanted: list[MorePartitions]) -> int:
 
 
 async def _in_parts(
-    node: AdminNode, wanted: list[MorePartitions], validate_only: bool, charge: Charge | None
+    node: AdminNode, wanted: list[MorePartitions], validate_only: bool, charge: Charge | None, linked: bool
 ) -> list[TopicResult]:
     """Two that name the same topic stay together, because both are refused; a third would change nothing."""
     times = Counter(more.name for more in wanted)
@@ -89,6 +91,8 @@ async def _in_parts(
     for at in range(0, len(once), _AT_ONCE):
         part = once[at : at + _AT_ONCE]
         part += [more for more in part if times[more.name] > 1]
-        results += await node.controller.submit(Controller.create_partitions, part, validate_only, charge)
+        results += await node.controller.submit(
+            Controller.create_partitions, part, validate_only, charge, linked=linked
+        )
         await asyncio.sleep(0)
     return results

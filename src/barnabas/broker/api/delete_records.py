@@ -69,6 +69,8 @@ async def _begin(
     """Our own log begins at the offset afterwards, and the followers have been told."""
     try:
         partition = leader_partition(node, topic, asked.partition_index)
+        if partition.config.link:
+            raise KafkaError(ErrorCode.POLICY_VIOLATION, "a link fills the topic: records are deleted at its source")
         opened = partition.open()
         log = opened.log
         if "delete" not in log.config.cleanup_policy:

@@ -36,7 +36,7 @@ async def handle(node: AclsNode, request: DeleteTopicsRequest, context: RequestC
     refused = {} if node.access is None else _refused(node, wanted, context)
     allowed = [topic for topic in wanted if topic not in refused]
     charge = node.controller.charge(context, _STRICT_SINCE)
-    results = await node.controller.submit(Controller.delete_topics, allowed, charge)
+    results = await node.controller.submit(Controller.delete_topics, allowed, charge, linked=context.session.of_node)
     if refused:
         results = _in_order(wanted, results, refused)
     responses: list[DeletableTopicResultBody] = []

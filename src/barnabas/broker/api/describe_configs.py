@@ -28,6 +28,7 @@ from barnabas.model.settings import (
     Synonym,
     cluster_entries,
     group_entries,
+    link_entries,
     metrics_entries,
     node_entries,
     topic_entries,
@@ -156,6 +157,10 @@ def _entries(node: DescribeConfigsNode, resource_type: int, name: str) -> Iterab
             if not name:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "the name of the subscription is empty")
             return metrics_entries(stored)
+        case ResourceType.LINK:
+            if not stored:
+                raise KafkaError(ErrorCode.RESOURCE_NOT_FOUND, f"no link {name!r}")
+            return link_entries(stored)
         case _:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"unknown resource type {resource_type}")
 

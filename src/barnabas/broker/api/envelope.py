@@ -12,6 +12,8 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from barnabas.broker.network.context import RequestContext
 from barnabas.broker.network.session import Session, principal_from
 from barnabas.model.errors import KafkaError
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 async def handle(node: EnvelopeNode, request: EnvelopeRequest, context: RequestContext) -> EnvelopeResponseBody:
     try:
         node.controller.check_active()
-        session = context.session
+        session = replace(context.session, of_node=True)
         if request.request_principal is not None:
             session = Session(_host(request), principal=principal_from(request.request_principal))
         answer = await node.dispatcher.handle_enveloped(memoryview(request.request_data), session)

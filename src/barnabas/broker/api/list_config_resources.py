@@ -27,11 +27,11 @@ def handle(
     node: ClusterView, request: ListConfigResourcesRequest, context: RequestContext
 ) -> ListConfigResourcesResponseBody:
     wanted = [ResourceType.CLIENT_METRICS] if context.api_version == 0 else request.resource_types or _ALL
-    if not set(wanted) <= set(_ALL):
+    if not set(wanted) <= {*_ALL, ResourceType.LINK}:
         return {"error_code": int(ErrorCode.UNSUPPORTED_VERSION), "config_resources": []}
     resources: list[ConfigResourceBody] = [
         {"resource_name": name, "resource_type": int(kind)}
-        for kind in _ALL
+        for kind in (*_ALL, ResourceType.LINK)  # links only for who asks for them: Kafka's clients do not know them
         if kind in wanted
         for name in _names(node, kind)
     ]

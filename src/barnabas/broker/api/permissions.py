@@ -102,7 +102,7 @@ def config_refusal(
             code, allowed = ErrorCode.TOPIC_AUTHORIZATION_FAILED, may(node, context, operation, TOPIC, name)
         case ResourceType.GROUP:
             code, allowed = ErrorCode.GROUP_AUTHORIZATION_FAILED, may(node, context, operation, GROUP, name)
-        case ResourceType.BROKER | ResourceType.BROKER_LOGGER | ResourceType.CLIENT_METRICS:
+        case ResourceType.BROKER | ResourceType.BROKER_LOGGER | ResourceType.CLIENT_METRICS | ResourceType.LINK:
             allowed = may_on_cluster(node, context, operation)
             return None if allowed else refused_on_cluster(node, context, operation)
         case _:

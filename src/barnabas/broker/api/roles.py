@@ -14,6 +14,7 @@ from typing import Protocol
 from barnabas.broker.api.permissions import GuardedNode
 from barnabas.broker.audit.trail import AuditTrail
 from barnabas.broker.clock import Clock
+from barnabas.broker.cluster_links.driver import ClusterLinks
 from barnabas.broker.controller.driver import ControllerDriver
 from barnabas.broker.controller.requests import ControllerRequests
 from barnabas.broker.coordinator.groups import GroupDriver
@@ -90,6 +91,15 @@ class EnvelopeNode(ControllerNode, Protocol):
 
     @property
     def dispatcher(self) -> Dispatcher: ...
+
+
+class LinksNode(Protocol):
+    """The links from other clusters, as far as this node fills them."""
+
+    @property
+    def image(self) -> MetadataImage: ...
+    @property
+    def cluster_links(self) -> ClusterLinks: ...
 
 
 # --- groups and transactions -----------------------------------------------------------------------------------------

@@ -81,7 +81,7 @@ def _read(
     min_one_batch: bool,
 ) -> bool:
     log, offset = opened.log, slot.fetch_offset
-    read.diverging_epoch = diverging_epoch(log, slot.last_fetched_epoch, offset)
+    read.diverging_epoch = diverging_epoch(opened, slot.last_fetched_epoch, offset)
     end = log.log_end_offset
     if read.diverging_epoch is None:
         if not log.log_start_offset <= offset <= end:

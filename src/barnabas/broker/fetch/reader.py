@@ -20,7 +20,6 @@ from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import ZERO_UUID
 from barnabas.model.limits import ABORTED_PER_FETCH_MAX
 from barnabas.storage.disk import ColdRead
-from barnabas.storage.log import Log
 from barnabas.storage.reading import offset_after
 from barnabas.storage.slice import Slice
 
@@ -142,7 +141,7 @@ def _read_one(
     log, read_committed = opened.log, reader.read_committed
     offset = wanted.fetch_offset
     if wanted.last_fetched_epoch >= 0:
-        read.diverging_epoch = diverging_epoch(log, wanted.last_fetched_epoch, offset)
+        read.diverging_epoch = diverging_epoch(opened, wanted.last_fetched_epoch, offset)
         if read.diverging_epoch is not None:
             _set_offsets(read, opened)
             return 0
@@ -171,11 +170,17 @@ def _read_one(
     return len(read.aborted) if read.aborted else named
 
 
-def diverging_epoch(log: Log, last_fetched_epoch: int, offset: int) -> tuple[int, int] | None:
-    """Where the reader's log and ours part ways: our largest epoch not above its last one, and that one's end."""
+def diverging_epoch(opened: OpenPartition, last_fetched_epoch: int, offset: int) -> tuple[int, int] | None:
+    """Where the reader's log and ours part ways: our largest epoch not above its last one, and that one's end.
+
+    A leader has the largest of all epochs, but for one that a link fills: its epochs are the source's, and a follower
+    that led before may have records of a later one."""
     if last_fetched_epoch < 0:
         return None
-    epoch, end_offset = log.epochs.end_offset_for(last_fetched_epoch, log.log_end_offset)
+    log, asked = opened.log, last_fetched_epoch
+    if opened.partition.config.link:
+        asked = min(asked, log.epochs.latest)
+    epoch, end_offset = log.epochs.end_offset_for(asked, log.log_end_offset)
     if epoch < 0:
         raise KafkaError(ErrorCode.OFFSET_OUT_OF_RANGE, "the epoch of the last fetched record is not known here")
     return (epoch, end_offset) if epoch < last_fetched_epoch or end_offset < offset else None

@@ -54,6 +54,7 @@ class Session(Struct):
     login: Login | None = None  # of a connection on a listener with SASL
     meters: SessionMeters | None = None  # of its client's quotas, while there are any (throttling.py)
     client_port: int = 0  # 0: not known
+    of_node: bool = False  # a wish of a node itself, not of a client that it hands on
     access_memo: AccessMemo | None = None  # what it was found to be allowed (broker/access.py)
 
     @property
@@ -63,7 +64,7 @@ class Session(Struct):
         return not principal.token_authenticated and (self.login is not None or principal != ANONYMOUS)
 
 
-OWN = Session("")
+OWN = Session("", of_node=True)
 """Of what a node asks itself."""
 
 

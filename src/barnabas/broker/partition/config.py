@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.settings import Settings
 from barnabas.model.settings.topic import TOPIC_NAME_STRATEGY
 from barnabas.storage.config import LogConfig
@@ -45,6 +46,8 @@ class PartitionConfig:
     keys_required: bool
     min_insync_replicas: int
     schemas: SchemaRules | None = None  # None: records may have any schema, or none
+    link: str = ""  # the link that fills the topic from another cluster: clients may only read it
+    link_epoch: int = 0  # of a topic that a link made: records of the source have lower leader epochs
     flushes: bool = field(init=False)  # does anybody want to count records between fsyncs?
     flush_every_write: bool = field(init=False)
     is_special: bool = field(init=False)  # its batches are not all stored as they come
@@ -53,6 +56,7 @@ class PartitionConfig:
 
     def __post_init__(self) -> None:
         special = self.log_append_time or self.keys_required or self.codec is not None or self.schemas is not None
+        special = special or bool(self.link)  # refused in `prepared`: the usual way of a batch pays nothing for it
         object.__setattr__(self, "is_special", special or self.timestamp_before_max_ms < _NO_LIMIT_MS)
         object.__setattr__(self, "trusted_ahead_ms", min(self.timestamp_after_max_ms, _TRUSTED_AHEAD_MAX_MS))
         object.__setattr__(self, "rules", self._make_rules())
@@ -80,6 +84,11 @@ class PartitionConfig:
     ) -> Stored:
         """The batch as it is to be stored; up to `records_max` records are validated at once, more raise TakesLong.
         So does a schema that is not known here: the registry has to be asked."""
+        if self.link:
+            raise KafkaError(
+                ErrorCode.POLICY_VIOLATION,
+                f"the topic is filled by the link {self.link!r} and can only be read until it is promoted",
+            )
         if self._stores_unchanged(header, now_ms):
             return Stored(header, None)
         recodes = self.codec not in (None, header.codec)
@@ -142,6 +151,8 @@ def partition_config(get: Callable[[str], Any]) -> PartitionConfig:  # what a se
         keys_required="compact" in policies,
         min_insync_replicas=get("min.insync.replicas"),
         schemas=_schema_rules(get),
+        link=get("link.name"),
+        link_epoch=get("link.leader.epoch"),
     )
 
 

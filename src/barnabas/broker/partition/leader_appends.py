@@ -104,7 +104,7 @@ class LeaderAppends:
         if partition.leadership.state is None and not (config.flushes or waiters.fetches or waiters.acks):
             opened.high_watermark = next_offset  # the usual way of a node that is alone
         else:
-            self._written(next_offset, end - start)
+            self.written(next_offset, end - start)
         return _new(Appended, (base_offset, next_offset, stored.max_timestamp if config.log_append_time else -1))
 
     def append_records(
@@ -132,7 +132,7 @@ class LeaderAppends:
         self._write(data, base_offset, next_offset - 1)
         if transaction is not None:
             opened.producers.opened(producer_id, producer_epoch, base_offset, now_ms, now_ms)
-        self._written(next_offset, len(data))
+        self.written(next_offset, len(data))
         return next_offset
 
     def append_marker(self, marker: Marker, now_ms: int) -> int:
@@ -157,7 +157,7 @@ class LeaderAppends:
             # Readers would take for committed what the index does not name: without its entry there is no marker.
             opened.log.truncate_to(offset)
             raise opened.partition.storage_error(error) from error
-        self._written(offset + 1, len(data))
+        self.written(offset + 1, len(data))
         return offset + 1
 
     def _write(self, data: bytes | bytearray, base_offset: int, last_offset: int) -> None:
@@ -178,7 +178,7 @@ class LeaderAppends:
         partition.storage_failed(error)
         return KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
 
-    def _written(self, next_offset: int, size: int) -> None:
+    def written(self, next_offset: int, size: int) -> None:
         """Everything about an append is known now, whose transaction it belongs to as well: the high watermark may
         follow."""
         opened = self._opened

@@ -68,6 +68,12 @@ class Leadership:
             self.state.follow(image.replicas, image.isr, image.partition_epoch, now_ms)
         self.isr_changed()
 
+    def begin_anew(self) -> None:
+        """The end of our log was cut: what was committed beyond it no longer is."""
+        self.state = None
+        self.update_replicas()
+        self.recheck_followers()
+
     def isr_changed(self) -> None:
         """The image or the controller's answer has named other in-sync replicas."""
         self.check_min_isr()

@@ -230,9 +230,11 @@ class HostedPartition:
             self.request_flush(opened)  # what a follower has not flushed yet counts for nothing
 
     def _begin_epoch(self, opened: OpenPartition) -> None:
-        """We lead: from the end of our log on, batches carry our epoch (KIP-101)."""
+        """We lead: from the end of our log on, batches carry our epoch (KIP-101); those of a link carry that of the
+        source's leader."""
         self._uncounted_from = opened.log.log_end_offset
-        opened.log.epochs.assign(self.leader_epoch, opened.log.log_end_offset)
+        if not self.config.link:
+            opened.log.epochs.assign(self.leader_epoch, opened.log.log_end_offset)
         self.leadership.update_replicas()
 
     def count_messages(self) -> None:
@@ -260,6 +262,8 @@ class HostedPartition:
             raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{self.id} is being deleted")
         if not self.is_leader or (self.opened is not None and self.opened.rebuild is not None):
             raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"this node does not lead {self.id}")
+        if self.config.link:
+            raise KafkaError(ErrorCode.POLICY_VIOLATION, f"{self.id} is filled by the link {self.config.link!r}")
         if self.leadership.under_min_isr:
             raise KafkaError(ErrorCode.NOT_ENOUGH_REPLICAS, f"too few replicas of {self.id} are in sync")
 

@@ -156,13 +156,15 @@ class Replication:
         source = self._source.pop(partition, None)
         if source is not None:
             fetcher = self._fetchers[source]
-            fetcher.remove(partition)
+            fetcher.unfollow(partition)
+        if self._running:
+            self._hooks.leadership_changed(partition)
         leader = partition.image.leader
         follows = self._running and not partition.deleted and leader >= 0 and not partition.is_leader
         if follows:
             self._source[partition] = leader
             fetcher = self._fetchers.get(leader) or self._begin(leader)
-            fetcher.add(partition)
+            fetcher.follow(partition)
         elif self._running and partition.is_leader and len(partition.image.replicas) > 1:
             self.open_soon(partition)  # its followers will fetch it
         if source is not None and not self._fetchers[source]:

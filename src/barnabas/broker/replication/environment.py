@@ -29,6 +29,7 @@ class ReplicationHooks(NamedTuple):
     ask_controller: AskController
     stopped_in_order: Callable[[], bool]  # the last time
     failed: Callable[[BaseException], None]
+    leadership_changed: Callable[[HostedPartition], None]  # its leader or leader epoch, or it is deleted
 
 
 class FetcherHost(Protocol):

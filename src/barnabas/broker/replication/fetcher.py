@@ -1,9 +1,4 @@
-"""Fills the followers on this node whose leaders are on one other broker: fetch, append, fetch again.
-
-One connection and one incremental fetch session (KIP-227) for all of them. A partition is named in a request only when
-its fetch state has changed: it is new here, its log has grown or was truncated. Usually one fetch is under way, and is
-parked at the leader while nothing is written; when partitions have to be named meanwhile (a new leader, a flush that
-is done), a second one is sent behind it, and the leader answers the first at once.
+"""Fills the followers on this node whose leaders are on one other broker: fetch, append, fetch again (fetching.py).
 
 | what comes for a partition               | what is done                                                              |
 |------------------------------------------|---------------------------------------------------------------------------|
@@ -19,218 +14,61 @@ true after a power loss, so the flush is waited for before the partition is name
 is written first: otherwise a later start would take for flushed what replaced the records that were cut off.
 """
 
-import asyncio
 import logging
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from functools import partial
 
-from barnabas.broker import clock
 from barnabas.broker.partition.partition import HostedPartition
-from barnabas.broker.partition.slow_openings import BeingOpened
 from barnabas.broker.replication.environment import FetcherHost, ReplicaIO
-from barnabas.broker.replication.followed import NOT_YET, SESSION_ERRORS, Answered, Followed, Key
+from barnabas.broker.replication.fetching import PartitionFetcher
+from barnabas.broker.replication.followed import Answered, Followed, Key
 from barnabas.broker.roles import RegisteredBroker
 from barnabas.link.asyncio_driver import AsyncLink
-from barnabas.link.errors import LinkDown
 from barnabas.model.errors import ErrorCode, KafkaError
-from barnabas.wire.codec import decode_response
-from barnabas.wire.errors import ProtocolError
-from barnabas.wire.fetch_request import VERSION, Wanted, follower_fetch
+from barnabas.wire.fetch_request import Wanted, fetch_body
 
 log = logging.getLogger(__name__)
 
-_FETCH = 1
-_NAMED_AT_ONCE = 500  # partitions of one request
-_STEP_SECONDS = 0.01  # naming or taking partitions before others have their turn
-_PIPELINED = 2
-_BACKOFF_SECONDS = 0.02  # at first; doubled each time up to replica.fetch.backoff.ms
-_PAUSE_SECONDS = 0.5  # between two looks at a disk that is full
 
-
-class ReplicaFetcher:
+class ReplicaFetcher(PartitionFetcher):
     def __init__(self, source_id: int, broker: RegisteredBroker, io: ReplicaIO, host: FetcherHost) -> None:
-        self._source_id = source_id
-        self._broker, self._io, self._host = broker, io, host
-        self._loop = asyncio.get_running_loop()
-        self._followed: dict[Key, Followed] = {}
-        self._due: dict[Key, None] = {}  # to be named in the next fetch
-        self._named: dict[Key, None] = {}  # in the session
-        self._forgotten: dict[Key, None] = {}
-        self._held: dict[Key, None] = {}
-        self._answers: deque[tuple[AsyncLink, int, Iterator[tuple[bytes, Answered]]]] = deque()  # not yet processed
-        self._connection: AsyncLink | None = None
-        self._connecting: asyncio.Task[None] | None = None
-        self._backoff = 0.0
-        self._session = (0, 0)
-        self._requests = self._under_way = 0
-        self._timer: asyncio.TimerHandle | None = None
-        self._timer_due = 0.0
-        self._woken = self.closed = False
+        super().__init__(f"broker {source_id}", io, host)
+        self._source_id, self._broker = source_id, broker
 
-    def __len__(self) -> int:
-        return len(self._followed)
+    def follow(self, partition: HostedPartition) -> None:
+        self.add(_key(partition), Followed(partition, partition.leader_epoch))
 
-    # --- followed partitions ------------------------------------------------------------------------------------------
+    def unfollow(self, partition: HostedPartition) -> None:
+        self.remove(_key(partition))
 
-    def add(self, partition: HostedPartition) -> None:
-        key = (partition.topic_id, partition.id.partition)
-        self._followed[key] = Followed(partition)
-        self._held.pop(key, None)
-        self._forgotten.pop(key, None)
-        self._fetch_soon(key)
+    async def _open_connection(self) -> AsyncLink:
+        return await self._io.peers.connection(self._source_id, "fetch")
 
-    def remove(self, partition: HostedPartition) -> None:
-        key = (partition.topic_id, partition.id.partition)
-        if self._followed.pop(key, None) is not None:
-            self._due.pop(key, None)
-            self._held.pop(key, None)
-            if key in self._named:
-                self._forgotten[key] = None
-            self._wake()
-
-    def _fetch_soon(self, key: Key) -> None:
-        self._due[key] = None
-        self._wake()
-
-    def _wake(self) -> None:
-        """In the next turn of the loop: thousands of partitions may change their leader at once."""
-        if not self._woken and not self.closed:
-            self._woken = True
-            self._loop.call_soon(self._pump)
-
-    # --- requests -----------------------------------------------------------------------------------------------------
-
-    def _pump(self) -> None:
-        self._woken = False
-        if self.closed or self._answers or not (self._followed or self._forgotten):
-            return
-        if self._io.disk_space.is_lacking:
-            self._pause()
-            return
-        if self._connection is None or self._connection.closed:
-            self._connect()
-            return
-        fresh = self._session[0] == 0
-        while self._under_way == 0 or (not fresh and self._under_way < _PIPELINED and (self._due or self._forgotten)):
-            self._send(self._connection)
-            if fresh or not self._due:
-                return
-
-    def _pause(self) -> None:
-        """The disk is full. A follower that fetches counts as one that keeps up, so it does not fetch either."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-            self._under_way = 0
-        self._woken = True
-        self._loop.call_later(_PAUSE_SECONDS, self._pump)
-
-    def _send(self, connection: AsyncLink) -> None:
-        limits = self._host.limits
-        self._requests += 1
-        topics: dict[bytes, list[Wanted]] = {}
-        until = clock.source.monotonic() + _STEP_SECONDS
-        for key in list(self._due)[:_NAMED_AT_ONCE]:
-            del self._due[key]
-            followed = self._followed[key]
-            wanted = self._wanted(key, followed)
-            if wanted is not None:
-                topics.setdefault(key[0], []).append(wanted)
-                self._named[key] = None
-                followed.named_in = min(followed.named_in, self._requests)
-            if clock.source.monotonic() >= until:
-                break  # the others with the next one
-        forgotten: dict[bytes, list[int]] = {}
-        for topic_id, index in self._forgotten:
-            forgotten.setdefault(topic_id, []).append(index)
-            self._named.pop((topic_id, index), None)
-        self._forgotten.clear()
-        body = follower_fetch(
-            self._broker.node_id,
-            self._broker.broker_epoch,
-            self._session,
-            topics,
-            forgotten,
-            max_wait_ms=limits.wait_ms,
-            min_bytes=limits.min_bytes,
-            max_bytes=limits.max_bytes,
-        )
-        session_id, epoch = self._session
-        self._session = (session_id, 1 if epoch == 0x7FFFFFFF else epoch + 1)
-        self._under_way += 1
-        answer = connection.ask_raw(_FETCH, VERSION, body, limits.wait_ms + limits.timeout_ms)
-        answer.add_done_callback(partial(self._answered, connection, self._requests, clock.source.monotonic()))
+    def _request(self, topics: Mapping[bytes, Sequence[Wanted]], forgotten: Mapping[bytes, Sequence[int]]) -> bytes:
+        replica = (self._broker.node_id, self._broker.broker_epoch)
+        return fetch_body(self._session, topics, forgotten, self._host.limits, replica)
 
     def _wanted(self, key: Key, followed: Followed) -> Wanted | None:
-        """The partition as the fetch names it; None when it cannot be named yet."""
         partition = followed.partition
         max_bytes = self._host.limits.partition_max_bytes
         if partition.untouched:
             return Wanted(key[1], followed.epoch, 0, -1, 0, max_bytes)
-        if self._host.open_soon(partition, partial(self._fetch_again, key, followed)):
+        opened = self._opened(key, followed)
+        if opened is None:
             return None
-        try:
-            opened = partition.open()
-            own = opened.log
-            if own.damages:
+        own = opened.log
+        if own.damages:
+            try:
                 opened.follower.start_anew(0)  # damaged: fetched again from the first record on
-        except BeingOpened:
-            partition.when_opened(partial(self._fetch_again, key, followed))
-            return None
-        except KafkaError as error:
-            log.error("%s cannot be followed: %s", partition.id, error.message)
-            self._hold(key, followed)
-            return None
-        if opened.rebuild is not None:
-            opened.follower.when_rebuilt = partial(self._fetch_again, key, followed)
-            return None
+            except KafkaError as error:
+                log.error("%s cannot be followed: %s", partition.id, error.message)
+                self._hold(key, followed)
+                return None
         if partition.config.flush_every_write and own.unflushed_records:
             opened.follower.when_flushed = partial(self._fetch_again, key, followed)
             self._io.flush(opened)
             return None
         return Wanted(key[1], followed.epoch, own.log_end_offset, own.epochs.latest, own.log_start_offset, max_bytes)
-
-    # --- answers ------------------------------------------------------------------------------------------------------
-
-    def _answered(self, link: AsyncLink, number: int, begun: float, answer: "asyncio.Future[memoryview]") -> None:
-        if self.closed or link is not self._connection:
-            return
-        self._under_way -= 1
-        self._host.fetch_times.add(clock.source.monotonic() - begun)
-        try:
-            response = decode_response(_FETCH, VERSION, answer.result())
-        except (LinkDown, ProtocolError, asyncio.CancelledError) as error:
-            self._connection_lost(link, str(error))
-            return
-        self._backoff = 0.0
-        if response.error_code:
-            self._refused(ErrorCode(response.error_code))
-            return
-        if self._session[0] == 0:
-            self._session = (response.session_id, 1)
-        parts = ((topic.topic_id, part) for topic in response.responses for part in topic.partitions)
-        self._answers.append((link, number, parts))
-        if len(self._answers) == 1:
-            self._process_answers()
-
-    def _process_answers(self) -> None:
-        """In several turns: the first records of a thousand partitions create as many folders."""
-        until = clock.source.monotonic() + _STEP_SECONDS
-        while self._answers:
-            connection, number, parts = self._answers[0]
-            for topic_id, part in parts:
-                if self.closed or connection is not self._connection:
-                    break  # the next session names all of them anew
-                key = (topic_id, part.partition_index)
-                followed = self._followed.get(key)
-                if followed is not None and followed.named_in <= number:
-                    self._process(key, followed, part)
-                if clock.source.monotonic() >= until:
-                    self._loop.call_soon(self._process_answers)
-                    return
-            self._answers.popleft()
-        self._pump()
 
     def _process(self, key: Key, followed: Followed, part: Answered) -> None:
         partition, code = followed.partition, part.error_code
@@ -263,7 +101,7 @@ class ReplicaFetcher:
             if own.advance_log_start(part.log_start_offset):
                 self._due[key] = None
         except KafkaError as error:
-            log.warning("%s from broker %d: %s", partition.id, self._source_id, error.message)
+            log.warning("%s from %s: %s", partition.id, self._source_name, error.message)
             self._hold(key, followed, error.code)
 
     def _fetch_more(self, key: Key, followed: Followed, size: int) -> None:
@@ -294,107 +132,6 @@ class ReplicaFetcher:
                 self._timer.cancel()
             self._release()
 
-    def _truncated(self, key: Key, followed: Followed) -> None:
-        """Named again when the recovery point of the truncated log is written."""
-        self._host.write_recovery_points(partial(self._fetch_again, key, followed))
 
-    def _fetch_again(self, key: Key, followed: Followed) -> None:
-        if self._followed.get(key) is followed and not self.closed:
-            self._fetch_soon(key)
-
-    # --- failures -----------------------------------------------------------------------------------------------------
-
-    def _refused(self, code: ErrorCode) -> None:
-        if code not in SESSION_ERRORS:
-            log.warning("broker %d refuses to be followed: %s", self._source_id, code.name)
-        if self._session[0] or code not in SESSION_ERRORS:
-            self._begin_session()
-        if self._under_way == 0:
-            self._wake()
-
-    def _begin_session(self) -> None:
-        self._session = (0, 0)
-        self._named.clear()
-        self._forgotten.clear()
-        for key, followed in self._followed.items():
-            followed.named_in = NOT_YET
-            if key not in self._held:
-                self._due[key] = None
-
-    def _hold(self, key: Key, followed: Followed, code: ErrorCode | None = None) -> None:
-        """Back off: the image of one of the brokers is behind, or the disk of the leader fails."""
-        followed.backoff = self._doubled(followed.backoff)
-        if code is not None:
-            log.debug("%s: broker %d says %s", followed.partition.id, self._source_id, code.name)
-        self._hold_until(key, followed, self._loop.time() + followed.backoff)
-
-    def _hold_until(self, key: Key, followed: Followed, due: float) -> None:
-        followed.held_until = due
-        self._held[key] = None
-        if self._timer is None or due < self._timer_due:
-            if self._timer is not None:
-                self._timer.cancel()
-            self._call_release_at(due)
-
-    def _call_release_at(self, due: float) -> None:
-        """The due time is kept here: for a moment that is less than half a millisecond away, uvloop's call_at gives a
-        Handle that has no when()."""
-        self._timer_due = due
-        self._timer = self._loop.call_at(due, self._release)
-
-    def _release(self) -> None:
-        self._timer = None
-        now = self._loop.time()
-        next_due: float | None = None
-        for key in list(self._held):
-            due = self._followed[key].held_until
-            if due <= now:
-                self._followed[key].throttled = False
-                del self._held[key]
-                self._due[key] = None
-            else:
-                next_due = due if next_due is None else min(next_due, due)
-        if next_due is not None:
-            self._call_release_at(next_due)
-        self._wake()
-
-    def _connect(self) -> None:
-        if self._connecting is None:
-            self._connecting = asyncio.ensure_future(self._reach())
-
-    async def _reach(self) -> None:
-        """A connection to the source, however often it has to be tried."""
-        try:
-            while not self.closed:
-                if self._backoff:
-                    await asyncio.sleep(self._backoff)
-                try:
-                    self._connection = await self._io.peers.connection(self._source_id, "fetch")
-                    break
-                except LinkDown as error:
-                    log.debug("broker %d cannot be reached: %s", self._source_id, error)
-                    self._backoff = self._doubled(self._backoff)
-        finally:
-            self._connecting = None
-        self._under_way = 0
-        self._begin_session()
-        self._wake()
-
-    def _doubled(self, backoff: float) -> float:
-        return min(max(backoff * 2, _BACKOFF_SECONDS), self._host.limits.backoff_seconds)
-
-    def _connection_lost(self, connection: AsyncLink, why: str) -> None:
-        log.info("the connection to broker %d, which this node follows, is gone: %s", self._source_id, why)
-        connection.close()
-        self._connection = None
-        self._under_way = 0
-        self._backoff = self._doubled(self._backoff)
-        self._wake()
-
-    def close(self) -> None:
-        self.closed = True
-        for waiting in (self._timer, self._connecting):
-            if waiting is not None:
-                waiting.cancel()
-        if self._connection is not None:
-            self._connection.close()
+def _key(partition: HostedPartition) -> Key:
+    return partition.topic_id, partition.id.partition

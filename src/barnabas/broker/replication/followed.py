@@ -22,9 +22,9 @@ Answered: TypeAlias = "FetchResponsePartitionData"
 class Followed:
     __slots__ = ("backoff", "epoch", "held_until", "named_in", "partition", "throttled")
 
-    def __init__(self, partition: HostedPartition) -> None:
+    def __init__(self, partition: HostedPartition, epoch: int) -> None:
         self.partition = partition
-        self.epoch = partition.leader_epoch
+        self.epoch = epoch  # of its leader
         self.named_in = NOT_YET  # the number of the request that first named it: older answers are not about it
         self.backoff = 0.0
         self.held_until = 0.0

@@ -15,22 +15,15 @@ from barnabas.model.settings import ResourceType
 _WINDOW_SECONDS = 1.0  # what was not used is kept for so long
 
 
-class Throttle:
-    """One of the two sides: `role` is "leader" or "follower"."""
+class ByteRate:
+    """So many bytes a second; 0: no limit."""
 
-    def __init__(self, cluster: ClusterView, role: str) -> None:
-        self._cluster = cluster
-        self._rate_name = f"{role}.replication.throttled.rate"
-        self._replicas_name = f"{role}.replication.throttled.replicas"
-        self.rate = 0  # bytes a second; 0: none
+    def __init__(self, rate: int = 0) -> None:
+        self.rate = rate
         self._excess_bytes = 0.0  # as of the time beside it; below zero: may be fetched at once
         self._as_of = 0.0
 
-    def image_changed(self, now: float) -> None:
-        image = self._cluster.image
-        node = image.config(ResourceType.BROKER, str(self._cluster.node_id))
-        value = node.get(self._rate_name) or image.config(ResourceType.BROKER, "").get(self._rate_name) or "0"
-        rate = max(int(value), 0) if value.isdecimal() else 0
+    def change(self, rate: int, now: float) -> None:
         if rate != self.rate:
             self._excess(now)
             self.rate = rate
@@ -42,6 +35,31 @@ class Throttle:
         self._as_of = now
         return self._excess_bytes
 
+    def count(self, size: int, now: float) -> None:
+        self._excess(now)
+        self._excess_bytes += size
+
+    def wait_seconds(self, now: float) -> float:
+        """How long nothing more may be fetched."""
+        return max(self._excess(now) / self.rate, 0.0) if self.rate else 0.0
+
+
+class Throttle(ByteRate):
+    """One of the two sides: `role` is "leader" or "follower". Counts what is sent to, or received for, a throttled
+    replica."""
+
+    def __init__(self, cluster: ClusterView, role: str) -> None:
+        super().__init__()
+        self._cluster = cluster
+        self._rate_name = f"{role}.replication.throttled.rate"
+        self._replicas_name = f"{role}.replication.throttled.replicas"
+
+    def image_changed(self, now: float) -> None:
+        image = self._cluster.image
+        node = image.config(ResourceType.BROKER, str(self._cluster.node_id))
+        value = node.get(self._rate_name) or image.config(ResourceType.BROKER, "").get(self._rate_name) or "0"
+        self.change(max(int(value), 0) if value.isdecimal() else 0, now)
+
     def holds_for(self, partition: HostedPartition, replica_id: int) -> bool:
         """Is this replica throttled?"""
         if not self.rate or replica_id in partition.image.isr:
@@ -50,12 +68,3 @@ class Throttle:
         named = topic.configs.get(self._replicas_name, "") if topic is not None else ""
         pair = f"{partition.id.partition}:{self._cluster.node_id}"
         return named.strip() == "*" or pair in (item.strip() for item in named.split(","))
-
-    def count(self, size: int, now: float) -> None:
-        """So many bytes were sent to, or received for, a throttled replica."""
-        self._excess(now)
-        self._excess_bytes += size
-
-    def wait_seconds(self, now: float) -> float:
-        """How long nothing more may be fetched."""
-        return max(self._excess(now) / self.rate, 0.0) if self.rate else 0.0

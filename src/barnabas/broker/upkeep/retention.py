@@ -33,7 +33,8 @@ class Retention(PartitionTask):
         self._removed = 0
 
     def wants(self, partition: HostedPartition) -> bool:
-        return self._partitions.may_open(partition)
+        """What a link fills begins where the source's log begins."""
+        return self._partitions.may_open(partition) and not partition.config.link
 
     async def run(self, partition: HostedPartition) -> None:
         opened = partition.open()

@@ -75,7 +75,7 @@ class Room:
 
 
 def partition_records(
-    image: MetadataImage, topic_id: bytes, first: int, assignments: Sequence[tuple[int, ...]]
+    image: MetadataImage, topic_id: bytes, first: int, assignments: Sequence[tuple[int, ...]], leader_epoch: int = 0
 ) -> list[Record]:
     """New partitions: in sync is who is up, and the first of those leads."""
     eligible = {broker.broker_id for broker in image.brokers.values() if broker.eligible}
@@ -101,6 +101,7 @@ def partition_records(
                 replicas=replicas,
                 isr=isr,
                 leader=isr[0],
+                leader_epoch=leader_epoch,
                 directories=where,
             )
         )

@@ -28,7 +28,14 @@ from barnabas.core.cluster.records import (
     TopicRecord,
     UnregisterBroker,
 )
-from barnabas.model.settings import GROUP_SETTINGS, METRICS_SETTINGS, NODE_SETTINGS, TOPIC_SETTINGS, ResourceType
+from barnabas.model.settings import (
+    GROUP_SETTINGS,
+    LINK_SETTINGS,
+    METRICS_SETTINGS,
+    NODE_SETTINGS,
+    TOPIC_SETTINGS,
+    ResourceType,
+)
 
 NAMES_MAX = 5  # named in a line; of the others the number is told
 _VALUE_CHARS_MAX = 80
@@ -37,6 +44,7 @@ _TABLES = {
     int(ResourceType.BROKER): ("broker", NODE_SETTINGS),
     int(ResourceType.GROUP): ("group", GROUP_SETTINGS),
     int(ResourceType.CLIENT_METRICS): ("metrics subscription", METRICS_SETTINGS),
+    int(ResourceType.LINK): ("link", LINK_SETTINGS),
 }
 
 

@@ -11,6 +11,7 @@ from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import CONFIG_VALUE_MAX_CHARS, CONFIGS_PER_RESOURCE_MAX
 from barnabas.model.settings import (
     GROUP_SETTINGS,
+    LINK_SETTINGS,
     METRICS_SETTINGS,
     NODE_SETTINGS,
     TOPIC_SETTINGS,
@@ -28,6 +29,7 @@ _TABLES: dict[int, Mapping[str, Setting]] = {
     ResourceType.BROKER: NODE_SETTINGS,
     ResourceType.CLIENT_METRICS: METRICS_SETTINGS,
     ResourceType.GROUP: GROUP_SETTINGS,
+    ResourceType.LINK: LINK_SETTINGS,
 }
 
 
@@ -70,6 +72,8 @@ def check_configs(resource_type: int, resource_name: str, configs: Mapping[str, 
             _check_group(configs, settings)
         case ResourceType.CLIENT_METRICS:
             _check_metrics(configs)
+        case ResourceType.LINK:
+            _check_link(configs)
 
 
 def _check_topic(configs: Mapping[str, str], settings: Settings) -> None:
@@ -170,6 +174,19 @@ def _check_metrics(configs: Mapping[str, str]) -> None:
         from barnabas.core.telemetry.selectors import parse_match  # RE2, which few clusters need for this
 
         parse_match(selectors)
+
+
+def _check_link(configs: Mapping[str, str]) -> None:
+    if not configs:
+        return  # it is removed
+    _check_values("link", LINK_SETTINGS, configs)
+    if not configs.get("bootstrap.servers", "").strip():
+        raise KafkaError(ErrorCode.INVALID_CONFIG, "a link needs bootstrap.servers: where the source is found")
+    from barnabas.core.cluster.name_patterns import NamePatterns  # RE2, which few clusters need
+
+    for name in ("topics", "groups"):
+        value = parse_value(LINK_SETTINGS[name], configs.get(name, ".*"))
+        NamePatterns.of(value if isinstance(value, tuple) else (), name)
 
 
 def _check_values(kind: str, table: Mapping[str, Setting], configs: Mapping[str, str]) -> None:

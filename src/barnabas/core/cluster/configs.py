@@ -14,7 +14,7 @@ from barnabas.core.cluster.items import ConfigChange
 from barnabas.core.cluster.records import ConfigRecord, Record
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import topic_name_problem
-from barnabas.model.limits import GROUP_CONFIGS_MAX, TELEMETRY_SUBSCRIPTIONS_MAX
+from barnabas.model.limits import GROUP_CONFIGS_MAX, LINKS_MAX, TELEMETRY_SUBSCRIPTIONS_MAX
 from barnabas.model.settings import ResourceType, Settings, value_text
 
 SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
@@ -101,7 +101,7 @@ def _check_resource(image: MetadataImage, wanted: ConfigChange, controllers: Col
                 raise KafkaError(ErrorCode.INVALID_REQUEST, f"a broker is named by its number, not {name!r}")
             if name and int(name) not in image.brokers and int(name) not in controllers:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, f"No node with id {name} found.")
-        case ResourceType.GROUP | ResourceType.CLIENT_METRICS:
+        case ResourceType.GROUP | ResourceType.CLIENT_METRICS | ResourceType.LINK:
             if not name:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "the name is empty")
             is_new = (wanted.resource_type, name) not in image.configs
@@ -109,6 +109,8 @@ def _check_resource(image: MetadataImage, wanted: ConfigChange, controllers: Col
                 raise KafkaError(ErrorCode.POLICY_VIOLATION, f"{GROUP_CONFIGS_MAX} resources have settings already")
             if is_new and wanted.resource_type == ResourceType.CLIENT_METRICS:
                 _check_subscriptions(image)
+            if is_new and wanted.resource_type == ResourceType.LINK:
+                _check_new_link(image, name)
         case _:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"unknown resource type {wanted.resource_type}")
 
@@ -119,6 +121,14 @@ def _check_subscriptions(image: MetadataImage) -> None:
         raise KafkaError(
             ErrorCode.POLICY_VIOLATION, f"there are {known} subscriptions of client metrics: remove one first"
         )
+
+
+def _check_new_link(image: MetadataImage, name: str) -> None:
+    if (problem := topic_name_problem(name)) is not None:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"link name {name!r}: {problem}")
+    known = sum(kind == ResourceType.LINK for kind, _ in image.configs)
+    if known >= LINKS_MAX:
+        raise KafkaError(ErrorCode.POLICY_VIOLATION, f"there are {known} links: remove one first")
 
 
 def _fallback(settings: Settings, resource_type: int, name: str) -> str:

@@ -22,6 +22,8 @@ from barnabas.core.cluster import (
     elections,
     features,
     growth,
+    links,
+    producer_ids,
     reassignment,
     replica_dirs,
     topics,
@@ -47,12 +49,11 @@ from barnabas.core.cluster.items import (
     ReplicaDirectory,
     TopicResult,
 )
-from barnabas.core.cluster.records import ConfigRecord, ProducerIds, Record
+from barnabas.core.cluster.records import ConfigRecord, Record
 from barnabas.core.cluster.rules import Rules
 from barnabas.core.randomness import Random
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import ZERO_UUID
-from barnabas.model.limits import PRODUCER_ID_BLOCK
 from barnabas.model.settings import ResourceType, Settings
 
 if TYPE_CHECKING:
@@ -112,9 +113,9 @@ class Controller:
         return [] if validate_only else records, results
 
     def delete_topics(
-        self, wanted: Sequence[tuple[str | None, bytes]], charge: "Charge | None" = None
+        self, wanted: Sequence[tuple[str | None, bytes]], charge: "Charge | None" = None, *, linked: bool = False
     ) -> tuple[list[Record], list[DeletedTopic]]:
-        """Topics by name, or by id where the name is None."""
+        """Topics by name, or by id where the name is None; `linked`: also those that a link fills."""
         records: list[Record] = []
         results: list[DeletedTopic] = []
         wanted, twice = topics.each_once(self.image, wanted)
@@ -127,6 +128,8 @@ class Controller:
                 if (name is None) == (topic_id == ZERO_UUID):
                     raise KafkaError(ErrorCode.INVALID_REQUEST, "a topic is named either by its name or by its id")
                 removed, result = topics.delete_topic(self.image, name, topic_id)
+                if not linked and result.name is not None:
+                    links.check_not_linked(self.image, result.name)
                 if charge is not None and result.name is not None:
                     charge(len(self.image.topics[result.name].partitions))
                 records.extend(removed)
@@ -136,8 +139,14 @@ class Controller:
         return records, results
 
     def create_partitions(
-        self, wanted: Sequence[MorePartitions], validate_only: bool = False, charge: "Charge | None" = None
+        self,
+        wanted: Sequence[MorePartitions],
+        validate_only: bool = False,
+        charge: "Charge | None" = None,
+        *,
+        linked: bool = False,
     ) -> tuple[list[Record], list[TopicResult]]:
+        """`linked`: also those that a link fills."""
         records: list[Record] = []
         results: list[TopicResult] = []
         times, room = Counter(topic.name for topic in wanted), Room(self.image)
@@ -145,6 +154,8 @@ class Controller:
             try:
                 if times[topic.name] > 1:
                     raise KafkaError(ErrorCode.INVALID_REQUEST, "the topic stands in the request more than once")
+                if not linked:
+                    links.check_not_linked(self.image, topic.name)
                 made = topics.more_partitions(self.image, topic, self._random, room)
                 topics.check_batch(len(records) + len(made))
                 if charge is not None:
@@ -194,10 +205,11 @@ class Controller:
 
     def _after_settings(self, made: list[Record]) -> list[Record]:
         """Fewer replicas may be enough for a commit now: then nobody is eligible who is not in sync."""
-        if not any(isinstance(record, ConfigRecord) and record.name == "min.insync.replicas" for record in made):
-            return []
-        image = self.image.apply(made)
-        return elections.eligible_again(image, self._rules_under(image))
+        records = links.after_settings(self.image, made)
+        if any(isinstance(record, ConfigRecord) and record.name == "min.insync.replicas" for record in made):
+            image = self.image.apply([*made, *records])
+            records += elections.eligible_again(image, self._rules_under(image))
+        return records
 
     # --- leaders ------------------------------------------------------------------------------------------------
 
@@ -253,15 +265,7 @@ class Controller:
 
     def allocate_producer_ids(self, broker_id: int, broker_epoch: int) -> tuple[list[Record], tuple[int, int]]:
         """The first id of a block that is the broker's own, and how many it has."""
-        brokers.check_epoch(self.image, broker_id, broker_epoch)
-        first = self.image.next_producer_id
-        if first > 2**63 - 1 - PRODUCER_ID_BLOCK:
-            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "producer ids are used up")
-        following = first + PRODUCER_ID_BLOCK
-        return [ProducerIds(broker_id=broker_id, broker_epoch=broker_epoch, next_producer_id=following)], (
-            first,
-            PRODUCER_ID_BLOCK,
-        )
+        return producer_ids.allocate(self.image, broker_id, broker_epoch)
 
     # --- access control -----------------------------------------------------------------------------------------
 

@@ -141,22 +141,27 @@ class Delta:
     # --- one kind each ------------------------------------------------------------------------------------------
 
     def _add_partition(self, record: PartitionRecord) -> None:
+        """A partition that is there is replaced: its leader epoch rises by more than one (links.py)."""
         draft = self._draft(record.topic_id)
-        assert record.partition == len(draft.partitions), f"partition {record.partition} of {draft.name}: a gap"
-        draft.partitions.append(
-            PartitionImage(
-                record.leader,
-                record.leader_epoch,
-                record.replicas,
-                record.isr,
-                record.partition_epoch,
-                record.directories,
-                record.adding_replicas,
-                record.removing_replicas,
-                record.elr,
-                record.last_known_elr,
-            )
+        assert record.partition <= len(draft.partitions), f"partition {record.partition} of {draft.name}: a gap"
+        partition = PartitionImage(
+            record.leader,
+            record.leader_epoch,
+            record.replicas,
+            record.isr,
+            record.partition_epoch,
+            record.directories,
+            record.adding_replicas,
+            record.removing_replicas,
+            record.elr,
+            record.last_known_elr,
         )
+        if record.partition < len(draft.partitions):
+            old = draft.partitions[record.partition]
+            assert old.leader_epoch < record.leader_epoch, f"partition {record.partition} of {draft.name}: an old epoch"
+            draft.partitions[record.partition] = partition
+            return
+        draft.partitions.append(partition)
         self._shape = _Shape()
 
     def _draft(self, topic_id: bytes) -> _TopicDraft:

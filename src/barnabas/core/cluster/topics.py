@@ -11,6 +11,7 @@ from barnabas.core.cluster.assignments import Room, check_manual, default_factor
 from barnabas.core.cluster.config_rules import check_topic_configs
 from barnabas.core.cluster.image import MetadataImage, TopicImage
 from barnabas.core.cluster.items import DeletedTopic, MorePartitions, NewTopic, TopicResult
+from barnabas.core.cluster.links import first_epoch
 from barnabas.core.cluster.placement import place
 from barnabas.core.cluster.records import ConfigRecord, Record, RemoveTopic, TopicRecord
 from barnabas.core.randomness import Random
@@ -40,7 +41,7 @@ def new_topic(
     assignments = _assignments(image, settings, wanted, random)
     room.take(assignments)
     records: list[Record] = [TopicRecord(name=wanted.name, topic_id=topic_id)]
-    records.extend(partition_records(image, topic_id, 0, assignments))
+    records.extend(partition_records(image, topic_id, 0, assignments, first_epoch(configs)))
     records.extend(
         ConfigRecord(resource_type=ResourceType.TOPIC, resource_name=wanted.name, name=name, value=value)
         for name, value in configs.items()
@@ -186,4 +187,4 @@ def more_partitions(image: MetadataImage, wanted: MorePartitions, random: Random
     else:
         assignments = [check_manual(image, replicas, factor) for replicas in wanted.assignments]
     room.take(assignments)
-    return partition_records(image, topic.id, have, assignments)
+    return partition_records(image, topic.id, have, assignments, first_epoch(topic.configs))

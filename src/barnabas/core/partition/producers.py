@@ -275,6 +275,10 @@ class Producers:
         self._ending.append((first_offset, offset))
         return first_offset
 
+    def open_before(self, offset: int) -> list[tuple[int, int]]:
+        """Producers, with their epochs, whose open transactions began before `offset`."""
+        return [(each, self._by_id[each].epoch) for each, first in self._open.items() if first < offset]
+
     def open_since(self, producer_id: int) -> int | None:
         """The first offset of the producer's open transaction."""
         return self._open.get(producer_id)

@@ -4,6 +4,7 @@ from barnabas.model.settings.describe import (
     ConfigEntry,
     cluster_entries,
     group_entries,
+    link_entries,
     listener_setting,
     metrics_entries,
     node_entries,
@@ -21,10 +22,18 @@ from barnabas.model.settings.kinds import (
     value_text,
 )
 from barnabas.model.settings.listeners import Listener, parse_listeners, protocol_map
-from barnabas.model.settings.tables import GROUP_SETTINGS, METRICS_SETTINGS, NODE_AREAS, NODE_SETTINGS, TOPIC_SETTINGS
+from barnabas.model.settings.tables import (
+    GROUP_SETTINGS,
+    LINK_SETTINGS,
+    METRICS_SETTINGS,
+    NODE_AREAS,
+    NODE_SETTINGS,
+    TOPIC_SETTINGS,
+)
 
 __all__ = [
     "GROUP_SETTINGS",
+    "LINK_SETTINGS",
     "METRICS_SETTINGS",
     "NODE_AREAS",
     "NODE_SETTINGS",
@@ -44,6 +53,7 @@ __all__ = [
     "cluster_entries",
     "group_entries",
     "group_settings",
+    "link_entries",
     "listener_setting",
     "metrics_entries",
     "node_entries",

@@ -5,7 +5,13 @@ from typing import NamedTuple
 
 from barnabas.model.settings.effective import Settings, Synonym
 from barnabas.model.settings.kinds import ConfigSource, Setting, UpdateMode, parse_value, value_text
-from barnabas.model.settings.tables import GROUP_SETTINGS, METRICS_SETTINGS, NODE_SETTINGS, TOPIC_SETTINGS
+from barnabas.model.settings.tables import (
+    GROUP_SETTINGS,
+    LINK_SETTINGS,
+    METRICS_SETTINGS,
+    NODE_SETTINGS,
+    TOPIC_SETTINGS,
+)
 
 
 class ConfigEntry(NamedTuple):
@@ -61,11 +67,16 @@ def metrics_entries(overrides: Mapping[str, str]) -> Iterator[ConfigEntry]:
         yield _stored(row, overrides, [], ConfigSource.CLIENT_METRICS)
 
 
+def link_entries(overrides: Mapping[str, str]) -> Iterator[ConfigEntry]:
+    for row in LINK_SETTINGS.values():
+        yield _stored(row, overrides, [], ConfigSource.DYNAMIC_CLUSTER)
+
+
 def _stored(row: Setting, overrides: Mapping[str, str], behind: list[Synonym], source: ConfigSource) -> ConfigEntry:
     text = overrides.get(row.name)
     if text is None:
         return _entry(row, behind[0].value if behind else value_text(row.default), behind)
-    shown = value_text(parse_value(row, text))
+    shown = None if row.sensitive else value_text(parse_value(row, text))
     return _entry(row, shown, [Synonym(row.name, shown, source), *behind], source)
 
 

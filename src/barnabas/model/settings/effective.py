@@ -183,7 +183,8 @@ class Settings(TypedValues):
         own = self.controller_listeners()
         if own:
             return own[0].name, own[0].protocol
-        if "controller" in self.list("process.roles") or not self.list("controller.listener.names"):
+        named = "controller.listener.names" in self._static and self.list("controller.listener.names")
+        if "controller" in self.list("process.roles") or not named:
             return None  # a controller without a listener of its own is reached where its clients are
         name = self.list("controller.listener.names")[0].upper()
         return name, self._protocols()[name]

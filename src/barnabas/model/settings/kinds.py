@@ -54,6 +54,7 @@ class ResourceType(IntEnum):
     BROKER_LOGGER = 8
     CLIENT_METRICS = 16
     GROUP = 32
+    LINK = 64  # ours: a link from another cluster
 
 
 class UpdateMode(StrEnum):

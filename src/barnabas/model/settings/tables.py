@@ -1,6 +1,7 @@
-"""The tables put together: every setting of a node, a topic and a group, by name."""
+"""The tables put together: every setting of a node, a topic, a group and a link, by name."""
 
 from barnabas.model.settings import group, metrics, topic
+from barnabas.model.settings import link as links
 from barnabas.model.settings.kinds import Setting
 from barnabas.model.settings.node import (
     audit,
@@ -31,11 +32,12 @@ NODE_AREAS = {
 }
 TOPIC_SETTINGS: dict[str, Setting] = {row.name: row for row in topic.ROWS}
 METRICS_SETTINGS: dict[str, Setting] = {row.name: row for row in metrics.ROWS}
+LINK_SETTINGS: dict[str, Setting] = {row.name: row for row in links.ROWS}
 GROUP_SETTINGS: dict[str, Setting] = {row.name: row for row in group.ROWS}
 NODE_SETTINGS: dict[str, Setting] = {row.name: row for rows in NODE_AREAS.values() for row in rows}
-_SECRETS = tuple(name for name, row in NODE_SETTINGS.items() if row.sensitive)
+_SECRETS = tuple(row.name for row in (*NODE_SETTINGS.values(), *LINK_SETTINGS.values()) if row.sensitive)
 
 
 def is_secret(name: str) -> bool:
-    """Of a node's setting: also that of one listener or mechanism (`listener.name.X.plain.sasl.jaas.config`)."""
+    """Of a node's or a link's setting: also that of one listener or mechanism (`listener.name.X.plain.sasl.jaas.config`)."""
     return name in _SECRETS or name.endswith(tuple(f".{secret}" for secret in _SECRETS))

@@ -60,6 +60,16 @@ ROWS = (
           doc="Overrides segment.bytes without its lower bound, so that tests can have small segments."),
     topic("leader.replication.throttled.replicas", LIST, (), throttled_replicas(),
           doc="Replicas (partition:broker, or *) that fill others no faster than leader.replication.throttled.rate."),
+    topic("link.cluster.id", STRING, "", internal=True,
+          doc="Of a topic that a link made: the cluster that it comes from. It stays when the topic is promoted."),
+    topic("link.leader.epoch", INT, 0, at_least(0), internal=True,
+          doc="Of a topic that a link made: the lowest leader epoch of this cluster; records of the source have lower "
+              "ones."),
+    topic("link.name", STRING, "", internal=True,
+          doc="The link that fills the topic from another cluster. Clients may only read it; without this setting it "
+              "is promoted to an ordinary topic."),
+    topic("link.topic.id", STRING, "", internal=True,
+          doc="Of a topic that a link made: its id at the source."),
     topic("local.retention.bytes", LONG, -2, at_least(-2), synonyms=("log.local.retention.bytes",), effective=False,
           doc="Accepted for compatibility; there is no tiered storage, so all data is local."),
     topic("local.retention.ms", LONG, -2, at_least(-2), synonyms=("log.local.retention.ms",), effective=False,

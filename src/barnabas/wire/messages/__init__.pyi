@@ -47,6 +47,7 @@ from barnabas.wire.messages.describe_cluster import *
 from barnabas.wire.messages.describe_configs import *
 from barnabas.wire.messages.describe_delegation_token import *
 from barnabas.wire.messages.describe_groups import *
+from barnabas.wire.messages.describe_links import *
 from barnabas.wire.messages.describe_log_dirs import *
 from barnabas.wire.messages.describe_producers import *
 from barnabas.wire.messages.describe_quorum import *

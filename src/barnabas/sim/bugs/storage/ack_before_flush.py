@@ -14,4 +14,4 @@ def _make(right: Callable[[LeaderAppends, int, int], None]) -> object:
     return written
 
 
-BUG = Bug("ack-before-flush", "acknowledges before the fsync", LeaderAppends, "_written", _make)
+BUG = Bug("ack-before-flush", "acknowledges before the fsync", LeaderAppends, "written", _make)

@@ -1,0 +1,79 @@
+"""Keeps what is not records like the source's: topics, settings, offsets of groups, rules. One node does it for a link.
+
+Everything is asked of the source again and again, and only differences are carried out, each of which may be done
+twice: when the node that does it is lost, the next one begins where it finds things. A round that takes long is
+followed by a longer pause, so that a link of many topics or groups takes a twentieth of a core at the most.
+"""
+
+import asyncio
+import logging
+
+from barnabas.broker.clock import wall_ms
+from barnabas.broker.cluster_links.acls import AclSync
+from barnabas.broker.cluster_links.groups import GroupSync
+from barnabas.broker.cluster_links.source import LinkSettings, source_nodes
+from barnabas.broker.cluster_links.topics import TopicSync
+from barnabas.broker.controller.requests import AskController
+from barnabas.broker.peers.table import Peers
+from barnabas.broker.roles import ConfiguredBroker
+from barnabas.link.errors import LinkDown, LoginFailed, UnknownApi
+from barnabas.model.errors import KafkaError
+
+log = logging.getLogger(__name__)
+
+_PAUSE_S = 1.0
+_PAUSE_PER_SECOND_OF_WORK = 20.0
+_TOPICS_EVERY_S, _ACLS_EVERY_S = 3.0, 10.0
+
+
+class LinkSync:
+    def __init__(
+        self, name: str, settings: LinkSettings, broker: ConfiguredBroker, peers: Peers, ask: AskController
+    ) -> None:
+        self._name, self._settings = name, settings
+        self._nodes = source_nodes(name, settings)
+        self._topics = TopicSync(name, settings, self._nodes, broker, ask)
+        self._groups = GroupSync(name, settings, self._nodes, broker, peers)
+        self._acls = AclSync(settings, self._nodes, broker, ask)
+        self._topics_due = self._acls_due = 0.0
+        self.synced_ms = -1  # when the last round that succeeded began
+        self.error = ""
+        self._task = asyncio.ensure_future(self._run())
+
+    def close(self) -> None:
+        self._task.cancel()
+        self._nodes.close()
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            began, began_ms = loop.time(), wall_ms()
+            try:
+                problems = await self._round(began)
+                self._say("; ".join(problems))
+                self.synced_ms = began_ms
+            except (LinkDown, LoginFailed, UnknownApi, KafkaError) as error:
+                self._say(str(error))
+            except Exception as error:  # whatever the source answers, this node goes on and tries again
+                log.exception("link %r: topics and groups are not like the source's", self._name)
+                self._say(f"{type(error).__name__}: {error}")
+            await asyncio.sleep(max(_PAUSE_S, (loop.time() - began) * _PAUSE_PER_SECOND_OF_WORK))
+
+    async def _round(self, now: float) -> list[str]:
+        """Gives what could not be done, each in a few words."""
+        problems: list[str] = []
+        if now >= self._topics_due:
+            await self._topics.sync()
+            self._topics_due = now + _TOPICS_EVERY_S
+        problems += self._topics.problems
+        if self._settings.bool("sync.groups"):
+            problems += await self._groups.sync()
+        if self._settings.bool("sync.acls") and now >= self._acls_due:
+            problems += await self._acls.sync()
+            self._acls_due = now + _ACLS_EVERY_S
+        return problems
+
+    def _say(self, problem: str) -> None:
+        if problem and problem != self.error:
+            log.warning("link %r: %s", self._name, problem)
+        self.error = problem

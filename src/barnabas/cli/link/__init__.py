@@ -1,0 +1,1 @@
+"""`barnabas link`: topics that follow those of another cluster."""

@@ -1,0 +1,107 @@
+"""`barnabas link promote`: waits for the last records and offsets, then makes ordinary topics of the linked ones."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from barnabas.cli.common import human
+from barnabas.cli.common.failure import Failure, usage
+from barnabas.cli.common.screen import note, say
+from barnabas.cli.link import links
+
+if TYPE_CHECKING:
+    from barnabas.cli.common.cluster import Cluster
+
+_LOOK_S = 0.2
+_QUIET_S = 1.0  # nothing new from the source for so long: its producers have stopped
+
+
+@dataclass(frozen=True)
+class Promoted:
+    link: str
+    topics: list[str]
+    missing: dict[tuple[str, int], int | None]  # records that were not here, by partition; None: the source is unknown
+
+    def as_json(self) -> object:
+        return {
+            "link": self.link,
+            "topics": self.topics,
+            "missing": [
+                {"topic": topic, "partition": index, "records": records}
+                for (topic, index), records in sorted(self.missing.items())
+                if records != 0
+            ],
+        }
+
+    def show(self) -> None:
+        say(f"{self.link}: {human.plural(len(self.topics), 'topic')} promoted: {', '.join(self.topics[:10])}")
+        lost = {place: records for place, records in sorted(self.missing.items()) if records}
+        for (topic, index), records in lost.items():
+            say(f"  {topic}-{index}: {human.plural(records or 0, 'record')} had not come over")
+        unknown = sum(records is None for records in self.missing.values())
+        if unknown:
+            say(f"  of {human.plural(unknown, 'partition')} the source was never heard: what is missing is not known")
+        if not lost and not unknown:
+            say("  nothing was missing, as far as the source was heard")
+
+
+def promoted(cluster: Cluster, name: str, patterns: list[str], wait_s: float | None, *, quiet: bool) -> Promoted:
+    """`wait_s` None: at once."""
+    links.must_exist(cluster, name)
+    chosen = _chosen(cluster, name, patterns)
+    if wait_s is not None:
+        _drain(cluster, name, chosen, wait_s, quiet=quiet)
+    last = links.progress(cluster, name)
+    missing = {
+        (p.topic, p.partition_index): last.lag(p) if p.source_end_offset >= 0 else None
+        for p in last.partitions
+        if p.topic in chosen
+    }
+    links.alter(cluster, links.TOPIC, {topic: {"link.name": None} for topic in chosen})
+    return Promoted(name, chosen, missing)
+
+
+def _chosen(cluster: Cluster, name: str, patterns: list[str]) -> list[str]:
+    try:
+        wanted = [re.compile(pattern) for pattern in patterns]
+    except re.error as error:
+        raise usage(f"--topics: {error}") from None
+    filled = sorted(links.topics_of(cluster, name))
+    found = [topic for topic in filled if not wanted or any(each.fullmatch(topic) for each in wanted)]
+    if not found:
+        raise Failure(
+            f"{name} fills no topic" + (f" like {', '.join(patterns)}" if patterns else ""),
+            f"It fills: {', '.join(filled[:10])}" if filled else f"Look at it: barnabas link status {name}",
+        )
+    return found
+
+
+def _drain(cluster: Cluster, name: str, topics: list[str], wait_s: float, *, quiet: bool) -> None:
+    """Until all that the source has is here, for a while, and the offsets of groups that were committed by then."""
+    begun = time.monotonic()
+    deadline, quiet_since, ends, told = begun + wait_s, begun, None, ""
+    while True:
+        found = links.progress(cluster, name)
+        ours = [p for p in found.partitions if p.topic in topics]
+        now, lag = time.monotonic(), sum(found.lag(p) for p in ours)
+        heard = ours and all(p.source_end_offset >= 0 and not p.error_message for p in ours)
+        new_ends = [p.source_end_offset for p in ours]
+        if lag or new_ends != ends or not heard or found.errors:
+            quiet_since, ends = now, new_ends
+            quiet_since_ms = time.time() * 1000
+        elif now - quiet_since >= _QUIET_S and found.synced_ms >= quiet_since_ms:
+            return
+        text = f"{human.plural(lag, 'record')} to come ..." if lag else "waits for the last offsets ..."
+        if not quiet and text != told and now - begun > _QUIET_S:
+            note(text)
+            told = text
+        if now >= deadline:
+            why = found.errors[0] if found.errors else f"{human.plural(lag, 'record')} are not here yet, or more come"
+            raise Failure(
+                f"not promoted: after {human.duration(wait_s)} {why}",
+                "Stop the producers at the source, wait longer (--wait 5m), or promote with what is here (--now).",
+            )
+        time.sleep(_LOOK_S)
