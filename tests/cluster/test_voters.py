@@ -50,7 +50,7 @@ def test_voters_are_added_and_removed(cluster: BarnabasCluster) -> None:
     assert "becomes" not in done.stdout
     voters(cluster, "--add", "4")
     found = next(each for each in listed(cluster)["replicas"] if each["id"] == 4)
-    assert found["role"] == "voter" and found["address"] == cluster.nodes[4].bootstrap
+    assert found["role"] == "voter" and found["address"] == cluster.quorum_address(4)
     assert "node 4 is a voter already" in voters(cluster, "--add", "4", code=1).stderr
 
     leader = listed(cluster)["leader"]

@@ -94,6 +94,11 @@ class BarnabasCluster:
             node.launch()
         self.await_brokers(set(self.up))
 
+    def quorum_address(self, number: int) -> str:
+        """Where other nodes reach it as a voter."""
+        port = self._behind[number] if self.security is not None else self.nodes[number].port
+        return f"127.0.0.1:{port}"
+
     def add(self, number: int, more: Mapping[str, str] | None = None) -> BarnabasNode:
         """A further node that finds the cluster by its addresses."""
         servers = self.bootstrap if self.security is None else self.nodes_bootstrap

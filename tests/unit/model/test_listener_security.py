@@ -82,6 +82,7 @@ def test_the_listener_of_the_quorum() -> None:
     protocols = {"listener.security.protocol.map": "B:SASL_SSL,CONTROLLER:SSL"}
     for given, expected in (
         ({"listeners": "B://:9092"}, None),  # a controller on the brokers' listener
+        ({"listeners": "B://:9092", "process.roles": "broker"}, None),  # and a broker that finds it there
         (
             {"listeners": "B://:9092,CONTROLLER://:9093", "controller.listener.names": "CONTROLLER"},
             ("CONTROLLER", "SSL"),
