@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.client.admin.descriptions import GroupDescription, GroupPartition
+from barnabas.client.admin.descriptions import GroupPartition
 from barnabas.pipelines.framework.counting import KEPT, Counts, late_rows, watermark_trouble
 from barnabas.pipelines.framework.watching import lag_of, rows_per_s
 from barnabas.pipelines.progress import offsets_behind
@@ -46,9 +46,8 @@ def test_a_watermark_of_the_far_future_is_told() -> None:
         assert "every row is late" in watermark_trouble(progress(0, eventTime={"watermark": far}), NOW_S)
 
 
-def group(*partitions: tuple[str, int, int, float]) -> GroupDescription:
-    made = [GroupPartition(topic, index, 0, lag, lag, seconds) for topic, index, lag, seconds in partitions]
-    return GroupDescription("g", "Empty", "", "", None, [], made)
+def group(*partitions: tuple[str, int, int, float]) -> list[GroupPartition]:
+    return [GroupPartition(topic, index, 0, lag, lag, seconds) for topic, index, lag, seconds in partitions]
 
 
 def test_lag_is_that_of_the_topics_this_run_reads_by_the_slowest_query() -> None:
@@ -64,7 +63,7 @@ def test_lag_is_that_of_the_topics_this_run_reads_by_the_slowest_query() -> None
 def test_lag_is_not_known_before_every_query_has_told_where_it_stands() -> None:
     read = {"market.bars": group(("trades", 0, 0, 0.0))}
     topics = {"market.bars": {"trades"}, "market.quoted": {"trades", "quotes"}}
-    for quoted in (None, group(("trades", 0, 0, 0.0))):
+    for quoted in (group(), group(("trades", 0, 0, 0.0))):
         assert lag_of({**read, "market.quoted": quoted}, topics) == (None, None)
 
 

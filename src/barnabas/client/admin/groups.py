@@ -100,7 +100,7 @@ def describe_group(connection: AdminConnection, name: str, with_seconds: bool) -
         assignor=found.partition_assignor or "",
         coordinator=NodeInfo(node.id, node.host, node.port, node.rack) if node is not None else None,
         members=sorted(members, key=lambda each: (each.client_id, each.id)),
-        partitions=_partitions(connection, committed, members, with_seconds),
+        partitions=partition_rows(connection, committed, members, with_seconds),
     )
 
 
@@ -111,9 +111,10 @@ def committed_offsets(connection: AdminConnection, name: str, doing: str) -> dic
     return {(each.topic, each.partition): each.offset for each in answer.topic_partitions if each.offset >= 0}
 
 
-def _partitions(
+def partition_rows(
     connection: AdminConnection, committed: dict[Partition, int], members: Sequence[GroupMember], with_seconds: bool
 ) -> list[GroupPartition]:
+    """How far a group is that has committed these offsets."""
     owners = {partition: member for member in members for partition in member.partitions}
     topics = {topic for topic, _ in [*committed, *owners]}
     everything = sorted(set(committed) | set(owners) | connection.partitions(topics))

@@ -12,23 +12,20 @@ import json
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from barnabas.client.errors import UnknownGroup
 from barnabas.model.json_values import JsonObject
 from barnabas.pipelines.framework.counting import Counts, watermark_trouble
 from barnabas.pipelines.framework.pipeline import DEAD_LETTER
-from barnabas.pipelines.framework.topics import open_admin
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from barnabas.client.admin.admin import Admin
-    from barnabas.client.admin.descriptions import GroupDescription
+    from barnabas.client.admin.descriptions import GroupPartition
     from barnabas.pipelines.framework.running import Run
 
 LAG_EVERY_S = 1.0
@@ -137,11 +134,13 @@ class Watch:
         return state
 
     def _ask_lag(self) -> None:
+        from barnabas.pipelines.framework.lags import Lags  # librdkafka, which `status` has no use for
+
         while not self._ends.is_set():
-            with suppress(Exception), open_admin(self._run.wanted.bootstrap) as admin:
+            with suppress(Exception), closing(Lags(self._run.wanted.bootstrap)) as lags:
                 while not self._ends.wait(LAG_EVERY_S):
                     groups = self._run.context.groups()
-                    self._lag = lag_of({name: _described(admin, name) for name in groups}, groups)
+                    self._lag = lag_of({name: lags.of(name) for name in groups}, groups)
             self._ends.wait(LAG_EVERY_S)
 
     def _read_back(self) -> None:
@@ -165,16 +164,8 @@ class Watch:
                 self.on_result(record)
 
 
-def _described(admin: Admin, group: str) -> GroupDescription | None:
-    """None for a group that has not committed anything yet."""
-    try:
-        return admin.describe_group(group)
-    except UnknownGroup:
-        return None
-
-
 def lag_of(
-    found: Mapping[str, GroupDescription | None], groups: Mapping[str, set[str]]
+    found: Mapping[str, Sequence[GroupPartition]], groups: Mapping[str, set[str]]
 ) -> tuple[int | None, float | None]:
     """Records and seconds behind. Of a partition that several queries read, the slowest counts; a topic that the group
     read in an earlier run and this one does not, is left out. While a query that is starting has committed nothing,
@@ -182,8 +173,7 @@ def lag_of(
     records: dict[tuple[str, int], int] = {}
     seconds: list[float] = []
     for group, topics in groups.items():
-        description = found[group]
-        known = [] if description is None else [each for each in description.partitions if each.topic in topics]
+        known = [each for each in found[group] if each.topic in topics]
         if {each.topic for each in known if each.lag_records is not None} != topics:
             return None, None
         for each in known:
