@@ -46,7 +46,6 @@ NOTES = {
     22: "6 is two-phase commit (KIP-939), which Kafka hides as unstable",
     29: "SECURITY_DISABLED without an authorizer, as in Kafka", 30: "the same", 31: "the same",
     34: "a node has one log directory",
-    50: "an empty list: there are no SCRAM credentials",
 }
 # fmt: on
 

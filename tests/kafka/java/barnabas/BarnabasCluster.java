@@ -2,9 +2,12 @@ package barnabas;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -24,11 +27,22 @@ import org.apache.kafka.clients.admin.FeatureUpdate;
 import org.apache.kafka.clients.admin.UpdateFeaturesOptions;
 import org.apache.kafka.clients.consumer.GroupProtocol;
 import org.apache.kafka.common.acl.AccessControlEntry;
+import org.apache.kafka.common.acl.AclBinding;
 import org.apache.kafka.common.acl.AclBindingFilter;
+import org.apache.kafka.common.message.SaslAuthenticateRequestData;
+import org.apache.kafka.common.message.SaslHandshakeRequestData;
 import org.apache.kafka.common.network.ListenerName;
 import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.requests.AbstractRequest;
+import org.apache.kafka.common.requests.AbstractResponse;
+import org.apache.kafka.common.requests.DescribeAclsRequest;
+import org.apache.kafka.common.requests.DescribeAclsResponse;
 import org.apache.kafka.common.requests.MetadataRequest;
 import org.apache.kafka.common.requests.MetadataResponse;
+import org.apache.kafka.common.requests.SaslAuthenticateRequest;
+import org.apache.kafka.common.requests.SaslAuthenticateResponse;
+import org.apache.kafka.common.requests.SaslHandshakeRequest;
+import org.apache.kafka.common.requests.SaslHandshakeResponse;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
 import org.apache.kafka.common.test.JaasUtils;
 import org.apache.kafka.common.test.ClusterInstance;
@@ -57,6 +71,11 @@ public final class BarnabasCluster implements ClusterInstance {
     private final Map<Integer, NodeProcess> nodes = new TreeMap<>();
     private final Map<Integer, Integer> brokerPorts = new TreeMap<>();
     private final Map<Integer, Integer> controllerPorts = new TreeMap<>();
+    /** Kafka's test kit has them in a JAAS file of its JVM. */
+    private static final String USERS = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+        + " username=\"" + JaasUtils.KAFKA_PLAIN_ADMIN + "\" password=\"" + JaasUtils.KAFKA_PLAIN_ADMIN_PASSWORD + "\""
+        + " user_" + JaasUtils.KAFKA_PLAIN_ADMIN + "=\"" + JaasUtils.KAFKA_PLAIN_ADMIN_PASSWORD + "\""
+        + " user_" + JaasUtils.KAFKA_PLAIN_USER1 + "=\"" + JaasUtils.KAFKA_PLAIN_USER1_PASSWORD + "\";";
     private final Set<Integer> down = new TreeSet<>();
     private Path folder;
     private boolean started;
@@ -108,14 +127,14 @@ public final class BarnabasCluster implements ClusterInstance {
             .map(entry -> entry.getKey() + "@localhost:" + entry.getValue()).collect(Collectors.joining(",")));
         found.put("log.cleaner.dedupe.buffer.size", "2097152"); // as Kafka's test kit
         if (config.brokerSecurityProtocol() == SecurityProtocol.SASL_PLAINTEXT) {
-            // Kafka's test kit has the same users in a JAAS file of its JVM.
             found.put("sasl.enabled.mechanisms", "PLAIN");
             found.put("sasl.mechanism.inter.broker.protocol", "PLAIN");
-            found.put("listener.name." + client.toLowerCase() + ".plain.sasl.jaas.config",
-                "org.apache.kafka.common.security.plain.PlainLoginModule required"
-                    + " username=\"" + JaasUtils.KAFKA_PLAIN_ADMIN + "\" password=\"" + JaasUtils.KAFKA_PLAIN_ADMIN_PASSWORD + "\""
-                    + " user_" + JaasUtils.KAFKA_PLAIN_ADMIN + "=\"" + JaasUtils.KAFKA_PLAIN_ADMIN_PASSWORD + "\""
-                    + " user_" + JaasUtils.KAFKA_PLAIN_USER1 + "=\"" + JaasUtils.KAFKA_PLAIN_USER1_PASSWORD + "\";");
+            found.put("listener.name." + client.toLowerCase() + ".plain.sasl.jaas.config", USERS);
+        }
+        if (config.controllerSecurityProtocol() == SecurityProtocol.SASL_PLAINTEXT) {
+            found.put("sasl.mechanism.controller.protocol", "PLAIN");
+            found.put("listener.name." + controller.toLowerCase() + ".sasl.enabled.mechanisms", "PLAIN");
+            found.put("listener.name." + controller.toLowerCase() + ".plain.sasl.jaas.config", USERS);
         }
         found.putAll(config.serverProperties());
         found.putAll(config.perServerOverrideProperties().getOrDefault(id, Map.of()));
@@ -372,8 +391,14 @@ public final class BarnabasCluster implements ClusterInstance {
     }
 
     @Override
-    public void waitAcls(AclBindingFilter filter, java.util.Collection<AccessControlEntry> entries) {
-        throw new TestAbortedException("uses the authorizer object inside a broker");
+    public void waitAcls(AclBindingFilter filter, Collection<AccessControlEntry> entries) throws InterruptedException {
+        Set<AccessControlEntry> wanted = Set.copyOf(entries);
+        TestUtils.waitForCondition(() -> live().stream().allMatch(port -> rules(port, filter).equals(wanted)), "not everywhere the rules " + wanted);
+    }
+
+    private Set<AccessControlEntry> rules(int port, AclBindingFilter filter) {
+        DescribeAclsResponse answer = ask(port, new DescribeAclsRequest.Builder(filter).build());
+        return DescribeAclsResponse.aclBindings(answer.acls()).stream().map(AclBinding::entry).collect(Collectors.toSet());
     }
 
     private List<Integer> live() {
@@ -390,15 +415,31 @@ public final class BarnabasCluster implements ClusterInstance {
 
     /** Of one topic, of none (null), or of all. */
     MetadataResponse metadata(int port, String topic) {
-        if (config.brokerSecurityProtocol() != SecurityProtocol.PLAINTEXT) {
-            throw new TestAbortedException("waits for metadata over a listener that asks for a password");
-        }
         MetadataRequest request = topic == EVERY_TOPIC ? MetadataRequest.Builder.allTopics().build()
             : new MetadataRequest.Builder(topic == null ? List.of() : List.of(topic), false).build();
-        try {
-            return IntegrationTestUtils.connectAndReceive(request, port);
+        return ask(port, request);
+    }
+
+    private <T extends AbstractResponse> T ask(int port, AbstractRequest request) {
+        SecurityProtocol protocol = config.brokerSecurityProtocol();
+        if (protocol != SecurityProtocol.PLAINTEXT && protocol != SecurityProtocol.SASL_PLAINTEXT) {
+            throw new TestAbortedException("asks over a listener with " + protocol);
+        }
+        try (Socket socket = IntegrationTestUtils.connect(port)) {
+            if (protocol == SecurityProtocol.SASL_PLAINTEXT) logIn(socket);
+            return IntegrationTestUtils.sendAndReceive(request, socket);
         } catch (IOException error) {
             throw new UncheckedIOException(error);
         }
+    }
+
+    /** As the admin of Kafka's test kit, by PLAIN. */
+    private static void logIn(Socket socket) throws IOException {
+        SaslHandshakeRequestData handshake = new SaslHandshakeRequestData().setMechanism("PLAIN");
+        IntegrationTestUtils.<SaslHandshakeResponse>sendAndReceive(new SaslHandshakeRequest.Builder(handshake).build(), socket);
+        String message = "\0" + JaasUtils.KAFKA_PLAIN_ADMIN + "\0" + JaasUtils.KAFKA_PLAIN_ADMIN_PASSWORD;
+        SaslAuthenticateRequestData login = new SaslAuthenticateRequestData().setAuthBytes(message.getBytes(StandardCharsets.UTF_8));
+        SaslAuthenticateResponse answer = IntegrationTestUtils.sendAndReceive(new SaslAuthenticateRequest.Builder(login).build(), socket);
+        if (answer.error() != Errors.NONE) throw new IOException(answer.errorMessage());
     }
 }
