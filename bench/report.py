@@ -16,6 +16,7 @@ from .stats import ratio
 from .workload import Workload
 
 NOTE = re.compile(r"<!-- note: (?P<row>[\w-]+) -->\n(?P<text>.*?)\n?<!-- /note -->", re.DOTALL)
+BESIDE = {"connectors": "Connectors"}  # sections of notes alone: other programs measure them (bench.connect...)
 NO_NOTE = "What limits this row has not been written down yet."
 SIGNS = {
     Verdict.REACHED: "✅ reached",
@@ -137,6 +138,9 @@ def write(results: Mapping[str, Any], workloads: Sequence[Workload[Any]], previo
             out += row_section(workload, results["rows"][workload.name], ours_name, note)
         elif workload.name in notes:
             out += [f"## {workload.title}", "", "Not measured yet.", "", *_note_lines(workload, note)]
+    for name, title in BESIDE.items():
+        if name in notes:
+            out += [f"## {title}", "", f"<!-- note: {name} -->", notes[name], "<!-- /note -->", ""]
     return "\n".join(out).rstrip() + "\n"
 
 

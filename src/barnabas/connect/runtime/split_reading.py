@@ -26,6 +26,7 @@ log = logging.getLogger("barnabas.connect")
 
 _WAIT_S = 0.2  # for a split that has nothing new
 _IDLE_S = 0.02  # between rounds, when no split of several has anything
+_READ_MOST = 2000  # records at a time: with more, Python's collector walks them several times, and they take memory
 _RECORDS_MAX = 500_000  # in a transaction
 _BYTES_MAX = 64 * 1024 * 1024
 _BEHIND_S = 2.0
@@ -115,7 +116,7 @@ class SplitReading:
         try:
             if split.reader is None:
                 split.reader = self._source.open(split.name, split.position)
-            chunk = split.reader.read(self._definition.batch, self._wait_s())
+            chunk = split.reader.read(min(self._definition.batch, _READ_MOST), self._wait_s())
             self._tell_behind(split)
         except Unavailable as problem:
             self._commit()  # what it gave before is good
