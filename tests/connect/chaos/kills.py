@@ -39,8 +39,16 @@ class Numbers(threading.Thread):
             for _ in range(20):
                 self.sent += 1
                 value = json.dumps({"n": self.sent, "text": f"number {self.sent}"}).encode()
-                self._producer.produce(self._topic, value, str(self.sent).encode(), on_delivery=self._told)
+                self._produce(value)
             self._producer.poll(0)
+
+    def _produce(self, value: bytes) -> None:
+        while True:
+            try:
+                self._producer.produce(self._topic, value, str(self.sent).encode(), on_delivery=self._told)
+                return
+            except BufferError:  # the node is not up yet: as many wait as may
+                self._producer.poll(0.1)
 
     def _told(self, error: object, _: object) -> None:
         self.refused += error is not None

@@ -46,7 +46,8 @@ class StompClient(stomp.ConnectionListener):  # type: ignore[misc]  # stomp.py h
             connection.set_listener("", self)
             connection.connect(USER, PASSWORD, wait=True)
             if self._queue:
-                headers = {"subscription-type": "ANYCAST"}
+                # Else the broker sends 10 kB, and waits for the acknowledgements.
+                headers = {"subscription-type": "ANYCAST", "consumer-window-size": str(8 << 20)}
                 connection.subscribe(self._queue, id="1", ack="client-individual", headers=headers)
             self._connection = connection
         return self._connection
