@@ -23,6 +23,7 @@ ELSEWHERE = {
     r"barnabas console\b": "tests/console",
     r"barnabas schema\b|--registry http": "tests/registry/test_cli.py",
     r"barnabas registry\b": "tests/registry",
+    r"barnabas link\b": "tests/linked_clusters",
     r"barnabas connect\b": "tests/connect/runtime/test_cli_examples.py",
     r"barnabas demo\b": "tests/spark/test_pipeline_cli.py, tests/connect/demo",
     r"barnabas pipeline (new|run|stop)\b": "tests/spark/test_pipeline_cli.py",

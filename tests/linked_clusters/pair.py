@@ -83,8 +83,19 @@ def read(bootstrap: str, topic: str, partitions: int = 1, isolation: str = "read
 def commit(bootstrap: str, group: str, topic: str, offsets: dict[int, int]) -> None:
     consumer = Consumer({**QUIET, "bootstrap.servers": bootstrap, "group.id": group})
     places = [TopicPartition(topic, index, offset) for index, offset in offsets.items()]
-    consumer.commit(offsets=places, asynchronous=False)
+    until(lambda: _commits(consumer, places), f"the coordinator of {group} takes offsets")
     consumer.close()
+
+
+def _commits(consumer: Consumer, places: list[TopicPartition]) -> bool:
+    """A coordinator that has just begun refuses for a moment."""
+    try:
+        consumer.commit(offsets=places, asynchronous=False)
+    except KafkaException as refused:
+        if not refused.args[0].retriable() and refused.args[0].name() != "NOT_COORDINATOR":
+            raise
+        return False
+    return True
 
 
 def committed(bootstrap: str, group: str, topic: str, partitions: int = 1) -> dict[int, int]:

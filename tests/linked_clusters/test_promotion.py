@@ -95,7 +95,7 @@ def test_the_direction_is_turned_and_turned_again(pair: Pair) -> None:
     until(lambda: committed(source, "billing", "orders") == {0: 3}, "the group's offset follows")
     (cut,) = (pair.source.data / "link-cut").rglob("*.log")
     dump = subprocess.run(
-        [sys.executable, "-m", "barnabas.cli.main", "log", "dump", str(cut)],
+        [sys.executable, "-m", "barnabas.cli.main", "log", "dump", str(cut), "--records"],
         capture_output=True,
         text=True,
         check=False,

@@ -353,10 +353,10 @@ def verify(
     as_json: AsJson = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """Compare both clusters: every batch of every topic byte for byte, and the offsets of groups.
+    """Compare both clusters: every batch of every topic that the link fills, byte for byte.
 
-    Records that are compacted on one side and not yet on the other are compared by key. Exits with 1 when something
-    differs.
+    Of a compacted topic only its end is compared: what is left of it hangs on when each side was compacted. Exits with
+    1 when something differs.
 
     \b
     Example:

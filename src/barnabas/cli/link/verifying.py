@@ -1,4 +1,4 @@
-"""`barnabas link verify`: both clusters read side by side, batch by batch, and the offsets of groups compared."""
+"""`barnabas link verify`: both clusters read side by side, batch by batch."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def verified(cluster: Cluster, name: str, source: str, patterns: list[str], *, q
                 continue
             for index in range(len(here.partitions)):
                 sides = Side(cluster, here, index, "here"), Side(other, there, index, "at the source")
-                _compare(result, *sides, by_key=topic in compacted)
+                _compare(result, *sides, compacted=topic in compacted)
                 if not quiet and time.monotonic() - told > _TELL_EVERY_S:
                     told = time.monotonic()
                     note(f"{human.plural(result.partitions, 'partition')}, {human.size(result.bytes)} compared ...")
@@ -152,7 +152,7 @@ def _is_compacted(configs: dict[str, str | None]) -> bool:
     return "compact" in (configs.get("cleanup.policy") or "")
 
 
-def _compare(result: Verified, here: Side, there: Side, *, by_key: bool) -> None:
+def _compare(result: Verified, here: Side, there: Side, *, compacted: bool) -> None:
     result.partitions += 1
     place = f"{here.topic.name}-{here.index}"
     start = max(here.offset(_EARLIEST), there.offset(_EARLIEST))
@@ -160,7 +160,7 @@ def _compare(result: Verified, here: Side, there: Side, *, by_key: bool) -> None
     if end > source_end:
         result.differences.append(f"{place}: ends at {end} here and at {source_end} at the source")
         return
-    if by_key:
+    if compacted:
         return  # what is left of a compacted log hangs on when each side was compacted
     ours, theirs = here.batches(start, end), there.batches(start, end)
     for header, batch in ours:
