@@ -196,8 +196,7 @@ class Controller:
                 if seen[key] > 1:
                     raise KafkaError(ErrorCode.INVALID_REQUEST, "the resource stands in the request more than once")
                 made = alter(self.image, self.settings, change, self._controllers())
-                records.extend(made)
-                records.extend(self._after_settings(made))
+                records += made + self._after_settings(made)
                 results.append(ConfigResult(*key))
             except KafkaError as error:
                 results.append(ConfigResult(*key, error.code, error.message))
