@@ -71,6 +71,8 @@ def test_the_tree_is_the_promised_one() -> None:
             "connect run", "connect worker", "connect add", "connect check", "connect kinds", "connect new",
             "connect list", "connect status", "connect pause", "connect resume", "connect restart", "connect reset",
             "connect remove", "connect redrive",
+            "link create", "link list", "link status", "link pause", "link resume", "link throttle", "link promote",
+            "link reverse", "link delete", "link verify",
             "telemetry subscribe", "telemetry list", "telemetry remove",
             "acl add", "acl list", "acl remove", "acl check", "audit", "quota set", "quota list", "quota remove",
             "schema list", "schema show", "schema register", "schema check", "schema diff", "schema delete",

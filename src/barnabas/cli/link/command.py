@@ -52,9 +52,9 @@ def create(
     as_json: AsJson = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """Follow topics of another cluster, Barnabas or Apache Kafka, under their own names.
+    """Follow topics of another cluster under their own names.
 
-    Topics appear here with the same partitions, settings, records and offsets, and follow as they change. Clients may
+    The other one is Barnabas or Apache Kafka. Topics appear here with the same partitions, settings, records and offsets, and follow as they change. Clients may
     only read them, until `barnabas link promote`. How to log in at the source says the client profile of its address.
 
     \b
@@ -189,9 +189,9 @@ def status(
     as_json: AsJson = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """How far a link is: records and seconds behind the source, the rate, and when it will have caught up.
+    """How far a link is behind the source.
 
-    Exits with 1 while something is wrong: the source cannot be reached, or a partition cannot be filled.
+    Records and seconds, the rate, and when it will have caught up. Exits with 1 while something is wrong: the source cannot be reached, or a partition cannot be filled.
 
     \b
     Example:
@@ -266,9 +266,9 @@ def promote(
     as_json: AsJson = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """Make ordinary topics of those that the link fills: clients may write to them.
+    """Make ordinary topics of those that the link fills.
 
-    Stop the producers at the source first. It waits until the last records and offsets are here; --now does not, and
+    Clients may write to them then. Stop the producers at the source first. It waits until the last records and offsets are here; --now does not, and
     says how many records of each partition were missing, as far as the source was heard.
 
     \b
@@ -303,9 +303,9 @@ def reverse(
     as_json: AsJson = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """Turn the direction, after the topics were promoted: the former source follows this cluster.
+    """Turn the direction: the former source follows this cluster.
 
-    What the former source wrote after the last record that came over is kept in files of its nodes (link-cut/ in their
+    The topics have to be promoted. What the former source wrote after the last record that came over is kept in files of its nodes (link-cut/ in their
     data folders) and cut off. Nothing may write to it any more.
 
     \b
@@ -353,9 +353,9 @@ def verify(
     as_json: AsJson = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """Compare both clusters: every batch of every topic that the link fills, byte for byte.
+    """Compare both clusters, batch by batch and byte for byte.
 
-    Of a compacted topic only its end is compared: what is left of it hangs on when each side was compacted. Exits with
+    Every topic that the link fills is read. Of a compacted topic only its end is compared: what is left of it hangs on when each side was compacted. Exits with
     1 when something differs.
 
     \b
