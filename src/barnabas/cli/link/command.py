@@ -54,8 +54,9 @@ def create(
 ) -> None:
     """Follow topics of another cluster under their own names.
 
-    The other one is Barnabas or Apache Kafka. Topics appear here with the same partitions, settings, records and offsets, and follow as they change. Clients may
-    only read them, until `barnabas link promote`. How to log in at the source says the client profile of its address.
+    The other one is Barnabas or Apache Kafka. Topics appear here with the same partitions, settings, records and
+    offsets, and follow as they change. Clients may only read them, until `barnabas link promote`. How to log in at
+    the source says the client profile of its address.
 
     \b
     Example:
@@ -191,7 +192,8 @@ def status(
 ) -> None:
     """How far a link is behind the source.
 
-    Records and seconds, the rate, and when it will have caught up. Exits with 1 while something is wrong: the source cannot be reached, or a partition cannot be filled.
+    Records and seconds, the rate, and when it will have caught up. Exits with 1 while something is wrong: the
+    source cannot be reached, or a partition cannot be filled.
 
     \b
     Example:
@@ -268,8 +270,9 @@ def promote(
 ) -> None:
     """Make ordinary topics of those that the link fills.
 
-    Clients may write to them then. Stop the producers at the source first. It waits until the last records and offsets are here; --now does not, and
-    says how many records of each partition were missing, as far as the source was heard.
+    Clients may write to them then. Stop the producers at the source first. It waits until the last records and
+    offsets are here; --now does not, and says how many records of each partition were missing, as far as the source
+    was heard.
 
     \b
     Example:
@@ -305,8 +308,8 @@ def reverse(
 ) -> None:
     """Turn the direction: the former source follows this cluster.
 
-    The topics have to be promoted. What the former source wrote after the last record that came over is kept in files of its nodes (link-cut/ in their
-    data folders) and cut off. Nothing may write to it any more.
+    The topics have to be promoted. What the former source wrote after the last record that came over is kept in
+    files of its nodes (link-cut/ in their data folders) and cut off. Nothing may write to it any more.
 
     \b
     Example:
@@ -355,8 +358,8 @@ def verify(
 ) -> None:
     """Compare both clusters, batch by batch and byte for byte.
 
-    Every topic that the link fills is read. Of a compacted topic only its end is compared: what is left of it hangs on when each side was compacted. Exits with
-    1 when something differs.
+    Every topic that the link fills is read. Of a compacted topic only its end is compared: what is left of it hangs
+    on when each side was compacted. Exits with 1 when something differs.
 
     \b
     Example:
