@@ -39,5 +39,5 @@ _SECRETS = tuple(row.name for row in (*NODE_SETTINGS.values(), *LINK_SETTINGS.va
 
 
 def is_secret(name: str) -> bool:
-    """Of a node's or a link's setting: also that of one listener or mechanism (`listener.name.X.plain.sasl.jaas.config`)."""
+    """Of a node or a link: also that of one listener or mechanism (`listener.name.X.plain.sasl.jaas.config`)."""
     return name in _SECRETS or name.endswith(tuple(f".{secret}" for secret in _SECRETS))
