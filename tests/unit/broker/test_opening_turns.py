@@ -78,3 +78,23 @@ def test_one_that_cannot_be_opened_is_told_of_and_does_not_stop_the_others() -> 
         assert told == ["broken", "asked again", "gone"]
 
     run(story)
+
+
+def test_a_request_as_the_last_one_ends_is_served() -> None:
+    """The task has ended and its callback has not run yet: the request finds a task, which will not look again."""
+
+    class Partition:
+        is_open = deleted = is_being_opened = False
+
+    async def story() -> None:
+        tried: list[Any] = []
+        turns = OpeningTurns(lambda partition: tried.append(partition) is None, lambda error: None)
+        first, second, served = Partition(), Partition(), asyncio.Event()
+        loop = asyncio.get_running_loop()
+        ask: Any = turns.request
+        ask(first, lambda: loop.call_soon(ask, second, served.set))
+        async with asyncio.timeout(5):
+            await served.wait()
+        assert tried == [first, second]
+
+    run(story)

@@ -27,7 +27,10 @@ class OpeningTurns:
     def request(self, partition: HostedPartition, then: Callable[[], None] | None = None) -> None:
         """`then` is called when it is open or cannot be opened; of several for one partition, the last."""
         self._waiting[partition] = then
-        if self._task is None and not self._stopped:
+        self._begin()
+
+    def _begin(self) -> None:
+        if self._waiting and self._task is None and not self._stopped:
             self._task = asyncio.ensure_future(self._run())
             self._task.add_done_callback(self._ended)
 
@@ -48,6 +51,7 @@ class OpeningTurns:
         self._task = None
         if not task.cancelled() and (error := task.exception()) is not None:
             self._on_fatal(error)
+        self._begin()  # what was requested after its last look, before this was called
 
     def stop(self) -> None:
         self._stopped = True
