@@ -18,8 +18,9 @@ FAST = {
 
 
 class Pair:
-    def __init__(self, folder: Path) -> None:
-        self.source = BarnabasNode(folder / "source", FAST)
+    def __init__(self, folder: Path, **of_source: str) -> None:
+        given = {name.replace("_", "."): value for name, value in of_source.items()}
+        self.source = BarnabasNode(folder / "source", FAST | given)
         self.target = BarnabasNode(folder / "target", FAST)
 
     def start(self) -> None:

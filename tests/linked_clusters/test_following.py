@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import pytest
 from confluent_kafka import KafkaException, Producer
@@ -158,3 +159,21 @@ def test_pause_resume_and_errors(pair: Pair) -> None:
     produce(source, "orders", ["two"])
     caught_up(target, ["orders"], {("orders", 0): 2})
     equal(target)
+
+
+def test_a_source_without_room_for_fetch_sessions(tmp_path: Path) -> None:
+    """Every fetch names all partitions then, as those of a client without sessions."""
+    pair = Pair(tmp_path, max_incremental_fetch_session_cache_slots="0")
+    try:
+        pair.start()
+        source, target = pair.source.bootstrap, pair.target.bootstrap
+        create(source, "orders", 3)
+        link(target, source)
+        caught_up(target, ["orders"], {("orders", index): 0 for index in range(3)})
+        for number in range(3):
+            sent = produce(source, "orders", [f"{number}-{n}" for n in range(40)])
+        ends = {("orders", index): max(offset for p, offset, _ in sent if p == index) + 1 for index in range(3)}
+        caught_up(target, ["orders"], ends)
+        equal(target)
+    finally:
+        pair.stop()

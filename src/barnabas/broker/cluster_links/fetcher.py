@@ -47,8 +47,8 @@ class LinkOfFetcher(Protocol):
     def leader_unknown(self, linked: Linked) -> None:
         """The broker that was asked does not lead the partition."""
 
-    def look_again(self) -> None:
-        """A broker of the source is gone: others may lead what it led."""
+    def look_again(self, broker_id: int) -> None:
+        """This broker of the source is gone: others may lead what it led."""
 
     def source_failed(self, why: str) -> None: ...
 
@@ -83,7 +83,7 @@ class LinkFetcher(PartitionFetcher):
             raise LinkDown(str(error)) from None
         except LinkDown as error:
             self._link.source_failed(str(error))
-            self._link.look_again()
+            self._link.look_again(self._broker_id)
             raise
         if self._version < FIRST_VERSION:
             connection.close()

@@ -15,6 +15,7 @@ class Linked:
         "skipped",
         "source_broker",
         "source_end",
+        "source_epoch",
         "source_topic_id",
     )
 
@@ -22,6 +23,7 @@ class Linked:
         self.partition = partition
         self.source_topic_id = source_topic_id
         self.source_broker = UNKNOWN  # that leads it there, and is fetched from
+        self.source_epoch = UNKNOWN  # of that leader
         self.source_end = UNKNOWN  # the high watermark there, as last heard
         self.caught_up_ms = UNKNOWN  # when we last had all of it
         self.bytes_in = 0

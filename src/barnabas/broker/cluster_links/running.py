@@ -61,9 +61,8 @@ class RunningLink:
         self._unplaced[linked] = None
         self._wanted.set()
 
-    def look_again(self) -> None:
-        for linked in self.linked.values():
-            self._unplaced[linked] = None
+    def look_again(self, broker_id: int) -> None:
+        self._unplaced |= dict.fromkeys(each for each in self.linked.values() if each.source_broker == broker_id)
         self._wanted.set()
 
     def source_failed(self, why: str) -> None:
@@ -106,8 +105,10 @@ class RunningLink:
             linked.error = "the topic was deleted at the source and made anew"
             return
         del self._unplaced[linked]
+        if (linked.source_broker, linked.source_epoch) == leader:
+            return  # it is fetched from there; what goes wrong there has it looked up again
         self._unfollow(linked)
-        linked.source_broker = leader.node_id
+        linked.source_broker, linked.source_epoch = leader
         fetcher = self._fetchers.get(leader.node_id)
         if fetcher is None:
             fetcher = LinkFetcher(leader.node_id, self.name, self, self._io, self._host)

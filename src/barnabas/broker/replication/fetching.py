@@ -202,7 +202,9 @@ class PartitionFetcher(ABC):
             self._refused(ErrorCode(response.error_code))
             return
         if self._session[0] == 0:
-            self._session = (response.session_id, 1)
+            self._session = (response.session_id, 1 if response.session_id else 0)
+            if not response.session_id:  # the source has too many sessions: every fetch names all partitions
+                self._due |= dict.fromkeys(key for key in self._followed if key not in self._held)
         parts = ((topic.topic_id, part) for topic in response.responses for part in topic.partitions)
         self._answers.append((link, number, parts))
         if len(self._answers) == 1:
