@@ -64,19 +64,24 @@ def test_records_settings_and_groups_follow(pair: Pair) -> None:
     for codec in ("none", "lz4", "zstd"):
         produce(source, "orders", [f"{codec}-{n}" for n in range(300)], **{"compression.type": codec})
     _transactions(source, "orders")
+    create(source, "ord-table", cleanup_policy="compact")
+    produce(source, "ord-table", [f"row {n}" for n in range(20)])
     commit(source, "billing", "orders", {0: 7, 1: 3})
 
     link(target, source, "--topics", "ord.*")
-    until(lambda: status(target)["lag_records"] == 0 and len(status(target)["partitions"]) == 3, "it has caught up")
+    until(lambda: status(target)["lag_records"] == 0 and len(status(target)["partitions"]) == 4, "it has caught up")
+    until(lambda: committed(target, "billing", "orders", 3) == {0: 7, 1: 3}, "the group has its offsets")
 
     result = equal(target)
-    assert result["partitions"] == 3 and result["batches"] > 6
+    assert result["partitions"] == 4 and result["batches"] > 7 and result["groups"] == 1
     for isolation in ("read_committed", "read_uncommitted"):
         assert read(target, "orders", 3, isolation) == read(source, "orders", 3, isolation)
     assert not any("abort" in value for value in read(target, "orders", 3)[0])
     assert _setting(target, "orders", "retention.ms") == "86400000"
     assert "elsewhere" not in _admin(target).list_topics(timeout=20).topics
-    until(lambda: committed(target, "billing", "orders", 3) == {0: 7, 1: 3}, "the group has its offsets")
+    commit(target, "billing", "orders", {0: 8})
+    wrong = in_json("link", "verify", "east", "-b", target, code=1)
+    assert wrong["differences"] == ["group billing: orders-0 is at 8 here and at 7 at the source"]
 
     # What changes later follows too.
     _set(source, "orders", "retention.ms", "90000000")

@@ -358,8 +358,8 @@ def verify(
 ) -> None:
     """Compare both clusters, batch by batch and byte for byte.
 
-    Every topic that the link fills is read. Of a compacted topic only its end is compared: what is left of it hangs
-    on when each side was compacted. Exits with 1 when something differs.
+    Every topic that the link fills is read, and the offsets of groups are compared. Of a compacted topic it is the last
+    record of each key. Exits with 1 when something differs.
 
     \b
     Example:

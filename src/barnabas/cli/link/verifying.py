@@ -1,24 +1,33 @@
-"""`barnabas link verify`: both clusters read side by side, batch by batch."""
+"""`barnabas link verify`: both clusters read side by side, batch by batch, and the offsets of groups compared.
+
+Of a compacted topic the last record of each key is compared: which others are left hangs on when each side was
+compacted, and so does whether a deleted key is still shown as deleted.
+"""
 
 from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from hashlib import blake2b
+from typing import TYPE_CHECKING, TypeAlias
 
 from barnabas.cli.common import human
 from barnabas.cli.common.cluster import Cluster
 from barnabas.cli.common.failure import Failure
 from barnabas.cli.common.screen import note, say
 from barnabas.cli.link import links
+from barnabas.cli.link.group_offsets import offsets
 from barnabas.wire.apis import FETCH, LIST_OFFSETS
 from barnabas.wire.batch import BatchHeader, iter_batches
+from barnabas.wire.records import iter_records
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from barnabas.wire.messages import FetchResponse, ListOffsetsResponse, MetadataResponseTopic
+
+Batches: TypeAlias = Iterator[tuple[BatchHeader, bytes]]
+Topics: TypeAlias = "dict[str, MetadataResponseTopic]"
 
 _EARLIEST, _LATEST = -2, -1
 _FETCH_BYTES = 4 << 20
@@ -33,6 +42,7 @@ class Verified:
     partitions: int = 0
     batches: int = 0
     bytes: int = 0
+    groups: int = 0
     differences: list[str] = field(default_factory=list)
 
     def as_json(self) -> object:
@@ -42,13 +52,15 @@ class Verified:
             "partitions": self.partitions,
             "batches": self.batches,
             "bytes": self.bytes,
+            "groups": self.groups,
             "differences": self.differences,
         }
 
     def show(self) -> None:
         what = (
             f"{human.plural(self.topics, 'topic')}, {human.plural(self.partitions, 'partition')}, "
-            f"{human.plural(self.batches, 'batch', 'batches')}, {human.size(self.bytes)}"
+            f"{human.plural(self.batches, 'batch', 'batches')}, {human.size(self.bytes)}, "
+            f"{human.plural(self.groups, 'group')}"
         )
         if not self.differences:
             say(f"{self.link}: equal, byte for byte: {what}")
@@ -86,7 +98,7 @@ class Side:
         answer: ListOffsetsResponse = self.cluster.ask(self.leader, LIST_OFFSETS, body)
         return answer.topics[0].partitions[0].offset
 
-    def batches(self, start: int, end: int) -> Iterator[tuple[BatchHeader, bytes]]:
+    def batches(self, start: int, end: int) -> Batches:
         offset = start
         while offset < end:
             answer: FetchResponse = self.cluster.ask(self.leader, FETCH, self._fetch(offset))
@@ -130,7 +142,7 @@ def verified(cluster: Cluster, name: str, source: str, patterns: list[str], *, q
     mine = links.topics_of(cluster, name)
     compacted = {t for t, c in links.configs(cluster, links.TOPIC, list(mine)).items() if _is_compacted(c)}
     with Cluster(source or stored["bootstrap.servers"] or "") as other:
-        theirs = {topic.name: topic for topic in other.metadata(sorted(mine)).topics if not topic.error_code}
+        theirs = {t.name: t for t in other.metadata(sorted(mine)).topics if t.name and not t.error_code}
         for topic, here in mine.items():
             if wanted and not any(each.fullmatch(topic) for each in wanted):
                 continue
@@ -145,6 +157,7 @@ def verified(cluster: Cluster, name: str, source: str, patterns: list[str], *, q
                 if not quiet and time.monotonic() - told > _TELL_EVERY_S:
                     told = time.monotonic()
                     note(f"{human.plural(result.partitions, 'partition')}, {human.size(result.bytes)} compared ...")
+        _compare_groups(result, cluster, other, mine, theirs, stored)
     return result
 
 
@@ -161,7 +174,8 @@ def _compare(result: Verified, here: Side, there: Side, *, compacted: bool) -> N
         result.differences.append(f"{place}: ends at {end} here and at {source_end} at the source")
         return
     if compacted:
-        return  # what is left of a compacted log hangs on when each side was compacted
+        _compare_keys(result, place, here.batches(start, end), there.batches(start, end))
+        return
     ours, theirs = here.batches(start, end), there.batches(start, end)
     for header, batch in ours:
         result.batches += 1
@@ -173,3 +187,54 @@ def _compare(result: Verified, here: Side, there: Side, *, compacted: bool) -> N
             return
     if (more := next(theirs, None)) is not None:
         result.differences.append(f"{place}: the batch at {more[0].base_offset} of the source is not here")
+
+
+def _compare_keys(result: Verified, place: str, ours: Batches, theirs: Batches) -> None:
+    mine, other = _last_values(ours, result), _last_values(theirs, None)
+    wrong = [key for key in mine.keys() | other.keys() if mine.get(key) != other.get(key)]
+    if wrong:
+        result.differences.append(
+            f"{place}: {human.plural(len(wrong), 'key')} with another last value, {wrong[0]!r} one"
+        )
+
+
+def _last_values(batches: Batches, result: Verified | None) -> dict[bytes, tuple[int, bytes]]:
+    """Offset and digest of each key's last value; a deleted key is left out."""
+    found: dict[bytes, tuple[int, bytes]] = {}
+    for header, batch in batches:
+        if result is not None:
+            result.batches += 1
+            result.bytes += len(batch)
+        if header.is_control:
+            continue
+        for record in iter_records(batch):
+            key = bytes(record.key or b"")
+            if record.value is None:
+                found.pop(key, None)
+            else:
+                found[key] = record.offset, blake2b(record.value, digest_size=16).digest()
+    return found
+
+
+def _compare_groups(
+    result: Verified, cluster: Cluster, other: Cluster, mine: Topics, theirs: Topics, settings: dict[str, str | None]
+) -> None:
+    """A group with members here goes its own way. An offset beyond what came over is brought as far as the log goes."""
+    if settings.get("sync.groups") == "false":
+        return
+    here, active = offsets(cluster, {topic.topic_id: name for name, topic in mine.items()})
+    there, _ = offsets(other, {topic.topic_id: name for name, topic in theirs.items()})
+    wanted = [re.compile(pattern) for pattern in (settings.get("groups") or ".*").split(",")]
+    for group, places in there.items():
+        if group in active or not any(each.fullmatch(group) for each in wanted):
+            continue
+        result.groups += 1
+        for (topic, index), offset in sorted(places.items()):
+            if topic not in mine or index >= len(mine[topic].partitions):
+                continue
+            found = here.get(group, {}).get((topic, index))
+            if found != min(offset, Side(cluster, mine[topic], index, "here").offset(_LATEST)):
+                told = "not" if found is None else f"at {found}"
+                result.differences.append(
+                    f"group {group}: {topic}-{index} is {told} here and at {offset} at the source"
+                )
