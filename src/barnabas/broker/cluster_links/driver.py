@@ -12,14 +12,15 @@ A promoted topic has no link any more. What its producers at the source had not 
 coordinator here knows those transactions, and nothing after them would ever be stable.
 """
 
+from __future__ import annotations
+
 import asyncio
 import logging
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from zlib import crc32
 
 from barnabas.broker.clock import wall_ms
-from barnabas.broker.cluster_links.running import RunningLink
-from barnabas.broker.cluster_links.source import LinkSettings
 from barnabas.broker.controller.requests import AskController
 from barnabas.broker.image_bus import ImageChange
 from barnabas.broker.partition.partition import HostedPartition
@@ -32,6 +33,7 @@ from barnabas.model.ids import parse_uuid
 from barnabas.model.settings import ResourceType
 
 if TYPE_CHECKING:
+    from barnabas.broker.cluster_links.running import RunningLink
     from barnabas.broker.cluster_links.sync import LinkSync
 
 log = logging.getLogger(__name__)
@@ -78,11 +80,15 @@ class ClusterLinks:
         for name, configs in stored.items():
             if before.get(name) is not configs or name not in (*self.running, *self.unusable):
                 self._end(name)
-                self._begin(name, LinkSettings(configs))
+                self._begin(name, configs)
         for name in stored:
             self._check_sync(image, name)
 
-    def _begin(self, name: str, settings: LinkSettings) -> None:
+    def _begin(self, name: str, configs: Mapping[str, str]) -> None:
+        from barnabas.broker.cluster_links.running import RunningLink  # few clusters have a link
+        from barnabas.broker.cluster_links.source import LinkSettings
+
+        settings = LinkSettings(configs)
         try:
             paused = settings.bool("paused")
             link = None if paused else RunningLink(name, settings, self._io, self._host)
@@ -110,7 +116,7 @@ class ClusterLinks:
         wanted = name in self.running and responsible(image, name) == self._broker.node_id
         sync = self.syncs.get(name)
         if wanted and sync is None:
-            from barnabas.broker.cluster_links.sync import LinkSync  # few clusters have a link
+            from barnabas.broker.cluster_links.sync import LinkSync
 
             link = self.running[name]
             self.syncs[name] = LinkSync(name, link.settings, self._broker, self._io.peers, self._ask_controller)
