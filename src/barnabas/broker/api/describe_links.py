@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 async def handle(node: LinksNode, request: DescribeLinksRequest, context: RequestContext) -> DescribeLinksResponseBody:
     known = [name for kind, name in node.image.configs if kind == ResourceType.LINK]
-    wanted = [name for name in known if name in request.names] if request.names else known
+    asked = frozenset(request.names)
+    wanted = [name for name in known if name in asked] if asked else known
     return {"error_code": 0, "error_message": None, "links": [await _link(node, name) for name in wanted]}
 
 
