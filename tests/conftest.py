@@ -86,6 +86,10 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     return report
 
 
+# Records of tests have timestamps of 2023: five minutes after the start of the node, retention would delete them.
+NO_RETENTION = {"log.retention.check.interval.ms": "86400000"}
+
+
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BarnabasNode | KafkaNode | None]:
     """The server under test; None when it is somebody else's (BARNABAS_TEST_BOOTSTRAP)."""
@@ -94,7 +98,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BarnabasNode | 
         return
     folder = tmp_path_factory.mktemp("server")
     kind = KafkaNode if os.environ.get("BARNABAS_TEST_SERVER") == "kafka" else BarnabasNode
-    node = kind(folder, FAST_GROUPS)
+    node = kind(folder, {**FAST_GROUPS, **NO_RETENTION})
     try:
         node.start()
         with WireClient(node.bootstrap) as client:
