@@ -61,8 +61,8 @@ class Target(ABC):
         self.server.kill()
 
     def rotate(self, password: str) -> None:
-        """The old one ends, also for who is connected."""
-        raise NotImplementedError
+        """The old one ends, also for who is connected. Of a target with passwords."""
+        raise AssertionError(f"{self.kind} has no password to change")
 
     def close(self) -> None:
         self.server.kill()

@@ -3,10 +3,10 @@
 import pytest
 
 from barnabas.core.cluster import ConfigChange, MorePartitions, NewTopic
-from barnabas.core.cluster.links import EPOCHS_OF_A_CLUSTER, epoch_block_above
 from barnabas.core.cluster.name_patterns import NamePatterns
 from barnabas.model import limits
 from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.model.linked_topics import EPOCHS_OF_A_CLUSTER, epoch_block_above
 from tests.unit.cluster.stage import Stage
 
 SET, DELETE = 0, 1

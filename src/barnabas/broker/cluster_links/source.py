@@ -8,20 +8,13 @@ from barnabas.link.login_settings import UnusableLogin, credentials_of, tls_of
 from barnabas.link.view import Address
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.settings import LINK_SETTINGS, parse_value
+from barnabas.model.settings.link import LOGIN_SETTINGS
 from barnabas.wire.apis import LIST_OFFSETS
 
 if TYPE_CHECKING:
     from barnabas.wire.messages import ListOffsetsResponse
 
 EARLIEST, LATEST = -2, -1
-_LOGIN = (
-    "sasl.mechanism",
-    "sasl.password",
-    "sasl.username",
-    "security.protocol",
-    "ssl.ca.pem",
-    "ssl.endpoint.identification.algorithm",
-)
 _LIST_OFFSETS_NEWEST = 7
 
 
@@ -48,7 +41,7 @@ class LinkSettings:
 
     @property
     def login(self) -> dict[str, str]:
-        return {name: self._stored[name] for name in _LOGIN if self._stored.get(name)}
+        return {name: self._stored[name] for name in LOGIN_SETTINGS if self._stored.get(name)}
 
 
 def source_nodes(name: str, settings: LinkSettings) -> AsyncNodes:

@@ -7,11 +7,12 @@ from barnabas.broker.cluster_links.source import LinkSettings
 from barnabas.broker.controller.requests import AskController
 from barnabas.broker.roles import ConfiguredBroker
 from barnabas.core.cluster.image import TopicImage
-from barnabas.core.cluster.links import LINK_EPOCH, LINK_NAME, epoch_block_above
+from barnabas.core.cluster.links import LINK_EPOCH, LINK_NAME
 from barnabas.core.cluster.name_patterns import NamePatterns
 from barnabas.link.async_nodes import AsyncNodes
 from barnabas.link.codes import name_of
 from barnabas.model.ids import INTERNAL_TOPICS, uuid_text
+from barnabas.model.linked_topics import epoch_block_above
 from barnabas.model.settings import TOPIC_SETTINGS, ConfigSource, ResourceType
 from barnabas.wire.apis import (
     CREATE_PARTITIONS,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.cli.common.cluster import Cluster, refused
 from barnabas.cli.common.failure import Failure
+from barnabas.model.settings.link import LOGIN_SETTINGS
 from barnabas.wire.apis import (
     DESCRIBE_CONFIGS,
     DESCRIBE_LINKS,
@@ -28,14 +29,6 @@ if TYPE_CHECKING:
 TOPIC, LINK = 2, 64  # of requests about settings
 _SET, _DELETE = 0, 1
 _AT_ONCE = 200
-_LOGIN = (
-    "sasl.mechanism",
-    "sasl.password",
-    "sasl.username",
-    "security.protocol",
-    "ssl.ca.pem",
-    "ssl.endpoint.identification.algorithm",
-)
 
 Settings = dict[str, str | None]  # None takes a setting back
 
@@ -154,7 +147,7 @@ def login_settings(source: str) -> Settings:
             profile["ssl.ca.pem"] = Path(path).read_text()
     except (BadSetting, OSError) as error:
         raise Failure(f"the client profile of {source} cannot be used: {error}") from None
-    found = {name: profile[name] for name in _LOGIN if profile.get(name)}
+    found = {name: profile[name] for name in LOGIN_SETTINGS if profile.get(name)}
     if "sasl.mechanisms" in profile:
         found.setdefault("sasl.mechanism", profile["sasl.mechanisms"])
     return dict(found)

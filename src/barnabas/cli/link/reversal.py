@@ -8,11 +8,10 @@ from barnabas.cli.common.cluster import Cluster
 from barnabas.cli.common.failure import Failure
 from barnabas.cli.link import links
 from barnabas.model.ids import uuid_text
+from barnabas.model.linked_topics import epoch_block_above
 
 if TYPE_CHECKING:
     from barnabas.wire.messages import MetadataResponse, MetadataResponseTopic
-
-_EPOCHS_OF_A_CLUSTER = 1 << 16  # as core/cluster/links.py says
 
 
 class Reversed(TypedDict):
@@ -86,7 +85,7 @@ def _given_back(
 
 def _epoch_above(*topics: MetadataResponseTopic) -> int:
     newest = max((part.leader_epoch for topic in topics for part in topic.partitions), default=0)
-    return (newest // _EPOCHS_OF_A_CLUSTER + 1) * _EPOCHS_OF_A_CLUSTER
+    return epoch_block_above(newest)
 
 
 def _quoted(topic: str) -> str:

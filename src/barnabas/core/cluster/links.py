@@ -8,8 +8,8 @@ Leader epochs are what makes that safe, here and on the way back:
 * A batch keeps the epoch of its leader at the source, so the history of epochs in the log is the source's. Where the
   logs of two clusters diverge is found by it, as between replicas (KIP-101).
 * This cluster's own leader epoch of the partition, which clients are fenced by, is above all of the source's: it begins
-  a block of EPOCHS_OF_A_CLUSTER epochs above the source's newest. A consumer that committed an epoch of the source thus
-  never takes this cluster's metadata for outdated.
+  a block of 65,536 epochs above the source's newest (model/linked_topics.py). A consumer that committed an epoch of the
+  source thus never takes this cluster's metadata for outdated.
 * A promotion begins a new leader epoch. Records that are written after it carry epochs of this cluster's block, and
   those that the former source writes meanwhile carry epochs of its own: an epoch never means two different histories.
 * When the former source follows this cluster (`link reverse`), its epochs rise into the next block.
@@ -25,17 +25,11 @@ from barnabas.core.cluster.records import ConfigRecord, PartitionChange, Partiti
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.settings import ResourceType
 
-EPOCHS_OF_A_CLUSTER = 1 << 16
 _PRODUCER_IDS_OF_A_CLUSTER = 1 << 40
 _PRODUCER_ID_RANGES = 1 << 22
 _EPOCH_MAX = (1 << 31) - 1
 
 LINK_NAME, LINK_EPOCH = "link.name", "link.leader.epoch"
-
-
-def epoch_block_above(newest: int) -> int:
-    """The first leader epoch of the block above the one that `newest` is in."""
-    return (newest // EPOCHS_OF_A_CLUSTER + 1) * EPOCHS_OF_A_CLUSTER
 
 
 def is_linked(topic: TopicImage) -> bool:

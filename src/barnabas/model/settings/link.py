@@ -9,6 +9,14 @@ from barnabas.model.settings.rows import BOOLEAN, LIST, LONG, PASSWORD, STRING
 from barnabas.model.settings.valid import at_least, one_of
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+LOGIN_SETTINGS = (
+    "sasl.mechanism",
+    "sasl.password",
+    "sasl.username",
+    "security.protocol",
+    "ssl.ca.pem",
+    "ssl.endpoint.identification.algorithm",
+)
 
 
 def _link(name: str, kind: ConfigType, default: Value, doc: str, valid: Valid | None = None) -> Setting:
