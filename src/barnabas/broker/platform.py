@@ -14,6 +14,7 @@ from pathlib import Path
 
 from barnabas.broker.network.listener import listening_socket
 from barnabas.model.ids import new_uuid
+from barnabas.model.limits import CONNECT_TIMEOUT_SECONDS
 from barnabas.storage.disk import DISK, Disk
 
 
@@ -56,9 +57,34 @@ class Platform:
     async def connect(
         self, make: Callable[[], asyncio.BaseProtocol], host: str, port: int, tls: ssl.SSLContext | None
     ) -> asyncio.BaseTransport:
-        """To another node; OSError when it cannot be reached, ssl.SSLError when it is not the one it should be."""
-        transport, _ = await asyncio.get_running_loop().create_connection(make, host, port, ssl=tls)
+        """To another node; OSError when it cannot be reached (TimeoutError when nothing is heard of it), ssl.SSLError
+        when it is not the one it should be. How long a handshake may take is for the caller to say."""
+        loop = asyncio.get_running_loop()
+        if tls is None:
+            transport, _ = await loop.create_connection(make, host, port)
+            return transport
+        async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
+            connected = await _connected_socket(loop, host, port)
+        transport, _ = await loop.create_connection(make, sock=connected, ssl=tls, server_hostname=host)
         return transport
+
+
+async def _connected_socket(loop: asyncio.AbstractEventLoop, host: str, port: int) -> socket.socket:
+    """To the first address of this name that accepts; OSError of the last one when none does."""
+    problem = OSError(f"{host} has no address")
+    for family, kind, protocol, _, address in await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+        made = socket.socket(family, kind, protocol)
+        try:
+            made.setblocking(False)
+            await loop.sock_connect(made, address)
+            return made
+        except OSError as error:
+            made.close()
+            problem = error
+        except BaseException:
+            made.close()  # nobody waits for it any more
+            raise
+    raise problem
 
 
 REAL_PLATFORM = Platform()

@@ -74,6 +74,7 @@ TRANSACTION_PATTERN_MAX_CHARS = 4_096  # of ListTransactions; RE2 keeps its runn
 TRANSACTION_PATTERN_MAX_BYTES = 8 << 20  # memory of the compiled pattern (RE2's own default)
 
 # --- logins ---------------------------------------------------------------------------------------------------------
+CONNECT_TIMEOUT_SECONDS = 2.0  # a node waits so long until another one accepts; handshake and login have their own time
 TLS_HANDSHAKE_SECONDS = 10  # a connection that has not done its handshake by then is closed
 LOGIN_SECONDS = 30  # a connection that has not logged in by then is closed: it counts as one of the node's
 PENDING_LOGINS_SHARE = 4  # of max.connections: a quarter may be connections that have not logged in ...

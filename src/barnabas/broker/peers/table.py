@@ -16,10 +16,13 @@ from barnabas.broker.peers.security import PLAINTEXT, PeerSecurity
 from barnabas.broker.roles import ClusterView
 from barnabas.link.asyncio_driver import ANSWER_TIMEOUT_MS, AsyncLink
 from barnabas.link.errors import LinkDown, LoginFailed, Silent, Unreachable
+from barnabas.model.limits import CONNECT_TIMEOUT_SECONDS, TLS_HANDSHAKE_SECONDS
 from barnabas.model.settings import Listener
 from barnabas.wire.codec import Decoded
 
-CONNECT_TIMEOUT_SECONDS = 2.0
+# Once a connection stands, its peer is there: a machine that is busy with many handshakes at once (all nodes start
+# together) takes longer than one that is gone may be waited for.
+_SECURED_TIMEOUT_SECONDS = TLS_HANDSHAKE_SECONDS
 Address = tuple[str, int]
 Connect = Callable[
     [Callable[[], asyncio.BaseProtocol], str, int, ssl.SSLContext | None], Awaitable[asyncio.BaseTransport]
@@ -39,11 +42,13 @@ class PeerConnector:
         """A connection to this address, or LinkDown: Unreachable when it was refused, Silent when nothing was heard."""
         connection = AsyncLink(self._client_id, on_lost)
         where = f"{host}:{port}"
+        tls, credentials = self._security.context(), self._security.credentials
         try:
-            async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
-                await self._open(lambda: connection, host, port, self._security.context())
-                if self._security.credentials is not None:
-                    await connection.log_in(self._security.credentials, _new_nonce)
+            async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS if tls is None else _SECURED_TIMEOUT_SECONDS) as limit:
+                await self._open(lambda: connection, host, port, tls)
+                if credentials is not None:
+                    limit.reschedule(asyncio.get_running_loop().time() + _SECURED_TIMEOUT_SECONDS)
+                    await connection.log_in(credentials, _new_nonce)
         except TimeoutError:
             connection.close()
             raise Silent("the connection is not accepted", where) from None
