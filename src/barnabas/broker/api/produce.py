@@ -27,6 +27,7 @@ from barnabas.broker.api.permissions import TRANSACTIONAL_ID, WRITE, refused
 from barnabas.broker.api.produce_appends import ACK_ALL, Appends, Found, Refused
 from barnabas.broker.api.produce_transactions import News, enlist, has_transactional, new_to_transaction
 from barnabas.broker.clock import wall_ms
+from barnabas.broker.controller.contact import ControllerContact, Deadline
 from barnabas.broker.network.connection import Reply
 from barnabas.broker.network.loop_budget import LoopBudget
 from barnabas.broker.network.session import Session
@@ -89,7 +90,7 @@ def handle(
     if acks == NO_ACK:
         return None
     if acks == ACK_ALL and opened.high_watermark < appended.next_offset:
-        return _Waiting(opened, appended, single, version, correlation_id).future
+        return _Waiting(node.controller_contact, opened, appended, single, version, correlation_id).future
     return produce_success_frame(
         version,
         correlation_id,
@@ -202,7 +203,7 @@ async def _answer_many(node: "ProduceNode", work: Appends, correlation_id: int) 
     request, results, version = work.request, work.results, work.version
     await asyncio.sleep(0)
     if request.acks == ACK_ALL and (waiting := _not_committed(results)):
-        await _answer_when_committed(request, results, waiting, version, correlation_id, _nothing_yet)
+        await _answer_when_committed(work, waiting, correlation_id, _nothing_yet)
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(node.read_threads, _answer, request, results, version, correlation_id)
 
@@ -218,7 +219,7 @@ def _answer_appended(work: Appends, correlation_id: int) -> "Reply | asyncio.Fut
         _close_on_error(results)
         return None
     if request.acks == ACK_ALL and (waiting := _not_committed(results)):
-        return _answer_when_committed(request, results, waiting, version, correlation_id)
+        return _answer_when_committed(work, waiting, correlation_id)
     return _answer(request, results, version, correlation_id)
 
 
@@ -294,24 +295,25 @@ def _item(index: int, found: Found) -> "PartitionProduceResponseBody":
 
 
 def _answer_when_committed(
-    request: ProduceRequest,
-    results: list[Found],
+    work: Appends,
     waiting: list[tuple[int, OpenPartition, int]],
-    version: int,
     correlation_id: int,
     answer: Callable[[ProduceRequest, list[Found], int, int], bytes] = _answer,
 ) -> "asyncio.Future[Reply]":
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Reply] = loop.create_future()
+    request, results = work.request, work.results
     left = len(waiting)
 
-    def finish(late: bool = False) -> None:
-        if future.done():
-            return
-        timer.cancel()
-        if late:
-            _mark_late(results)
-        future.set_result(answer(request, results, version, correlation_id))
+    def finish() -> None:
+        if not future.done():
+            deadline.cancel()
+            future.set_result(answer(request, results, work.version, correlation_id))
+
+    def late(error: KafkaError) -> None:
+        for number, _, _ in _not_committed(results):
+            results[number] = Refused(error, -1)
+        finish()
 
     def committed(number: int, code: ErrorCode) -> None:
         nonlocal left
@@ -321,7 +323,7 @@ def _answer_when_committed(
         if not left:
             finish()
 
-    timer = loop.call_later(max(request.timeout_ms, 0) / 1000, finish, True)
+    deadline = Deadline(work.contact, request.timeout_ms, late)
     for number, partition, offset in waiting:
         partition.when_committed(offset, functools.partial(committed, number))
     return future
@@ -330,29 +332,29 @@ def _answer_when_committed(
 class _Waiting:
     """The usual request while its one batch is not committed yet."""
 
-    __slots__ = ("_appended", "_correlation_id", "_partition", "_single", "_timer", "_version", "future")
+    __slots__ = ("_appended", "_correlation_id", "_deadline", "_partition", "_single", "_version", "future")
 
     def __init__(
         self,
+        contact: ControllerContact,
         partition: OpenPartition,
         appended: Appended,
         single: SingleProduce,
         version: int,
         correlation_id: int,
     ) -> None:
-        loop = asyncio.get_running_loop()
-        self.future: asyncio.Future[Reply] = loop.create_future()
+        self.future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._partition, self._appended, self._single = partition, appended, single
         self._version, self._correlation_id = version, correlation_id
-        self._timer = loop.call_later(max(single[1], 0) / 1000, self._late)
+        self._deadline = Deadline(contact, single[1], self._refuse)
         partition.when_committed(appended.next_offset, self._committed)
 
     def _committed(self, code: ErrorCode) -> None:
         if self.future.done():
             return
-        self._timer.cancel()
+        self._deadline.cancel()
         if code is not ErrorCode.NONE:
-            self._refuse(code, "the leader has changed")
+            self._refuse(KafkaError(code, "the leader has changed"))
             return
         _, _, name, topic_id, index, _, _ = self._single
         appended = self._appended
@@ -369,20 +371,13 @@ class _Waiting:
             )
         )
 
-    def _late(self) -> None:
-        if not self.future.done():
-            self._refuse(ErrorCode.REQUEST_TIMED_OUT, "not committed in time")
-
-    def _refuse(self, code: ErrorCode, why: str) -> None:
+    def _refuse(self, error: KafkaError) -> None:
+        if self.future.done():
+            return
         acks, timeout_ms, name, topic_id, index, start, end = self._single
         request = ProduceRequest(None, acks, timeout_ms, [(name, topic_id, [(index, start, end)])])
-        result: list[Found] = [Refused(KafkaError(code, why), -1)]
+        result: list[Found] = [Refused(error, -1)]
         self.future.set_result(_answer(request, result, self._version, self._correlation_id))
-
-
-def _mark_late(results: list[Found]) -> None:
-    for number, _, _ in _not_committed(results):
-        results[number] = Refused(KafkaError(ErrorCode.REQUEST_TIMED_OUT, "not committed in time"), -1)
 
 
 def _close_on_error(results: list[Found]) -> None:

@@ -23,6 +23,7 @@ from barnabas.wire.schema_ids import UnregisteredSchemas
 if TYPE_CHECKING:
     from barnabas.broker.access import Access
     from barnabas.broker.api.roles import ProduceNode
+    from barnabas.broker.controller.contact import ControllerContact
 
 ACK_ALL = -1
 
@@ -90,6 +91,10 @@ class Appends:
                 for name, topic_id, index, start, end in self.batches[len(self.results) :]
             ]
             self._noted = transactions_of(self._node, self._session, frame, left, self.version)
+
+    @property
+    def contact(self) -> "ControllerContact":
+        return self._node.controller_contact
 
     def append(self, frame: memoryview, batch: Batch, now_ms: int, validated: Stored | None = None) -> None:
         """Raises TakesLong, with nothing done, when the records have to be validated first."""

@@ -15,6 +15,7 @@ from barnabas.broker.api.permissions import GuardedNode
 from barnabas.broker.audit.trail import AuditTrail
 from barnabas.broker.clock import Clock
 from barnabas.broker.cluster_links.driver import ClusterLinks
+from barnabas.broker.controller.contact import ControllerContact
 from barnabas.broker.controller.driver import ControllerDriver
 from barnabas.broker.controller.requests import ControllerRequests
 from barnabas.broker.coordinator.groups import GroupDriver
@@ -240,13 +241,20 @@ class LogDirsNode(Protocol):
     def read_threads(self) -> Executor: ...
 
 
-class ProduceNode(HostedPartitions, GuardedNode, Protocol):
+class AppendingNode(HostedPartitions, Protocol):
+    """What an append and the wait for its commit need."""
+
     @property
     def batch_preparation(self) -> BatchPreparation: ...
+    @property
+    def controller_contact(self) -> ControllerContact: ...
     @property
     def disk_space(self) -> DiskSpace: ...
     @property
     def read_threads(self) -> Executor: ...
+
+
+class ProduceNode(AppendingNode, GuardedNode, Protocol):
     @property
     def transactions(self) -> TxnDriver: ...
 

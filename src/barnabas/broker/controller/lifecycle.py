@@ -11,6 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from barnabas.broker.controller.contact import ControllerContact
 from barnabas.broker.controller.driver import ControllerDriver
 from barnabas.broker.controller.last_stop import LastStop
 from barnabas.broker.controller.leader_connection import LeaderConnection
@@ -85,7 +86,7 @@ class Lifecycle:
         self._wants_fence = True  # until the logs are recovered
         self._wants_shutdown = False
         self._may_stop = asyncio.Event()
-        self._last_answer = 0.0
+        self.contact = ControllerContact(lambda: cluster.settings.int("broker.session.timeout.ms"))
         self.unfenced = asyncio.Event()
 
     # --- start ------------------------------------------------------------------------------------------------------
@@ -191,7 +192,7 @@ class Lifecycle:
             try:
                 answer: BrokerHeartbeatResponse = await self._send(BROKER_HEARTBEAT, self._beat())
                 if answer.error_code != ErrorCode.NOT_CONTROLLER:
-                    self._last_answer = asyncio.get_running_loop().time()
+                    self.contact.answered()
                 seconds = self._next_beat(answer, seconds)
             except LinkDown:
                 seconds = 0.05
@@ -257,12 +258,12 @@ class Lifecycle:
         self._beat_now()
         loop = asyncio.get_running_loop()
         until = loop.time() + SHUTDOWN_SECONDS
-        self._last_answer = loop.time()
+        self.contact.answered()
         while not self._may_stop.is_set():
             await _first(self._may_stop, _SHUTDOWN_BEAT_SECONDS)
             if not self._cluster.image.has_successor(self._broker.broker_id):
                 return  # the others are stopping too
-            if loop.time() >= until or loop.time() - self._last_answer >= _NO_CONTROLLER_SECONDS:
+            if loop.time() >= until or self.contact.silent_seconds >= _NO_CONTROLLER_SECONDS:
                 log.warning("node %d stops without having handed over all it leads", self._broker.broker_id)
                 return
 

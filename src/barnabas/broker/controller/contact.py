@@ -1,0 +1,68 @@
+"""Whether the controller still counts this broker in: it does not after a session without a heartbeat.
+
+A leader that is cut off with clients of its own appends what they send and never commits it, while the majority has
+elected another one. Its clients would wait for the whole time of each request, and librdkafka does not even look for
+another leader after REQUEST_TIMED_OUT. So producers that wait are told NOT_LEADER_OR_FOLLOWER once the session must
+have ended (broker/api/produce.py). Nothing that is committed is refused: a cluster whose controllers are down goes on
+with the in-sync replicas that it has.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from barnabas.model.errors import ErrorCode, KafkaError
+
+_PATIENCE_WHEN_LOST_SECONDS = 0.5
+
+
+class ControllerContact:
+    """`session_ms`: how long a session lasts without a heartbeat (`broker.session.timeout.ms`)."""
+
+    def __init__(self, session_ms: Callable[[], int]) -> None:
+        self._session_ms = session_ms
+        self._answered = 0.0  # on the loop's clock; 0: there was no heartbeat yet
+        self.patience_seconds = session_ms() / 1000  # how long a producer waits until this is looked at again
+
+    def answered(self) -> None:
+        self._answered = asyncio.get_running_loop().time()
+        self.patience_seconds = self._session_ms() / 1000
+
+    @property
+    def silent_seconds(self) -> float:
+        return asyncio.get_running_loop().time() - self._answered if self._answered else 0.0
+
+    def is_lost(self) -> bool:
+        lost = self.silent_seconds > self._session_ms() / 1000
+        if lost:
+            self.patience_seconds = _PATIENCE_WHEN_LOST_SECONDS
+        return lost
+
+    def refusal(self) -> KafkaError:
+        """Of a record that was not committed in time."""
+        if self.is_lost():
+            why = "this broker has not heard from a controller for a whole session: another one may lead the partition"
+            return KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, why)
+        return KafkaError(ErrorCode.REQUEST_TIMED_OUT, "not committed in time")
+
+
+class Deadline:
+    """`late(error)` when the time of a request is up, or the controller was lost while it waited."""
+
+    __slots__ = ("_contact", "_late", "_timer", "_until")
+
+    def __init__(self, contact: ControllerContact, timeout_ms: int, late: Callable[[KafkaError], None]) -> None:
+        self._contact, self._late = contact, late
+        loop, seconds = asyncio.get_running_loop(), max(timeout_ms, 0) / 1000
+        self._until = loop.time() + seconds
+        self._timer = loop.call_later(min(seconds, contact.patience_seconds), self._look)
+
+    def _look(self) -> None:
+        loop, contact = asyncio.get_running_loop(), self._contact
+        left = self._until - loop.time()
+        if left <= 0 or contact.is_lost():
+            self._late(contact.refusal())
+        else:
+            self._timer = loop.call_later(min(left, contact.patience_seconds), self._look)
+
+    def cancel(self) -> None:
+        self._timer.cancel()

@@ -1,0 +1,70 @@
+"""Producers that wait on a broker which the controller no longer counts in are sent elsewhere."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from barnabas.broker.controller import contact as module
+from barnabas.broker.controller.contact import ControllerContact, Deadline
+from barnabas.model.errors import ErrorCode, KafkaError
+
+SESSION_MS, HOUR_MS = 50, 3_600_000
+
+
+@pytest.fixture(autouse=True)
+def short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_PATIENCE_WHEN_LOST_SECONDS", 0.01)
+
+
+def _refusal(timeout_ms: int, beat: Callable[[ControllerContact], Awaitable[None]]) -> KafkaError | None:
+    """Of a producer that waits while `beat` goes on; None: nothing was refused."""
+
+    async def story() -> KafkaError | None:
+        contact = ControllerContact(lambda: SESSION_MS)
+        found: list[KafkaError] = []
+        contact.answered()
+        deadline = Deadline(contact, timeout_ms, found.append)
+        await beat(contact)
+        deadline.cancel()
+        return found[0] if found else None
+
+    return asyncio.run(story())
+
+
+async def _goes_on(contact: ControllerContact) -> None:
+    for _ in range(20):
+        contact.answered()
+        await asyncio.sleep(0.01)
+
+
+async def _is_silent(contact: ControllerContact) -> None:
+    await asyncio.sleep(SESSION_MS * 4 / 1000)
+
+
+def test_a_leader_without_a_controller_says_that_another_may_lead() -> None:
+    refused = _refusal(HOUR_MS, _is_silent)
+    assert refused is not None
+    assert refused.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def test_with_a_controller_a_producer_waits_as_long_as_it_said() -> None:
+    assert _refusal(HOUR_MS, _goes_on) is None
+    refused = _refusal(120, _goes_on)
+    assert refused is not None
+    assert refused.code is ErrorCode.REQUEST_TIMED_OUT
+
+
+def test_who_comes_later_is_told_sooner_until_the_controller_is_back() -> None:
+    async def story() -> None:
+        contact = ControllerContact(lambda: SESSION_MS)
+        contact.answered()
+        assert contact.patience_seconds == SESSION_MS / 1000
+        await asyncio.sleep(SESSION_MS * 2 / 1000)
+        assert contact.is_lost()
+        assert contact.patience_seconds < SESSION_MS / 1000
+        contact.answered()
+        assert not contact.is_lost()
+        assert contact.patience_seconds == SESSION_MS / 1000
+
+    asyncio.run(story())
