@@ -11,6 +11,7 @@ import os
 import socket
 import ssl
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -40,6 +41,7 @@ class AsyncOptions:
     answer_timeout_s: float = ANSWER_TIMEOUT_MS / 1000
     tls: ssl.SSLContext | None = None
     credentials: Credentials | None = None
+    threads: Executor | None = None  # decode large answers, where the loop has others to serve
 
 
 @dataclass(slots=True)
@@ -110,7 +112,7 @@ class AsyncNodes:
         opened = await self._connection(node_id)
         version = opened.versions.must(api_key, newest)
         seconds = self._options.answer_timeout_s if timeout_s is None else timeout_s
-        return await opened.link.ask(api_key, version, body, seconds * 1000)
+        return await opened.link.ask(api_key, version, body, seconds * 1000, self._options.threads)
 
     # --- connections ------------------------------------------------------------------------------------------------
 

@@ -11,11 +11,12 @@ behind the missing one would come no sooner.
 
 import asyncio
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
 from typing import TYPE_CHECKING
 
 from barnabas.link.errors import LinkDown, LoginFailed, NotKafka, Silent
 from barnabas.link.exchange import Exchange
-from barnabas.model.limits import PEER_ANSWER_MAX_BYTES
+from barnabas.model.limits import LARGE_REQUEST_THREAD_BYTES, PEER_ANSWER_MAX_BYTES
 from barnabas.wire.codec import Decoded, decode_response, encode_request
 from barnabas.wire.errors import ProtocolError
 
@@ -56,11 +57,19 @@ class AsyncLink(asyncio.BufferedProtocol):
         return answer
 
     async def ask(
-        self, api_key: int, version: int, body: Mapping[str, object], timeout_ms: float = ANSWER_TIMEOUT_MS
+        self,
+        api_key: int,
+        version: int,
+        body: Mapping[str, object],
+        timeout_ms: float = ANSWER_TIMEOUT_MS,
+        threads: Executor | None = None,
     ) -> Decoded:
-        """The same with a body to encode and an answer decoded; the API key decides what it is."""
+        """The same with a body to encode and an answer decoded; the API key decides what it is. A large answer is
+        decoded by one of the `threads`."""
         answer = await self.ask_raw(api_key, version, encode_request(api_key, version, body), timeout_ms)
         try:
+            if threads is not None and len(answer) > LARGE_REQUEST_THREAD_BYTES:
+                return await self._loop.run_in_executor(threads, decode_response, api_key, version, bytes(answer))
             return decode_response(api_key, version, answer)
         except ProtocolError as error:
             problem = NotKafka(f"an answer that cannot be read: {error}")

@@ -84,7 +84,11 @@ def test_a_full_cache_serves_without_a_session_until_one_is_idle() -> None:
 def test_only_news_are_told_twice() -> None:
     cache = sessions()
     wanted = cache.plan(request(0, 0, {"a": [partition(0)]}), 12, 0).wanted[0]
-    assert wanted.remember(10, 0) and not wanted.remember(10, 0) and wanted.remember(11, 0) and wanted.remember(11, 1)
+    assert wanted.has_changed(10, 0)
+    wanted.remember(10, 0)
+    assert not wanted.has_changed(10, 0)
+    assert wanted.has_changed(11, 0)
+    assert wanted.has_changed(10, 1)
 
 
 def test_a_fetch_of_too_many_partitions_has_no_session(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 API_KEY = 1
 _FROM_FOLLOWERS_SINCE = 11
 _READ_UNCOMMITTED, _READ_COMMITTED = 0, 1
+_MANY = 100  # partitions of a session that are not read again after a wait in which nothing has come
 _EMPTY_BYTES, _PARTITION_BYTES = 35, 60  # of an answer without its records: in all, and for each partition
 
 
@@ -74,7 +75,12 @@ class _Fetch:
         self._begun = 0.0 if quota is None else quota.begun
         self._seconds = 0.0  # of the loop's time that it took before it waited
 
-    def answer_again(self) -> "Reply | asyncio.Future[Reply]":
+    def answer_again(self, is_still: bool, quiet: bool) -> "Reply | asyncio.Future[Reply]":
+        """After a wait. `is_still`: there are many, and there was nothing to tell when it began; `quiet`: nothing has
+        come since."""
+        if is_still and quiet:
+            self._has_waited()
+            return self.pack([])
         if len(self.plan.wanted) > READ_AT_ONCE:
             return asyncio.ensure_future(self._again_in_turns())
         self._has_waited()
@@ -100,7 +106,9 @@ class _Fetch:
         committed = self.reader.read_committed
         if self.quota is not None:
             self._seconds += clock.source.monotonic() - self._begun
-        parked = ParkedFetch(partitions, missing, max_wait_ms, committed, self.answer_again).future
+        many = self.plan.incremental and len(reads) > _MANY
+        again = partial(self.answer_again, many and not any(read.is_news for read in reads))
+        parked = ParkedFetch(partitions, missing, max_wait_ms, committed, again).future
         parked_partitions, count = self.node.parked_partitions, len(reads)
         parked_partitions.add(count)
         parked.add_done_callback(lambda _: parked_partitions.add(-count))

@@ -119,7 +119,7 @@ class ClusterLinks:
             from barnabas.broker.cluster_links.sync import LinkSync
 
             link = self.running[name]
-            self.syncs[name] = LinkSync(name, link.settings, self._broker, self._io.peers, self._ask_controller)
+            self.syncs[name] = LinkSync(name, link.settings, self._broker, self._io, self._ask_controller)
         elif not wanted and sync is not None:
             self.syncs.pop(name).close()
 

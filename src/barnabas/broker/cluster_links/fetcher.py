@@ -24,6 +24,7 @@ from barnabas.broker.cluster_links.linked import Linked
 from barnabas.broker.cluster_links.source import log_range
 from barnabas.broker.partition.opened import OpenPartition
 from barnabas.broker.replication.environment import FetcherHost, ReplicaIO
+from barnabas.broker.replication.fetch_settings import FetchLimits
 from barnabas.broker.replication.fetching import PartitionFetcher
 from barnabas.broker.replication.followed import Answered, Followed, Key
 from barnabas.broker.replication.throttle import ByteRate
@@ -36,6 +37,8 @@ from barnabas.wire.apis import FETCH
 from barnabas.wire.fetch_request import FIRST_VERSION, VERSION, Wanted, fetch_body
 
 log = logging.getLogger(__name__)
+
+_IDLE_AFTER_SECONDS, _IDLE_WAIT_MS = 30.0, 10_000
 
 
 class LinkOfFetcher(Protocol):
@@ -60,6 +63,7 @@ class LinkFetcher(PartitionFetcher):
         self._pipelined = 1  # a consumer's second fetch waits at the source until the first one is answered
         self._linked: dict[Key, Linked] = {}
         self._busy: set[Key] = set()
+        self._last_event = self._loop.time()  # records came, or a partition had to be named
         self._tasks: set[asyncio.Task[None]] = set()
 
     def follow(self, linked: Linked, leader_epoch: int) -> None:
@@ -92,8 +96,23 @@ class LinkFetcher(PartitionFetcher):
             raise LinkDown(problem)
         return connection
 
-    def _request(self, topics: Mapping[bytes, Sequence[Wanted]], forgotten: Mapping[bytes, Sequence[int]]) -> bytes:
-        return fetch_body(self._session, topics, forgotten, self._host.limits, None, self._version)
+    @property
+    def _limits(self) -> FetchLimits:
+        """A fetch of many partitions costs the source milliseconds even when nothing comes of it, so it waits longer
+        where nothing has happened for a while. What has to be named meanwhile waits until it is answered."""
+        limits = self._host.limits
+        if self._held or self._loop.time() - self._last_event < _IDLE_AFTER_SECONDS:
+            return limits
+        return limits._replace(wait_ms=max(_IDLE_WAIT_MS, limits.wait_ms))
+
+    def _fetch_soon(self, key: Key) -> None:
+        self._last_event = self._loop.time()
+        super()._fetch_soon(key)
+
+    def _request(
+        self, topics: Mapping[bytes, Sequence[Wanted]], forgotten: Mapping[bytes, Sequence[int]], limits: FetchLimits
+    ) -> bytes:
+        return fetch_body(self._session, topics, forgotten, limits, None, self._version)
 
     def _wanted(self, key: Key, followed: Followed) -> Wanted | None:
         max_bytes = self._host.limits.partition_max_bytes
@@ -124,6 +143,7 @@ class LinkFetcher(PartitionFetcher):
                 self._begin(key, followed, self._cut(key, followed, own, offset))
                 return
             if part.records:
+                self._last_event = self._loop.time()
                 linked.bytes_in += linked_log.append(partition.open(), part.records)
                 self._fetch_more(key, followed, len(part.records))
             followed.backoff = 0.0

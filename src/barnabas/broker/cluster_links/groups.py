@@ -53,6 +53,7 @@ class GroupSync:
         self._name, self._nodes, self._broker, self._peers = name, nodes, broker, peers
         self._patterns = NamePatterns.of(settings.list("groups"), "groups")
         self._sent: dict[str, Offsets] = {}  # what was last committed here, by group
+        self.offsets = 0  # how many were compared in the last round
 
     async def sync(self) -> list[str]:
         topics = {t.name for t in self._broker.image.topics.values() if t.configs.get(LINK_NAME) == self._name}
@@ -61,9 +62,11 @@ class GroupSync:
         names, problems = await self._groups()
         self._sent = {name: sent for name, sent in self._sent.items() if name in names}
         news: dict[str, Offsets] = {}
+        self.offsets = 0
         for at in range(0, len(names), _AT_ONCE):
             found = await self._source_offsets(names[at : at + _AT_ONCE])
             for group, offsets in found.items():
+                self.offsets += len(offsets) or 1
                 sent = self._sent.get(group, {})
                 changed = {p: c for p, c in offsets.items() if p.topic in topics and sent.get(p) != c}
                 if changed:

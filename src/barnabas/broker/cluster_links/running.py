@@ -26,7 +26,7 @@ class RunningLink:
     def __init__(self, name: str, settings: LinkSettings, io: ReplicaIO, host: FetcherHost) -> None:
         """KafkaError where the settings cannot be used."""
         self.name, self.settings = name, settings
-        self.nodes = source_nodes(name, settings)
+        self.nodes = source_nodes(name, settings, io.threads)
         self.rate = ByteRate(settings.int("max.bytes.per.second"))
         self.error = ""  # of the source as a whole; empty: it was reached
         self.linked: dict[HostedPartition, Linked] = {}

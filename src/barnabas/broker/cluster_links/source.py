@@ -1,6 +1,7 @@
 """The other end of a link: connections to the source cluster, with the link's login, and who leads what there."""
 
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from typing import TYPE_CHECKING
 
 from barnabas.link.async_nodes import AsyncNodes, AsyncOptions
@@ -44,11 +45,12 @@ class LinkSettings:
         return {name: self._stored[name] for name in LOGIN_SETTINGS if self._stored.get(name)}
 
 
-def source_nodes(name: str, settings: LinkSettings) -> AsyncNodes:
+def source_nodes(name: str, settings: LinkSettings, threads: Executor) -> AsyncNodes:
     """KafkaError, with one line, where the settings cannot be used."""
     try:
         login = settings.login
-        options = AsyncOptions(f"link-{name}", tls=tls_of(login), credentials=credentials_of(login))
+        tls, credentials = tls_of(login), credentials_of(login)
+        options = AsyncOptions(f"link-{name}", tls=tls, credentials=credentials, threads=threads)
         return AsyncNodes(_addresses(settings.list("bootstrap.servers")), options)
     except (UnusableLogin, ValueError) as error:
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"link {name!r}: {error}") from None

@@ -52,11 +52,13 @@ class TopicSync:
         self._patterns = NamePatterns.of(settings.list("topics"), "topics")
         self._missing: dict[str, int] = {}
         self.problems: list[str] = []
+        self.partitions = 0  # how many the source has of the link's topics
 
     async def sync(self) -> None:
         self.problems = []
         answer = await self._nodes.look_up(None)
         there = {topic.name: topic for topic in answer.topics if topic.name and self._is_wanted(topic)}
+        self.partitions = sum(len(topic.partitions) for topic in there.values())
         await self._delete(there, answer)
         for at in range(0, len(there), _AT_ONCE):
             some = list(there.values())[at : at + _AT_ONCE]

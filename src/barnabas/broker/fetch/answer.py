@@ -37,14 +37,9 @@ def pack(
         wanted = read.wanted
         if read.partition is not None:
             read.partition.counts.fetches += 1
-        changed = wanted.remember(read.high_watermark, read.log_start_offset)
-        if incremental and not (
-            changed
-            or read.slice is not None
-            or read.error_code
-            or read.diverging_epoch is not None
-            or read.preferred_replica >= 0
-        ):
+        is_news = read.is_news
+        wanted.remember(read.high_watermark, read.log_start_offset)
+        if incremental and not is_news:
             continue
         topic: str | bytes = wanted.topic_id if by_id else wanted.topic
         if topic != last_topic:

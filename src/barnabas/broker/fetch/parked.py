@@ -26,7 +26,7 @@ class ParkedPartitions:
 
 
 class ParkedFetch:
-    __slots__ = ("_answer", "_loop", "_missing_bytes", "_partitions", "_stable", "_timer", "_woken", "future")
+    __slots__ = ("_answer", "_loop", "_missing_bytes", "_partitions", "_quiet", "_stable", "_timer", "_woken", "future")
 
     def __init__(
         self,
@@ -34,13 +34,14 @@ class ParkedFetch:
         missing_bytes: int,
         wait_ms: int,
         read_committed: bool,
-        answer: Callable[[], "Reply | asyncio.Future[Reply]"],
+        answer: Callable[[bool], "Reply | asyncio.Future[Reply]"],
     ) -> None:
+        """`answer(quiet)`: quiet when nothing has come to any of the partitions."""
         self._loop = asyncio.get_running_loop()
         self.future: asyncio.Future[Reply] = self._loop.create_future()
         self._answer = answer
         self._missing_bytes = missing_bytes
-        self._woken = False
+        self._woken, self._quiet = False, True
         self._partitions = tuple(partitions)
         self._stable = {p: p.last_stable_offset for p in self._partitions} if read_committed else None
         for partition in self._partitions:
@@ -49,6 +50,7 @@ class ParkedFetch:
         self.future.add_done_callback(self._leave)
 
     def arrived(self, partition: OpenPartition, size: int) -> None:
+        self._quiet = False
         if self._stable is not None:
             if not partition.deleted and partition.last_stable_offset <= self._stable[partition]:
                 return  # part of a transaction that is still open: nothing this reader may see
@@ -63,7 +65,7 @@ class ParkedFetch:
             return
         self._leave()
         try:
-            reply = self._answer()
+            reply = self._answer(self._quiet)
         except Exception as error:  # whatever it is, the request that waits must get it
             self.future.set_exception(error)
             return

@@ -63,6 +63,17 @@ class PartitionRead:
         return self.slice.length if self.slice is not None else 0
 
     @property
+    def is_news(self) -> bool:
+        """Something that the answer of a session has to tell."""
+        return (
+            self.wanted.has_changed(self.high_watermark, self.log_start_offset)
+            or self.slice is not None
+            or self.error_code != 0
+            or self.diverging_epoch is not None
+            or self.preferred_replica >= 0
+        )
+
+    @property
     def is_cold(self) -> bool:
         """Not even its place is known yet: finding it would wait for the disk."""
         return self._again is not None

@@ -64,11 +64,9 @@ class Wanted:
     def has_changed(self, high_watermark: int, log_start_offset: int) -> bool:
         return high_watermark != self.high_watermark or log_start_offset != self.log_start_offset
 
-    def remember(self, high_watermark: int, log_start_offset: int) -> bool:
-        """Keep what is sent to the client now; gives whether it has changed."""
-        changed = self.has_changed(high_watermark, log_start_offset)
+    def remember(self, high_watermark: int, log_start_offset: int) -> None:
+        """Keep what is sent to the client now."""
         self.high_watermark, self.log_start_offset = high_watermark, log_start_offset
-        return changed
 
 
 class Session:

@@ -20,6 +20,7 @@ from functools import partial
 
 from barnabas.broker.partition.partition import HostedPartition
 from barnabas.broker.replication.environment import FetcherHost, ReplicaIO
+from barnabas.broker.replication.fetch_settings import FetchLimits
 from barnabas.broker.replication.fetching import PartitionFetcher
 from barnabas.broker.replication.followed import Answered, Followed, Key
 from barnabas.broker.roles import RegisteredBroker
@@ -44,9 +45,11 @@ class ReplicaFetcher(PartitionFetcher):
     async def _open_connection(self) -> AsyncLink:
         return await self._io.peers.connection(self._source_id, "fetch")
 
-    def _request(self, topics: Mapping[bytes, Sequence[Wanted]], forgotten: Mapping[bytes, Sequence[int]]) -> bytes:
+    def _request(
+        self, topics: Mapping[bytes, Sequence[Wanted]], forgotten: Mapping[bytes, Sequence[int]], limits: FetchLimits
+    ) -> bytes:
         replica = (self._broker.node_id, self._broker.broker_epoch)
-        return fetch_body(self._session, topics, forgotten, self._host.limits, replica)
+        return fetch_body(self._session, topics, forgotten, limits, replica)
 
     def _wanted(self, key: Key, followed: Followed) -> Wanted | None:
         partition = followed.partition

@@ -20,6 +20,7 @@ from barnabas.broker import clock
 from barnabas.broker.partition.opened import OpenPartition
 from barnabas.broker.partition.slow_openings import BeingOpened
 from barnabas.broker.replication.environment import FetcherHost, ReplicaIO
+from barnabas.broker.replication.fetch_settings import FetchLimits
 from barnabas.broker.replication.followed import NOT_YET, SESSION_ERRORS, Answered, Followed, Key
 from barnabas.link.asyncio_driver import AsyncLink
 from barnabas.link.errors import LinkDown
@@ -67,12 +68,19 @@ class PartitionFetcher(ABC):
 
     # --- of this kind of fetcher --------------------------------------------------------------------------------------
 
+    @property
+    def _limits(self) -> FetchLimits:
+        """Of the next fetch."""
+        return self._host.limits
+
     @abstractmethod
     async def _open_connection(self) -> AsyncLink:
         """To the source; LinkDown where it cannot be had."""
 
     @abstractmethod
-    def _request(self, topics: Mapping[bytes, Sequence[Wanted]], forgotten: Mapping[bytes, Sequence[int]]) -> bytes:
+    def _request(
+        self, topics: Mapping[bytes, Sequence[Wanted]], forgotten: Mapping[bytes, Sequence[int]], limits: FetchLimits
+    ) -> bytes:
         """The body of the next fetch of the session."""
 
     @abstractmethod
@@ -139,7 +147,7 @@ class PartitionFetcher(ABC):
         self._loop.call_later(_PAUSE_SECONDS, self._pump)
 
     def _send(self, connection: AsyncLink) -> None:
-        limits = self._host.limits
+        limits = self._limits
         self._requests += 1
         topics: dict[bytes, list[Wanted]] = {}
         until = clock.source.monotonic() + _STEP_SECONDS
@@ -159,7 +167,7 @@ class PartitionFetcher(ABC):
             forgotten.setdefault(topic_id, []).append(index)
             self._named.pop((topic_id, index), None)
         self._forgotten.clear()
-        body = self._request(topics, forgotten)
+        body = self._request(topics, forgotten, limits)
         session_id, epoch = self._session
         self._session = (session_id, 1 if epoch == 0x7FFFFFFF else epoch + 1)
         self._under_way += 1

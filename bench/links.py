@@ -1,0 +1,275 @@
+"""A link between clusters: `python -m bench.links [follower] [kafka] [lag] [idle]`
+
+| part     | what is measured                                                                                    |
+|----------|-----------------------------------------------------------------------------------------------------|
+| follower | a topic is filled by a link, and by a follower of the same cluster: MB/s, and CPU of who is filled  |
+| kafka    | the same link with Apache Kafka as the source                                                       |
+| lag      | how long after it was sent to the source a record can be read at the target                         |
+| idle     | what a link of 10,000 partitions costs both ends while nothing is written                           |
+
+What is filled is there before: the link, or the follower, begins with an empty log and fetches as fast as it can.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.support.cluster import BarnabasCluster
+from tests.support.members import QUIET
+from tests.support.process import ServerProcess
+from tests.support.servers import BarnabasNode, KafkaNode
+
+from .connect_figures import cpu_s, keep, load
+
+TOPIC = "moved"
+PARTITIONS = 6
+_LOOK_S = 0.02
+_PATIENCE_S = 1800.0
+
+
+def _create(bootstrap: str, topic: str, partitions: int, replicas: int = 1) -> None:
+    admin = AdminClient({**QUIET, "bootstrap.servers": bootstrap})
+    admin.create_topics([NewTopic(topic, partitions, replicas)])[topic].result(60)
+
+
+def _fill(bootstrap: str, megabytes: int, record_bytes: int) -> int:
+    """Records without compression; gives how many."""
+    settings = {
+        "bootstrap.servers": bootstrap,
+        "linger.ms": 20,
+        "batch.size": 900_000,
+        "queue.buffering.max.kbytes": 262_144,
+    }
+    producer = Producer({**QUIET, **settings, "queue.buffering.max.messages": 1_000_000})
+    value, count = os.urandom(record_bytes), megabytes * 1_000_000 // record_bytes
+    for number in range(count):
+        while True:
+            try:
+                producer.produce(TOPIC, value, partition=number % PARTITIONS)
+                break
+            except BufferError:
+                producer.poll(0.05)
+    assert producer.flush(600) == 0
+    return count
+
+
+def _ends(consumer: Consumer, topic: str, partitions: int) -> int:
+    total = 0
+    for index in range(partitions):
+        found = consumer.get_watermark_offsets(TopicPartition(topic, index), 10, cached=False)
+        total += found[1] if found is not None else 0
+    return total
+
+
+def _until(condition: Callable[[], bool], what: str) -> float:
+    deadline = time.perf_counter() + _PATIENCE_S
+    while not condition():
+        assert time.perf_counter() < deadline, f"not in {_PATIENCE_S:.0f} s: {what}"
+        time.sleep(_LOOK_S)
+    return time.perf_counter()
+
+
+def _link(target: str, source: str) -> None:
+    from tests.linked_clusters.pair import link
+
+    link(target, source, "--topics", f"{TOPIC}|idle", "--no-groups")
+
+
+@contextmanager
+def _consumer(bootstrap: str) -> Iterator[Consumer]:
+    made = Consumer({**QUIET, "bootstrap.servers": bootstrap, "group.id": "bench"})
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+class Filled:
+    def __init__(self, megabytes: int, seconds: float, cpu: float, source_cpu: float) -> None:
+        self.mb_s, self.cpu_s_per_gb = megabytes / seconds, cpu / megabytes * 1000
+        self.source_cpu_s_per_gb = source_cpu / megabytes * 1000
+
+    def told(self) -> str:
+        return (
+            f"{self.mb_s:6.0f} MB/s, {self.cpu_s_per_gb:.2f} s of CPU a GB (who is filled),"
+            f" {self.source_cpu_s_per_gb:.2f} (source)"
+        )
+
+
+def by_link(source: ServerProcess, target: ServerProcess, megabytes: int, record_bytes: int) -> Filled:
+    _create(source.bootstrap, TOPIC, PARTITIONS)
+    count = _fill(source.bootstrap, megabytes, record_bytes)
+    with _consumer(target.bootstrap) as consumer:
+        before, began = cpu_s(target.pid, source.pid), time.perf_counter()
+        _link(target.bootstrap, source.bootstrap)
+        first = _until(lambda: _is_there(consumer) and _ends(consumer, TOPIC, PARTITIONS) > 0, "the first records")
+        ended = _until(lambda: _ends(consumer, TOPIC, PARTITIONS) >= count, "all records by the link")
+    used = [end - start for start, end in zip(before, cpu_s(target.pid, source.pid), strict=True)]
+    print(f"         first records {first - began:.2f} s after `link create` was typed", flush=True)
+    return Filled(megabytes, ended - first, used[0], used[1])
+
+
+def _is_there(consumer: Consumer) -> bool:
+    return TOPIC in consumer.list_topics(timeout=10).topics
+
+
+def by_follower(folder: Path, megabytes: int, record_bytes: int) -> Filled:
+    """The second node is down while the topic is written, and is then filled by the first."""
+    cluster = BarnabasCluster(folder, 3)
+    try:
+        cluster.start()
+        admin = AdminClient({**QUIET, "bootstrap.servers": cluster.bootstrap})
+        made = NewTopic(TOPIC, PARTITIONS, replica_assignment=[[1, 2]] * PARTITIONS)
+        admin.create_topics([made])[TOPIC].result(60)
+        cluster.stop_one(2)
+        count = _fill(cluster.bootstrap, megabytes, record_bytes)
+        node = cluster.nodes[2]
+        folders = [node.data / f"{TOPIC}-{index}" for index in range(PARTITIONS)]
+        before = cpu_s(cluster.nodes[1].pid)
+        node.launch()
+        first = _until(lambda: _bytes(folders) > 0, "the first records")
+        wanted = count * record_bytes
+        ended = _until(lambda: _bytes(folders) >= wanted, "all records by the follower")
+        after = cpu_s(node.pid, cluster.nodes[1].pid)
+    finally:
+        cluster.stop()
+    return Filled(megabytes, ended - first, after[0], after[1] - before[0])
+
+
+def _bytes(folders: list[Path]) -> int:
+    return sum(file.stat().st_size for folder in folders for file in folder.glob("*.log"))
+
+
+def lags_ms(source: ServerProcess, target: ServerProcess, seconds: float) -> list[float]:
+    """A hundred records a second, each with the time at which it was sent."""
+    _create(source.bootstrap, TOPIC, 1)
+    _link(target.bootstrap, source.bootstrap)
+    found: list[float] = []
+    ended = threading.Event()
+
+    def read() -> None:
+        settings = {"bootstrap.servers": target.bootstrap, "group.id": "lag", "auto.offset.reset": "earliest"}
+        consumer = Consumer({**QUIET, **settings, "fetch.wait.max.ms": 100})
+        consumer.assign([TopicPartition(TOPIC, 0, 0)])
+        while not ended.is_set():
+            message = consumer.poll(0.1)
+            if message is not None and message.error() is None:
+                found.append((time.perf_counter() - float(message.value() or b"0")) * 1000)
+        consumer.close()
+
+    with _consumer(target.bootstrap) as looking:
+        _until(lambda: _is_there(looking), "the topic")
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    producer = Producer({**QUIET, "bootstrap.servers": source.bootstrap, "linger.ms": 0, "acks": "all"})
+    until = time.perf_counter() + seconds
+    while time.perf_counter() < until:
+        producer.produce(TOPIC, f"{time.perf_counter()}".encode())
+        producer.poll(0)
+        time.sleep(0.01)
+    assert producer.flush(30) == 0
+    time.sleep(1)
+    ended.set()
+    reader.join(10)
+    return found[len(found) // 10 :]  # the first ones find connections being opened
+
+
+def idle_shares(source: ServerProcess, target: ServerProcess, partitions: int, seconds: float) -> list[list[float]]:
+    """Of a core: (target, source) before the link and with it."""
+    at_once = 50
+    for number in range(partitions // at_once):
+        _create(source.bootstrap, f"idle{number}", at_once)
+    time.sleep(seconds / 2)
+    before = _shares(target, source, seconds)
+    _link_all(target, source)
+    with _consumer(target.bootstrap) as consumer:
+        _until(lambda: len(consumer.list_topics(timeout=30).topics) >= partitions // at_once, "the topics")
+    time.sleep(60)  # until every partition is filled and every topic was compared once
+    return [before, _shares(target, source, seconds)]
+
+
+def _link_all(target: ServerProcess, source: ServerProcess) -> None:
+    from tests.linked_clusters.pair import link
+
+    link(target.bootstrap, source.bootstrap, "--topics", "idle.*")
+
+
+def _shares(target: ServerProcess, source: ServerProcess, seconds: float) -> list[float]:
+    before = cpu_s(target.pid, source.pid)
+    time.sleep(seconds)
+    return [(end - start) / seconds for start, end in zip(before, cpu_s(target.pid, source.pid), strict=True)]
+
+
+@contextmanager
+def _nodes(folder: Path, source: Callable[[Path], ServerProcess]) -> Iterator[tuple[ServerProcess, ServerProcess]]:
+    with source(folder / "source") as first, BarnabasNode(folder / "target") as second:
+        yield first, second
+
+
+def _filling(parts: list[str], told: argparse.Namespace, folder: Path) -> dict[str, float | str]:
+    values: dict[str, float | str] = {}
+    for number, size in enumerate((1024, 100)):
+        kinds: dict[str, Callable[[Path], ServerProcess]] = {}
+        if "follower" in parts:
+            kinds["link"] = BarnabasNode
+        if "kafka" in parts:
+            kinds["kafka"] = KafkaNode
+        for name, make in kinds.items():
+            with _nodes(folder / f"{name}{number}", make) as (source, target):
+                found = by_link(source, target, told.megabytes, size)
+            print(f"{name:8} {size:5} B {found.told()}", flush=True)
+            values |= {f"{name}_{size}_mb_s": round(found.mb_s), f"{name}_{size}_cpu": round(found.cpu_s_per_gb, 2)}
+        if "follower" in parts:
+            found = by_follower(folder / f"follower{number}", told.megabytes, size)
+            print(f"follower {size:5} B {found.told()}", flush=True)
+            values |= {
+                f"follower_{size}_mb_s": round(found.mb_s),
+                f"follower_{size}_cpu": round(found.cpu_s_per_gb, 2),
+            }
+    return values
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", default=["follower", "kafka", "lag", "idle"])
+    parser.add_argument("--megabytes", type=int, default=2000)
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--partitions", type=int, default=10_000)
+    parser.add_argument("--figures", action="store_true", help="keep what was measured in docs/figures")
+    told = parser.parse_args()
+    before = load()
+    print(f"load {before:.1f} on {os.cpu_count()} cores before", flush=True)
+    with tempfile.TemporaryDirectory(prefix="barnabas-links-") as named:
+        folder = Path(named)
+        values = _filling(told.parts, told, folder)
+        if "lag" in told.parts:
+            with _nodes(folder / "lag", BarnabasNode) as (source, target):
+                found = lags_ms(source, target, told.seconds)
+            p50, p99 = statistics.median(found), statistics.quantiles(found, n=100)[98]
+            print(f"lag      p50 {p50:.1f} ms, p99 {p99:.1f} ms of {len(found)}", flush=True)
+            values |= {"lag_p50_ms": round(p50, 1), "lag_p99_ms": round(p99, 1)}
+        if "idle" in told.parts:
+            with _nodes(folder / "idle", BarnabasNode) as (source, target):
+                alone, linked = idle_shares(source, target, told.partitions, told.seconds)
+            told_of = f"target {alone[0]:.2%} -> {linked[0]:.2%} of a core, source {alone[1]:.2%} -> {linked[1]:.2%}"
+            print(f"idle     {told_of}, with {told.partitions:,} partitions", flush=True)
+            values |= {"idle_partitions": told.partitions, "idle_target_percent": round(linked[0] * 100, 2)}
+            values |= {"idle_source_percent": round(linked[1] * 100, 2)}
+    if told.figures:
+        keep("link", before, megabytes=told.megabytes, **values)
+    print(f"load {load():.1f} after")
+
+
+if __name__ == "__main__":
+    main()
