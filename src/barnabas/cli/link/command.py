@@ -247,6 +247,30 @@ def throttle(
     _change(bootstrap, name, {"max.bytes.per.second": None if limit == "0" else limit}, as_json, text)
 
 
+@app.command("login")
+def login(name: Name, as_json: AsJson = False, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
+    """Log in at the source anew, as its client profile says now.
+
+    After a password, a user or a certificate authority of the source has changed. What is here stays, and the link
+    goes on where it was.
+
+    \b
+    Example:
+      barnabas link login east
+    """
+    from barnabas.cli.link import links
+    from barnabas.model.settings.link import LOGIN_SETTINGS
+
+    with _cluster(bootstrap) as cluster:
+        source = links.must_exist(cluster, name)["bootstrap.servers"] or ""
+        settings: dict[str, str | None] = dict.fromkeys(LOGIN_SETTINGS)
+        settings |= links.login_settings(source)
+        _check_source(cluster, source)
+        links.alter(cluster, links.LINK, {name: settings})
+    user = settings["sasl.username"] or "nobody in particular"
+    outcome(as_json, {"name": name, "user": settings["sasl.username"]}, f"{name}: logs in at {source} as {user}")
+
+
 def _change(bootstrap: str, name: str, settings: dict[str, str | None], as_json: bool, text: str) -> None:
     from barnabas.cli.link import links
 
