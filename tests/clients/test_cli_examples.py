@@ -25,7 +25,7 @@ ELSEWHERE = {
     r"barnabas registry\b": "tests/registry",
     r"barnabas link\b": "tests/linked_clusters",
     r"barnabas connect\b": "tests/connect/runtime/test_cli_examples.py",
-    r"barnabas demo\b": "tests/spark/test_pipeline_cli.py, tests/connect/demo",
+    r"barnabas demo\b": "tests/spark/test_pipeline_cli.py, tests/connect/demo, tests/clients/test_demo_disaster.py",
     r"barnabas pipeline (new|run|stop)\b": "tests/spark/test_pipeline_cli.py",
     r"barnabas cluster (kill-test|drain|balance|voters --|recover)": "tests/clients/test_readme.py, tests/cluster",
     r"barnabas secure (rotate|status)": "tests/security/test_one_word.py",

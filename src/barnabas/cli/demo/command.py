@@ -1,5 +1,5 @@
-"""`barnabas demo`: one of two stories. `bus` is in a folder of its own; `activity`, which `make run` runs, is here: the
-whole story, from a node to a report, in about a minute.
+"""`barnabas demo`: one of three stories. `bus` and `disaster` are in folders of their own; `activity`, which `make run`
+runs, is here: the whole story, from a node to a report, in about a minute.
 
 A node; a day of activity in its log and more of it flowing in; jobs recommended to members seconds after what they
 do; then the offline half: a page of insights and a heap of digest e-mails; and what to try next. The node is a child
@@ -41,7 +41,9 @@ FRAME_S = 0.1
 
 
 def demo(
-    story: Annotated[str, typer.Argument(metavar="STORY", help="activity or bus.", show_default=True)] = "activity",
+    story: Annotated[
+        str, typer.Argument(metavar="STORY", help="activity, bus or disaster.", show_default=True)
+    ] = "activity",
     seconds: Annotated[
         float | None, typer.Option("--seconds", "-s", metavar="N", help="End by itself after so many seconds.")
     ] = None,
@@ -67,12 +69,16 @@ def demo(
     by MQTT; logs. It starts the servers that it can find, says what it leaves out, and compares the counts at every
     end: after so many seconds, or at Ctrl-C.
 
+    The story disaster is a drill: a cluster is lost under load, a linked one takes over, the first one comes back,
+    and the books are compared.
+
     \b
     Example:
       barnabas demo
       barnabas demo --seconds 60
       barnabas demo --rate 500 --data demo-data
       barnabas demo bus --seconds 30
+      barnabas demo disaster
     """
     if seconds is not None and seconds <= 0:
         raise usage("--seconds must be more than 0")
@@ -81,10 +87,16 @@ def demo(
 
         asked = Asked(seconds, port, data, rate, not no_spark, install)
         raise typer.Exit(0 if tell_the_story(asked) else 1)
-    if story != "activity":
-        raise usage(f"there is no story {story!r}", "There are: activity, bus.")
+    if story not in ("activity", "disaster"):
+        raise usage(f"there is no story {story!r}", "There are: activity, bus, disaster.")
     if no_spark or install:
         raise usage(f"{'--no-spark' if no_spark else '--install'} is of the story bus", "Try: barnabas demo bus")
+    if story == "disaster":
+        from barnabas.cli.demo.disaster import story as disaster
+
+        if data is not None:
+            raise usage("--data is of the stories activity and bus", "The drill's folders go when it ends.")
+        raise typer.Exit(0 if disaster.tell_the_story(disaster.Asked(seconds, port, rate)) else 1)
     _activity(seconds, port, data, rate)
 
 

@@ -34,7 +34,14 @@ class DemoNode:
         self._child: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def start(self) -> None:
+        """Also again, on the same port and data, after `kill`."""
         port = 0 if self.port_was_taken else self.wanted_port
+        if self.bootstrap:
+            port = int(self.bootstrap.rpartition(":")[2])
         command = [
             *python_module("barnabas.cli.main"),
             "up",
@@ -65,7 +72,12 @@ class DemoNode:
             self.__exit__(None, None, None)
             raise
         self.started_s = time.monotonic() - begun
-        return self
+
+    def kill(self) -> None:
+        """kill -9, as a lost machine ends."""
+        assert self._child is not None
+        self._child.kill()
+        self._child.wait()
 
     def check(self) -> None:
         """The node must be alive: a demo without one is no demo."""

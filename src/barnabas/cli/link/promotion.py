@@ -43,7 +43,7 @@ class Promoted:
             say(f"  {topic}-{index}: {human.plural(records or 0, 'record')} had not come over")
         unknown = sum(records is None for records in self.missing.values())
         if unknown:
-            say(f"  of {human.plural(unknown, 'partition')} the source was never heard: what is missing is not known")
+            say(f"  of {human.plural(unknown, 'partition')} the source was not heard: what is missing is not known")
         if not lost and not unknown:
             say("  nothing was missing, as far as the source was heard")
 
@@ -51,11 +51,18 @@ class Promoted:
 def promoted(cluster: Cluster, name: str, patterns: list[str], wait_s: float | None, *, quiet: bool) -> Promoted:
     """`wait_s` None: at once."""
     links.must_exist(cluster, name)
-    chosen = _chosen(cluster, name, patterns)
+    filled = links.topics_of(cluster, name)
+    chosen = _chosen(sorted(filled), name, patterns)
     if wait_s is not None:
         _drain(cluster, name, chosen, wait_s, quiet=quiet)
     last = links.progress(cluster, name)
-    missing = {
+    missing: dict[tuple[str, int], int | None] = {
+        (topic, part.partition_index): None  # no node tells of it: the link is paused, or its node does not answer
+        for topic, known in filled.items()
+        if topic in chosen
+        for part in known.partitions
+    }
+    missing |= {
         (p.topic, p.partition_index): last.lag(p) if p.source_end_offset >= 0 else None
         for p in last.partitions
         if p.topic in chosen
@@ -64,12 +71,11 @@ def promoted(cluster: Cluster, name: str, patterns: list[str], wait_s: float | N
     return Promoted(name, chosen, missing)
 
 
-def _chosen(cluster: Cluster, name: str, patterns: list[str]) -> list[str]:
+def _chosen(filled: list[str], name: str, patterns: list[str]) -> list[str]:
     try:
         wanted = [re.compile(pattern) for pattern in patterns]
     except re.error as error:
         raise usage(f"--topics: {error}") from None
-    filled = sorted(links.topics_of(cluster, name))
     found = [topic for topic in filled if not wanted or any(each.fullmatch(topic) for each in wanted)]
     if not found:
         raise Failure(
