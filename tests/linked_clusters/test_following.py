@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import urllib.request
 from functools import cache
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions
 from confluent_kafka.admin import ResourceType as Resource
 
-from tests.linked_clusters.conftest import Pair
+from tests.linked_clusters.conftest import FAST, Pair
 from tests.linked_clusters.pair import (
     barnabas,
     caught_up,
@@ -25,6 +26,8 @@ from tests.linked_clusters.pair import (
     status,
 )
 from tests.support.members import QUIET, until
+from tests.support.process import free_port
+from tests.support.servers import BarnabasNode
 
 
 @cache
@@ -182,3 +185,32 @@ def test_a_source_without_room_for_fetch_sessions(tmp_path: Path) -> None:
         equal(target)
     finally:
         pair.stop()
+
+
+def test_metrics_tell_how_far_a_link_is(tmp_path: Path) -> None:
+    port = free_port()
+    pair = Pair(tmp_path)
+    pair.target = BarnabasNode(tmp_path / "metered", FAST | {"metrics.listeners": f"http://127.0.0.1:{port}"})
+    pair.start()
+    try:
+        source, target = pair.source.bootstrap, pair.target.bootstrap
+        create(source, "orders", 2)
+        produce(source, "orders", [f"n{number}" for number in range(50)])
+        link(target, source)
+        until(lambda: _metric(port, "lag_records") == 0 and _metric(port, "partitions") == 2, "it has caught up")
+        assert _metric(port, "up") == 1
+        assert (_metric(port, "bytes_in_total") or 0) > 50
+        pair.source.stop()
+        until(lambda: _metric(port, "up") == 0, "the source is gone")
+        barnabas("link", "pause", "east", "-b", target)
+        until(lambda: _metric(port, "partitions") is None, "a paused link fills nothing")
+        assert _metric(port, "up") == 0
+    finally:
+        pair.stop()
+
+
+def _metric(port: int, name: str) -> float | None:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        lines = answer.read().decode().splitlines()
+    head = f'barnabas_link_{name}{{link="east"}} '
+    return next((float(line.removeprefix(head)) for line in lines if line.startswith(head)), None)

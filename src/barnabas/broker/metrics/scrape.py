@@ -13,11 +13,12 @@ from typing import Protocol
 
 from barnabas.broker import clock
 from barnabas.broker.clock import Clock, wall_ms
+from barnabas.broker.cluster_links.driver import ClusterLinks
 from barnabas.broker.controller.driver import ControllerDriver
 from barnabas.broker.coordinator.groups import GroupDriver
 from barnabas.broker.coordinator.transactions import TxnDriver
 from barnabas.broker.metrics import machine
-from barnabas.broker.metrics.collect import clients, cluster, groups, node, partitions, requests, topics
+from barnabas.broker.metrics.collect import clients, cluster, groups, links, node, partitions, requests, topics
 from barnabas.broker.metrics.exposition import histogram, single
 from barnabas.broker.metrics.health import Health
 from barnabas.broker.metrics.lag import GroupLags
@@ -55,6 +56,8 @@ class StoringParts(Protocol):
     def partitions(self) -> PartitionTable: ...
     @property
     def replication(self) -> Replication: ...
+    @property
+    def cluster_links(self) -> ClusterLinks: ...
     @property
     def flusher(self) -> Flusher: ...
     @property
@@ -156,6 +159,7 @@ class Scraper:
         yield histogram("barnabas_log_flush_seconds", [("", parts.flusher.times)])
         yield histogram("barnabas_replica_fetch_seconds", [("", parts.replication.fetch_times)])
         yield from cluster.collect(image, parts.controller, parts.quorum)
+        yield from links.collect(parts.cluster_links, wall_ms())
         yield from groups.collect(parts.groups, self._lags, wall_ms(), every=every)
         yield from groups.transactions(parts.transactions, wall_ms())
         yield from clients.collect(parts)

@@ -159,6 +159,25 @@ _ROWS: dict[str, tuple[Series, ...]] = {
             "Committed records of the metadata log that this node does not serve from yet.",
         ),
     ),
+    "Links from other clusters, of partitions led here": (
+        Series("barnabas_link_up", GAUGE, "link", "1 while the source of the link is reached; 0 also when paused."),
+        Series("barnabas_link_partitions", GAUGE, "link", "Partitions that the link fills."),
+        Series("barnabas_link_failing_partitions", GAUGE, "link", "Those of them that cannot be filled now."),
+        Series("barnabas_link_lag_records", GAUGE, "link", "Records of the source that are not here yet."),
+        Series(
+            "barnabas_link_lag_seconds",
+            GAUGE,
+            "link",
+            "How long ago the partition that is furthest behind had everything; 0 where none is behind.",
+        ),
+        Series("barnabas_link_bytes_in_total", COUNTER, "link", "Bytes fetched from the source."),
+        Series(
+            "barnabas_link_records_skipped_total",
+            COUNTER,
+            "link",
+            "Records that were deleted at the source before they were fetched.",
+        ),
+    ),
     "Requests": (
         Series("kafka_network_requestmetrics_requests_total", COUNTER, "request", "Requests."),
         Series(
