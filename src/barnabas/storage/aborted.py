@@ -12,7 +12,8 @@ slice of 50 MiB may hold 350,000 of them, so a fetch ends its slice where its an
 
 import sys
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
+from itertools import pairwise
 from operator import lt
 from struct import Struct
 from typing import NamedTuple
@@ -23,6 +24,7 @@ ENTRY = Struct(">hqqqq")  # version, producer id, first offset, last offset, las
 _VERSION = 0
 TRANSACTION_INDEX = ".txnindex"
 _BLOCK_ROWS = 256
+_Columns = tuple["array[int]", "array[int]", "array[int]"]  # producer ids, first offsets, last offsets
 
 
 class AbortedTransaction(NamedTuple):
@@ -45,37 +47,25 @@ class AbortedTransactions:
         self._log_start_offset = 0
 
     def load(self, names: dict[str, int], end_offset: int) -> None:
-        """Read the files; entries from `end_offset` on are not trusted (the owner replays them) and are cut off."""
+        """Read the files; entries from `end_offset` on are not trusted (the owner replays them) and are cut off.
+
+        Their names do not always say their order: what a recovery replayed is in the file of the segment that was
+        active then, and stays there when the log is cut to before that segment and goes on in an earlier one."""
+        parts: list[_Columns] = []
         for name in sorted(name for name in names if name.endswith(TRANSACTION_INDEX)):
             path = f"{self._folder}/{name}"
             data = self._disk.read_whole(path) or b""
-            newest = self._newest()
             columns = _columns_in(data)
-            good = self._load_columns(*columns, end_offset) if columns else self._load_entries(data, end_offset)
-            if self._newest() > newest:
-                self._files[path] = self._newest()
+            good, part = _before(columns, end_offset) if columns else _entries_before(data, end_offset)
+            if part[2]:
+                self._files[path] = part[2][-1]
+                parts.append(part)
             if good * ENTRY.size < names[name]:
                 self._cut(path, good * ENTRY.size)
-
-    def _load_columns(self, producers: "array[int]", firsts: "array[int]", lasts: "array[int]", end_offset: int) -> int:
-        """Gives how many entries are before `end_offset`."""
-        good = bisect_left(lasts, end_offset)
-        start = bisect_right(lasts, self._newest())  # one that was cut from a file may be in the next one again
-        if start < good:
-            self._extend(producers[start:good], firsts[start:good], lasts[start:good])
-        return good
-
-    def _load_entries(self, data: bytes, end_offset: int) -> int:
-        """The same, entry by entry, of a file that is not in order."""
-        good, newest = 0, self._newest()
-        for version, producer_id, first, last, _ in ENTRY.iter_unpack(data[: len(data) - len(data) % ENTRY.size]):
-            if version != _VERSION or last >= end_offset:
-                break
-            good += 1
-            if last > newest:
-                self._remember(producer_id, first, last)
-                newest = last
-        return good
+        if any(after[2][0] <= before[2][-1] for before, after in pairwise(parts)):
+            parts = [_merged(parts)]
+        for part in parts:
+            self._extend(*part)
 
     def add(self, entry: AbortedTransaction, segment_base_offset: int) -> str:
         """One more, behind all others; gives the path that now needs a flush."""
@@ -199,7 +189,39 @@ class AbortedTransactions:
             self._disk.unlink(path)
 
 
-def _columns_in(data: bytes) -> tuple["array[int]", "array[int]", "array[int]"] | None:
+def _before(columns: _Columns, end_offset: int) -> tuple[int, _Columns]:
+    """How many entries are before `end_offset`, and those."""
+    producers, firsts, lasts = columns
+    good = bisect_left(lasts, end_offset)
+    return good, (producers[:good], firsts[:good], lasts[:good])
+
+
+def _entries_before(data: bytes, end_offset: int) -> tuple[int, _Columns]:
+    """The same, entry by entry, of a file that is not in order: what is not behind all before it is left out."""
+    producers, firsts, lasts = array("q"), array("q"), array("q")
+    good = 0
+    for version, producer_id, first, last, _ in ENTRY.iter_unpack(data[: len(data) - len(data) % ENTRY.size]):
+        if version != _VERSION or last >= end_offset:
+            break
+        good += 1
+        if not lasts or last > lasts[-1]:
+            producers.append(producer_id)
+            firsts.append(first)
+            lasts.append(last)
+    return good, (producers, firsts, lasts)
+
+
+def _merged(parts: list[_Columns]) -> _Columns:
+    """In the order of their markers, each once: one that was cut from a file may be in another one too."""
+    rows: dict[int, tuple[int, int]] = {}
+    for producers, firsts, lasts in parts:
+        for producer_id, first, last in zip(producers, firsts, lasts, strict=True):
+            rows.setdefault(last, (producer_id, first))
+    lasts = array("q", sorted(rows))
+    return array("q", (rows[last][0] for last in lasts)), array("q", (rows[last][1] for last in lasts)), lasts
+
+
+def _columns_in(data: bytes) -> _Columns | None:
     """Producer ids, first and last offsets of a file; None when it is not in order. Whole columns at a time: a
     partition is opened on the thread of the loop, and there may be a million entries."""
     count = len(data) // ENTRY.size

@@ -133,3 +133,20 @@ def test_files_in_order_and_out_of_order_are_read_alike(tmp_path: Path) -> None:
         in_order.between(at, at + 50) for at in range(0, 8_000, 70)
     ]
     assert second.stat().st_size == ENTRY.size + len(data)
+
+
+def test_entries_of_a_file_that_is_named_after_a_later_segment_are_found(tmp_path: Path) -> None:
+    """A recovery replays into the file of the active segment. The log is cut to before that segment, grows again
+    through the same offsets, and every marker has to be known after the next start."""
+    index = AbortedTransactions(str(tmp_path))
+    for end in (8, 24, 84):
+        index.add(AbortedTransaction(7, end - 2, end, end + 1), 86)
+    index.truncate_to(21)
+    for end, segment in ((22, 0), (60, 50), (95, 86)):
+        index.add(AbortedTransaction(9, end - 2, end, end + 1), segment)
+    told = index.between(0, 1000)
+    assert told == [(7, 6), (9, 20), (9, 58), (9, 93)]
+    again = loaded(tmp_path, 1000)
+    assert again.between(0, 1000) == told
+    again.add(AbortedTransaction(9, 101, 103, 104), 86)
+    assert loaded(tmp_path, 1000).between(0, 1000) == [*told, (9, 101)]
