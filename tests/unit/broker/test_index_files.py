@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
+from barnabas.broker.partition.state import PartitionState
+from barnabas.storage.aborted import ENTRY, AbortedTransaction, AbortedTransactions
+from barnabas.storage.config import LogConfig
 from barnabas.storage.disk import DISK
 from barnabas.storage.files import FILES
+from barnabas.storage.log import Log
 from barnabas.storage.segment import Segment
 
 from .cluster import Cluster, run, until
@@ -40,3 +44,17 @@ def test_nothing_is_left_of_a_segment_that_is_gone(tmp_path: Path) -> None:
     segment.make_index_files()
     assert [path.name for path in tmp_path.iterdir()] == [f"{0:020d}.log.deleted"]
     Segment(DISK, FILES, str(tmp_path / "gone"), 0).make_index_files()
+
+
+def test_a_log_that_a_power_loss_emptied_has_no_aborted_transactions(tmp_path: Path) -> None:
+    """Their files may be left, with anything in them; what is aborted next must not be written behind that."""
+    stale = tmp_path / f"{24:020d}.txnindex"
+    stale.write_bytes(ENTRY.pack(0, 4, 28, 29, 30) + bytes(ENTRY.size) + ENTRY.pack(0, 4, 41, 0, 0))
+    log = Log.open(tmp_path, LogConfig(), clean=False)
+    state = PartitionState.load(log)
+    assert len(state.aborted) == 0 and not stale.exists()
+    for last in (29, 32):
+        state.aborted.add(AbortedTransaction(4, last - 1, last, last + 1), 24)
+    again = AbortedTransactions(str(tmp_path))
+    again.load({stale.name: stale.stat().st_size}, 100)
+    assert again.between(0, 100) == [(4, 28), (4, 31)]

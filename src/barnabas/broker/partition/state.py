@@ -29,9 +29,8 @@ class PartitionState:
         Damaged or ProtocolError where the log cannot be read."""
         offset, entries = log.load_producers()
         state = cls(Producers(entries, wall_ms()), AbortedTransactions(log.folder, disk=log.disk))
-        if log.log_end_offset:
-            files = log.disk.scan(log.folder) if transaction_indexes is None else transaction_indexes
-            state.aborted.load(files, offset)
+        files = log.disk.scan(log.folder) if transaction_indexes is None else transaction_indexes
+        state.aborted.load(files, offset)  # of an empty log too: a power loss may have left the files of what it took
         for number, (header, batch) in enumerate(log.batches_from(offset)):
             state.replay(log, header, batch)
             if number % _YIELD_EVERY_BATCHES == 0:
