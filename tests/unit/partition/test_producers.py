@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.core.partition.producers import Producers
+from barnabas.core.partition.producers import Marker, Producers
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import PRODUCER_IDLE_BEFORE_DROP_MS
 from barnabas.wire.batch import TRANSACTIONAL_BIT, BatchHeader
@@ -165,3 +165,20 @@ def test_an_open_transaction_takes_no_other_batch_of_its_producer() -> None:
     assert refusal(producers, batch(1)) is ErrorCode.INVALID_TXN_STATE
     assert refusal(producers, batch(0, epoch=1)) is ErrorCode.INVALID_TXN_STATE
     assert append(producers, batch(1)._replace(attributes=TRANSACTIONAL_BIT), 1) is None
+
+
+def test_what_ends_an_open_transaction_is_taken_whatever_coordinators_there_were() -> None:
+    """A promoted partition is ended by its leader, which does not know the coordinator epochs of the former source."""
+    producers = Producers()
+    transactional = {"attributes": TRANSACTIONAL_BIT}
+    for producer in (7, 8):
+        append(producers, batch(0, producer=producer)._replace(**transactional), producer)
+    producers.marker_appended(Marker(7, 0, 5, commit=True), 9, 1000, NOW)
+    append(producers, batch(1, producer=7)._replace(**transactional), 10)
+    append(producers, batch(0, producer=9)._replace(**transactional), 20)
+    aborts = producers.aborts_before(20)
+    assert aborts == [Marker(8, 0, 0, commit=False), Marker(7, 0, 5, commit=False)]
+    for offset, marker in enumerate(aborts, 30):
+        producers.check_marker(marker)
+        producers.marker_appended(marker, offset, 1000, NOW)
+    assert [marker.producer_id for marker in producers.aborts_before(100)] == [9]

@@ -27,7 +27,6 @@ from barnabas.broker.partition.partition import HostedPartition
 from barnabas.broker.replication.environment import FetcherHost, ReplicaIO
 from barnabas.broker.roles import ConfiguredBroker
 from barnabas.core.cluster.image import MetadataImage
-from barnabas.core.partition.producers import Marker
 from barnabas.model.errors import KafkaError
 from barnabas.model.ids import parse_uuid
 from barnabas.model.settings import ResourceType
@@ -160,11 +159,13 @@ class ClusterLinks:
                 return
             opened = partition.open()
             own = opened.log.epochs.first_offset_from(partition.config.link_epoch)
-            for producer_id, epoch in opened.producers.open_before(opened.log.log_end_offset if own is None else own):
+            for marker in opened.producers.aborts_before(opened.log.log_end_offset if own is None else own):
                 log.info(
-                    "%s: aborts the transaction of producer %d, which the source had open", partition.id, producer_id
+                    "%s: aborts the transaction of producer %d, which the source had open",
+                    partition.id,
+                    marker.producer_id,
                 )
-                opened.appends.append_marker(Marker(producer_id, epoch, 0, commit=False), wall_ms())
+                opened.appends.append_marker(marker, wall_ms())
         except KafkaError as error:
             log.debug("%s: transactions of the source are aborted later: %s", partition.id, error.message)
             asyncio.get_running_loop().call_later(_RETRY_SECONDS, self._end_foreign_transactions, partition)

@@ -275,9 +275,14 @@ class Producers:
         self._ending.append((first_offset, offset))
         return first_offset
 
-    def open_before(self, offset: int) -> list[tuple[int, int]]:
-        """Producers, with their epochs, whose open transactions began before `offset`."""
-        return [(each, self._by_id[each].epoch) for each, first in self._open.items() if first < offset]
+    def aborts_before(self, offset: int) -> list[Marker]:
+        """What ends the open transactions that began before `offset`: markers in the name of the coordinators that this
+        partition last saw, for one of an older coordinator would be refused."""
+        return [
+            Marker(each, producer.epoch, max(producer.coordinator_epoch, 0), commit=False)
+            for each, first in self._open.items()
+            if first < offset and (producer := self._by_id[each])
+        ]
 
     def open_since(self, producer_id: int) -> int | None:
         """The first offset of the producer's open transaction."""
