@@ -55,6 +55,8 @@ class LinkOfFetcher(Protocol):
 
     def source_failed(self, why: str) -> None: ...
 
+    def source_reached(self) -> None: ...
+
 
 class LinkFetcher(PartitionFetcher):
     def __init__(self, broker_id: int, name: str, link: LinkOfFetcher, io: ReplicaIO, host: FetcherHost) -> None:
@@ -94,6 +96,7 @@ class LinkFetcher(PartitionFetcher):
             problem = "the source does not know topics by id: it must be Apache Kafka 3.1 or later, or Barnabas"
             self._link.source_failed(problem)
             raise LinkDown(problem)
+        self._link.source_reached()
         return connection
 
     @property

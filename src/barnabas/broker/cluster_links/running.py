@@ -70,6 +70,9 @@ class RunningLink:
             log.warning("link %r: %s", self.name, why)
         self.error = why
 
+    def source_reached(self) -> None:
+        self.error = ""
+
     # --- leaders at the source ----------------------------------------------------------------------------------------
 
     async def _look_for_leaders(self) -> None:
@@ -83,7 +86,7 @@ class RunningLink:
                 topics = sorted({linked.partition.id.topic for linked in self._unplaced})
                 for at in range(0, len(topics), _TOPICS_AT_ONCE):
                     await self.nodes.look_up(topics[at : at + _TOPICS_AT_ONCE])
-                self.error = ""
+                self.source_reached()
             except (LinkDown, LoginFailed, UnknownApi) as error:
                 self.source_failed(str(error))
             for linked in list(self._unplaced):
