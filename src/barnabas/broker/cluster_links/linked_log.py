@@ -96,5 +96,7 @@ def save_cut(own: Log, partition: str, offset: int) -> str:
             waiting = bytearray()
     disk.write_all(file.fd, waiting, position)
     disk.sync(file.fd, path)
+    for directory in (folder, parent, parent.parent):  # the names too: the records are cut off next
+        disk.sync_directory(str(directory))
     log.warning("%s: records %d to %d are not at the source; kept in %s", partition, offset, end - 1, path)
     return path
