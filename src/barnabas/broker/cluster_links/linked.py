@@ -32,8 +32,10 @@ class Linked:
 
     @property
     def end_offset(self) -> int:
+        """Up to where its records are here to stay. What followers do not have yet a failover may take, so whoever
+        promotes must not count on it."""
         opened = self.partition.opened
-        return 0 if opened is None else opened.log.log_end_offset
+        return 0 if opened is None else opened.high_watermark
 
     def heard(self, source_end: int) -> None:
         self.source_end = source_end
