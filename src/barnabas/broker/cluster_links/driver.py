@@ -74,7 +74,7 @@ class ClusterLinks:
     def _apply(self, image: MetadataImage, old: MetadataImage | None = None) -> None:
         stored = {name: configs for (kind, name), configs in image.configs.items() if kind == ResourceType.LINK}
         before = {} if old is None else {n: c for (kind, n), c in old.configs.items() if kind == ResourceType.LINK}
-        for name in {*before, *self.running, *self.unusable} - stored.keys():
+        for name in sorted({*before, *self.running, *self.unusable} - stored.keys()):
             self._end(name)
         for name, configs in stored.items():
             if before.get(name) is not configs or name not in (*self.running, *self.unusable):

@@ -72,7 +72,7 @@ class GroupSync:
                 if changed:
                     news[group] = changed
         if news:
-            ends = await self._ends({p for offsets in news.values() for p in offsets})
+            ends = await self._ends(dict.fromkeys(p for offsets in news.values() for p in offsets))
             problems += await self._commit(news, ends)
         return problems
 
