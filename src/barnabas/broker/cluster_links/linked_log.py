@@ -7,6 +7,8 @@ folder, in the format of a segment: `barnabas log dump` and kafka-dump-log read 
 """
 
 import logging
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 from barnabas.broker.partition.opened import OpenPartition
@@ -75,28 +77,60 @@ def start_anew(opened: OpenPartition, offset: int) -> None:
 
 def save_cut(own: Log, partition: str, offset: int) -> str:
     """Copies all records from `offset` on to a file of their own, in a thread: nothing is appended meanwhile. Gives
-    its path; empty where there is nothing to keep."""
+    its path; empty where there is nothing to keep.
+
+    A file that is there already is never written to: after a power loss in the middle of the cut the log may have only
+    some of the records that were kept before, under the same offsets."""
     disk, end = own.disk, own.log_end_offset
     if offset >= end:
         return ""
     parent = Path(own.folder).parent / CUT_FOLDER
-    folder = parent / f"{partition}-{offset}-{end}"
+    name = f"{partition}-{offset}-{end}"
+    for folder in (parent / (f"{name}.{number}" if number > 1 else name) for number in count(1)):
+        path = str(folder / f"{offset:020d}.log")
+        if not disk.exists(path):
+            break
+        if _has(own, path, offset):
+            return path
     disk.make_directory(str(parent))
     disk.make_directory(str(folder))
-    path = str(folder / f"{offset:020d}.log")
-    file = disk.open(path, write=True, create=True)
-    position, waiting = 0, bytearray()
+    _copy(own, f"{path}.partial", offset)
+    disk.rename(f"{path}.partial", path)
+    for directory in (folder, parent, parent.parent):  # the names too: the records are cut off next
+        disk.sync_directory(str(directory))
+    log.warning("%s: records %d to %d are not at the source; kept in %s", partition, offset, end - 1, path)
+    return path
+
+
+def _chunks(own: Log, offset: int) -> Iterator[bytearray]:
+    waiting = bytearray()
     for header, batch in own.batches_from(offset):
         if header.last_offset < offset:
             continue
         waiting += batch
         if len(waiting) >= _COPIED_AT_ONCE:
-            disk.write_all(file.fd, waiting, position)
-            position += len(waiting)
+            yield waiting
             waiting = bytearray()
-    disk.write_all(file.fd, waiting, position)
+    if waiting:
+        yield waiting
+
+
+def _copy(own: Log, path: str, offset: int) -> None:
+    disk, position = own.disk, 0
+    file = disk.open(path, write=True, create=True)
+    for chunk in _chunks(own, offset):
+        disk.write_all(file.fd, chunk, position)
+        position += len(chunk)
+    disk.truncate(file.fd, position)  # of what an attempt before this one left
     disk.sync(file.fd, path)
-    for directory in (folder, parent, parent.parent):  # the names too: the records are cut off next
-        disk.sync_directory(str(directory))
-    log.warning("%s: records %d to %d are not at the source; kept in %s", partition, offset, end - 1, path)
-    return path
+
+
+def _has(own: Log, path: str, offset: int) -> bool:
+    """Does the file hold these records and nothing else?"""
+    disk, position = own.disk, 0
+    file = disk.open(path)
+    for chunk in _chunks(own, offset):
+        if disk.pread(file.fd, len(chunk), position) != chunk:
+            return False
+        position += len(chunk)
+    return position == disk.size(path)
