@@ -39,6 +39,7 @@ from barnabas.wire.fetch_request import FIRST_VERSION, VERSION, Wanted, fetch_bo
 log = logging.getLogger(__name__)
 
 _IDLE_AFTER_SECONDS, _IDLE_WAIT_MS = 30.0, 10_000
+_START_AGAIN_S = 0.5
 
 
 class LinkOfFetcher(Protocol):
@@ -67,6 +68,7 @@ class LinkFetcher(PartitionFetcher):
         self._busy: set[Key] = set()
         self._last_event = self._loop.time()  # records came, or a partition had to be named
         self._tasks: set[asyncio.Task[None]] = set()
+        self._starts: dict[Key, int] = {}  # where logs of ours are to begin as soon as that much is committed here
 
     def follow(self, linked: Linked, leader_epoch: int) -> None:
         key = _key(linked)
@@ -161,6 +163,16 @@ class LinkFetcher(PartitionFetcher):
             self._skip_to(key, followed, opened, source_start)
         else:
             linked_log.follow_start(opened, source_start)
+            if opened.log.log_start_offset < source_start:
+                if key not in self._starts:  # the source does not say it again
+                    self._loop.call_later(_START_AGAIN_S, self._follow_start_again, key, followed)
+                self._starts[key] = source_start
+
+    def _follow_start_again(self, key: Key, followed: Followed) -> None:
+        """Once followers, or the disk, have what was fetched with it."""
+        source_start, opened = self._starts.pop(key), followed.partition.opened
+        if self._is_current(key, followed) and opened is not None and key not in self._busy:
+            self._follow_start(key, followed, opened, source_start)
 
     def _fetch_more(self, key: Key, followed: Followed, size: int) -> None:
         rate, now = self._link.rate, self._loop.time()
