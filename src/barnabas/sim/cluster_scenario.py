@@ -66,14 +66,14 @@ class ClusterScenario(Scenario):
             world.min_insync[name] = min(int(least), self.replicas.get(name, REPLICAS))
 
     def begin(self, world: World) -> None:
-        replicas = self.replicas
+        replicas, most = self.replicas, min(REPLICAS, len(world.computers))
 
         class Setup(Workload):
             topics = self.topics
 
             async def step(self) -> None:
                 for name, (partitions, configs) in self.topics.items():
-                    code = await create_topic(self.client, name, partitions, configs, replicas.get(name, REPLICAS))
+                    code = await create_topic(self.client, name, partitions, configs, replicas.get(name, most))
                     if code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
                         return
                 self.finishing = True
@@ -82,6 +82,9 @@ class ClusterScenario(Scenario):
         world.run_until(setup.task.done, 30)
         setup.task.result()
         self.add_clients(world)
+        self.add_operators(world)
+
+    def add_operators(self, world: World) -> None:
         for workload in world.workloads:
             workload.pause_seconds *= 3  # three nodes do three times the work for each request
         if self.random.random() < 0.5:

@@ -81,8 +81,8 @@ class Computer:
     def __init__(self, world: "World", number: int, settings: Mapping[str, str]) -> None:
         self.world = world
         self.number = number
-        self.name = f"node{number}"
-        self.host = f"10.0.0.{number}"
+        self.name = f"{world.name}{number}"
+        self.host = f"{world.subnet}.0.{number}"
         self.random = Random(world.random.getrandbits(64))
         self.platter = Platter(Random(world.random.getrandbits(64)))
         self.process: Process | None = None

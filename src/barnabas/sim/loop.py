@@ -15,7 +15,7 @@ import inspect
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Iterator
 from concurrent.futures import Executor, Future
 from random import Random
 from typing import TYPE_CHECKING, TypeVar
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from barnabas.sim.network import SimSocket
 
 T = TypeVar("T")
+Connect = Callable[[Callable[[], asyncio.BaseProtocol], str, str, int], Awaitable[asyncio.Transport]]
 _AT_ONCE_MAX = 100_000  # callbacks without a moment passing: somebody asks again and again without waiting
 
 
@@ -74,6 +75,7 @@ class SimLoop(asyncio.AbstractEventLoop):
         self.cost = CallbackCost()
         self.on_crash: Callable[[Process], None] = lambda process: None
         self.on_error: Callable[[dict[str, object]], None] = lambda context: None
+        self.connect: Connect  # the network's
         self._ready: deque[SimHandle] = deque()
         self._timers: list[tuple[float, int, SimHandle]] = []
         self._made = 0
@@ -259,6 +261,20 @@ class SimLoop(asyncio.AbstractEventLoop):
         self, protocol_factory: Callable[[], asyncio.BaseProtocol], *, sock: "SimSocket", **_: object
     ) -> "SimSocket":
         return sock.serve(protocol_factory)
+
+    async def create_connection(  # type: ignore[override]
+        self,
+        protocol_factory: Callable[[], asyncio.BaseProtocol],
+        host: str,
+        port: int,
+        *,
+        ssl: object = None,
+        **_: object,
+    ) -> tuple[asyncio.Transport, asyncio.BaseProtocol]:
+        """For what connects by the loop instead of the platform: a link to another cluster."""
+        assert ssl is None and self.current is not None, "processes connect, and the simulated network has no TLS"
+        protocol = protocol_factory()
+        return await self.connect(lambda: protocol, self.current.host, host, port), protocol
 
 
 class SimThreads(Executor):

@@ -23,13 +23,26 @@ class Losses:
         self.flushed: dict[str, bool] = {}  # topic: is every write flushed before it is acknowledged?
         self.damaged: set[Partition] = set()  # whose files a fault has changed, on a node that has no peers
         self.single_copies = False  # min.insync.replicas is 1: an acknowledged record may be on one machine only
+        self.cut: set[Partition] = set()  # by a link, which follows another cluster that does not have it all
+        self.followed: Losses | None = None  # of the cluster that a link follows: what is lost there is taken back here
         self._recovering: dict[int, int] = {}  # node: its broker epoch when it was struck
 
     def may_lose(self, partition: Partition, era: int) -> bool:
         """May something acknowledged in this era be gone now?"""
-        if partition in self.damaged:
-            return True
-        return not self.flushed.get(partition[0], False) and self.era > era
+        return self.is_rewritten(partition) or (not self.flushed.get(partition[0], False) and self.era > era)
+
+    def is_rewritten(self, partition: Partition) -> bool:
+        """May records of it have been replaced at any time? By damage, or by a link that had to cut it."""
+        followed = self.followed
+        return (
+            partition in self.damaged
+            or partition in self.cut
+            or (followed is not None and followed.lost_on_disk(partition))
+        )
+
+    def lost_on_disk(self, partition: Partition) -> bool:
+        """May something acknowledged be gone because machines of this cluster lost it?"""
+        return partition in self.damaged or (not self.flushed.get(partition[0], False) and self.era > 0)
 
     def struck(self, computer: "Computer") -> None:
         """This machine has lost its memory, or some of its disk too."""

@@ -32,6 +32,7 @@ class Network:
         self.base_delay_seconds = 0.0003
         self._ports = 40000
         self._made = 0
+        loop.connect = self.connect
 
     def listen(self, host: str, port: int) -> "SimSocket":
         if (host, port) in self.listeners:

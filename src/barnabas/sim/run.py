@@ -54,7 +54,7 @@ def run_seed(
         nodes = max(nodes, scenario.nodes)
     else:
         scenario = Scenario(seed) if nodes == 1 else ClusterScenario(seed)
-    world = World(seed, nodes, scenario.settings)
+    world = scenario.make_world(seed, nodes)
     scenario.prepare(world)
     with world, bug():
         problems = sorted(_problems(world, scenario), key=_gravity)
@@ -65,8 +65,10 @@ def run_seed(
         world.trace.digest(),
         world.loop.now - 1000.0,
         time.perf_counter() - begun,
-        world.history.answers,
-        sum(len(sent.values) for sent in world.history.sent if sent.acked_at is not None),
+        sum(cluster.history.answers for cluster in world.clusters),
+        sum(
+            len(sent.values) for cluster in world.clusters for sent in cluster.history.sent if sent.acked_at is not None
+        ),
         world.faults,
         world.loop.cost.worst_ms,
         world.loop.cost.worst_name,
@@ -75,7 +77,7 @@ def run_seed(
 
 def _gravity(problem: str) -> int:
     """What a client saw comes first; that somebody did not get on may have a reason further down."""
-    return 0 if problem.startswith("H") else 2 if problem.startswith("S8") else 1
+    return 0 if problem.startswith(("H", "L")) else 2 if problem.startswith("S8") else 1
 
 
 def _problems(world: World, scenario: Scenario) -> Iterator[str]:
@@ -88,14 +90,17 @@ def _problems(world: World, scenario: Scenario) -> Iterator[str]:
 
 
 def _live(world: World, scenario: Scenario) -> Iterator[str]:
-    for computer in world.computers:
+    for computer in world.all_computers:
         computer.start()
     if not _all_ready(world):
         yield f"S8 not ready: {_not_ready(world)}"
-        yield from world.surprises
+        yield from _surprises(world)
         return
     _look_now_and_then(world)
-    world.on_ready.append(lambda started: world.loop.for_process(started.process, 0.0, _look_at_start, world, started))
+    for cluster in world.clusters:
+        cluster.on_ready.append(
+            lambda started: world.loop.for_process(started.process, 0.0, _look_at_start, started.world, started)
+        )
     scenario.begin(world)
     world.run_for(2.0)
     trouble = world.loop.spawn(None, scenario.trouble(world))
@@ -104,53 +109,65 @@ def _live(world: World, scenario: Scenario) -> Iterator[str]:
     scenario.heal(world)
     if not _all_ready(world):
         yield f"S8 not ready once faults have stopped: {_not_ready(world)}"
-        yield from world.surprises
+        yield from _surprises(world)
         return
     healed = world.loop.now
     world.run_for(QUIET_SECONDS)
-    yield from inside.progress(world, healed)
-    yield from s8_work_goes_on.unanswered(world, healed)
-    for workload in world.workloads:
-        workload.finishing = True
-    yield from _finished(world)
+    for cluster in world.clusters:
+        yield from inside.progress(cluster, healed)
+        yield from s8_work_goes_on.unanswered(cluster, healed)
+    yield from scenario.settle(world)
+    yield from inside.finished([workload for cluster in world.clusters for workload in cluster.workloads])
+    yield from scenario.settled(world)
     world.run_for(12.0)  # the last transactions time out, sessions too
-    yield from inside.nothing_hangs(world)
-    final = _read_everything(world, scenario.partitions())
-    if final is None:
-        yield "S8 the end cannot be read"
-        return
+    for cluster in world.clusters:
+        yield from inside.nothing_hangs(cluster)
+    yield from _verdict(world, scenario)
+
+
+def _verdict(world: World, scenario: Scenario) -> Iterator[str]:
+    finals: list[Final] = []
+    for cluster in world.clusters:
+        final = _read_everything(cluster, scenario.partitions())
+        if final is None:
+            yield "S8 the end cannot be read"
+            return
+        finals.append(final)
     world.run_for(6.0)
-    yield from s9_nothing_left.check(world)
-    world.same_bytes.look(again=True)
-    yield from _rebuilt(world)
-    yield from world.surprises
+    for cluster in world.clusters:
+        yield from s9_nothing_left.check(cluster)
+        cluster.same_bytes.look(again=True)
+    for cluster in world.clusters:
+        yield from _rebuilt(cluster)
+    yield from _surprises(world)
     yield from world.loop.cost.problems()
-    yield from world.history.problems
-    for watch in (world.leaders, world.votes, world.committed, world.same_bytes, world.watermarks, world.work_goes_on):
-        yield from watch.problems
-    for check in CHECKERS:
-        yield from check(world, final)
+    for cluster, final in zip(world.clusters, finals, strict=True):
+        yield from cluster.history.problems
+        for watch in (
+            cluster.leaders,
+            cluster.votes,
+            cluster.committed,
+            cluster.same_bytes,
+            cluster.watermarks,
+            cluster.work_goes_on,
+        ):
+            yield from watch.problems
+        for check in CHECKERS:
+            yield from check(cluster, final)
+    yield from scenario.problems(world, finals)
 
 
-def _finished(world: World) -> Iterator[str]:
-    if not world.run_until(lambda: all(workload.task.done() for workload in world.workloads), 60):
-        waiting = [workload for workload in world.workloads if not workload.task.done()]
-        for workload in waiting:
-            world.loop.kill(workload.process)
-            world.network.process_died(workload.process, silently=False)
-            if not inside.held_up_by_damage(world, workload):
-                yield f"S8 {workload.name} cannot finish"
-    for workload in world.workloads:
-        if workload.task.done() and (error := workload.task.exception()) is not None:
-            yield f"{workload.name} failed: {error!r}"
+def _surprises(world: World) -> Iterator[str]:
+    for cluster in world.clusters:
+        yield from cluster.surprises
 
 
 def _all_ready(world: World) -> bool:
-    return world.run_until(lambda: all(computer.ready for computer in world.computers), 30)
+    return world.run_until(lambda: all(computer.ready for computer in world.all_computers), 30)
 
 
 def _not_ready(world: World) -> str:
-    return ", ".join(computer.name for computer in world.computers if not computer.ready)
+    return ", ".join(computer.name for computer in world.all_computers if not computer.ready)
 
 
 def _rebuilt(world: World) -> Iterator[str]:
@@ -180,28 +197,35 @@ def _look_at_start(world: World, computer: Computer) -> None:
 
 def _look_now_and_then(world: World) -> None:
     looks = 0
-    alone = len(world.computers) == 1
 
     def look_around() -> None:
         nonlocal looks
         looks += 1
-        for computer in world.computers:
-            for partition in inspection.replicas(computer):
-                world.watermarks.look(computer, partition)
-                if not alone:
-                    world.leaders.look(computer, partition.partition)
-            world.leaders.look_at_quorum(computer)
-            world.votes.look(computer)
-        if not alone:
-            world.health.look()
-            world.losses.look()
-            world.work_goes_on.look()
-            world.committed.look()
-            if looks % 8 == 0:
-                world.same_bytes.look()
+        for cluster in world.clusters:
+            _look_at(cluster, same_bytes=looks % 8 == 0)
+        for look in world.looks:
+            look(looks)
         world.loop.for_process(None, _LOOK_SECONDS, look_around)
 
     look_around()
+
+
+def _look_at(world: World, *, same_bytes: bool) -> None:
+    alone = len(world.computers) == 1
+    for computer in world.computers:
+        for partition in inspection.replicas(computer):
+            world.watermarks.look(computer, partition)
+            if not alone:
+                world.leaders.look(computer, partition.partition)
+        world.leaders.look_at_quorum(computer)
+        world.votes.look(computer)
+    if not alone:
+        world.health.look()
+        world.losses.look()
+        world.work_goes_on.look()
+        world.committed.look()
+        if same_bytes:
+            world.same_bytes.look()
 
 
 def _read_everything(world: World, partitions: list[Partition]) -> Final | None:

@@ -5,8 +5,10 @@ go on for longer than every timeout, and at last they finish and everything is r
 """
 
 import asyncio
+from collections.abc import Iterator
 from random import Random
 
+from barnabas.sim.checkers import Final
 from barnabas.sim.computer import Computer
 from barnabas.sim.faults import FAULTS, Fault
 from barnabas.sim.history import Partition
@@ -57,6 +59,9 @@ class Scenario:
         }
 
     # --- the beginning ----------------------------------------------------------------------------------------------
+
+    def make_world(self, seed: int, nodes: int) -> World:
+        return World(seed, nodes, self.settings)
 
     def prepare(self, world: World) -> None:
         for name, (count, configs) in self.topics.items():
@@ -131,7 +136,7 @@ class Scenario:
     def heal(self, world: World) -> None:
         world.trace.note("--- everything heals")
         world.network.heal()
-        for computer in world.computers:
+        for computer in world.all_computers:
             computer.platter.heal()
             computer.wall_offset_seconds = 0.0
             computer.slow_sync_seconds = 0.0
@@ -140,3 +145,17 @@ class Scenario:
                 computer.kill()
             if not computer.is_up:
                 computer.start()
+
+    # --- the end ----------------------------------------------------------------------------------------------------
+
+    def settle(self, world: World) -> Iterator[str]:
+        """What happens between the faults and the end of the clients; gives what went wrong in it."""
+        yield from ()
+
+    def settled(self, world: World) -> Iterator[str]:
+        """The same, after the last client has ended."""
+        yield from ()
+
+    def problems(self, world: World, finals: list[Final]) -> Iterator[str]:
+        """What only this scenario checks; what was read at the end by cluster."""
+        yield from ()

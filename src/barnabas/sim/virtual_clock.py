@@ -14,11 +14,10 @@ class SimTime:
 
     def __init__(self, world: "World") -> None:
         self._world = world
-        self._by_host = {computer.host: computer for computer in world.computers}
 
     def time(self) -> float:
         current = self._world.loop.current
-        computer = self._by_host.get(current.host) if current is not None else None
+        computer = self._world.by_host.get(current.host) if current is not None else None
         return (computer or self._world.computers[0]).wall_seconds()
 
     def monotonic(self) -> float:
@@ -37,5 +36,6 @@ class Complaints(logging.Handler):
         error = record.exc_info[1] if record.exc_info else None
         note_error(error)
         self._world.trace.note(f"log {record.levelname.lower()}: {text}{f' ({error!r})' if error else ''}")
-        if error is not None and not self._world.excused:
-            self._world.surprises.append(f"{text}: {error!r}")
+        cluster = self._world.of_current_process()
+        if error is not None and not cluster.excused:
+            cluster.surprises.append(f"{text}: {error!r}")

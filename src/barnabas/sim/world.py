@@ -1,4 +1,8 @@
-"""The simulated world: one loop, one network, its computers, and everything that happens from one seed."""
+"""The simulated world: one loop, one network, its computers, and everything that happens from one seed.
+
+A world is one cluster. A second one (`beside` it) has the same clock, network and trace, and all else of its own:
+computers, clients, history, what is watched.
+"""
 
 import gc
 import logging
@@ -35,19 +39,38 @@ T = TypeVar("T")
 
 
 class World:
-    def __init__(self, seed: int, nodes: int = 1, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        seed: int,
+        nodes: int = 1,
+        settings: Mapping[str, str] | None = None,
+        name: str = "node",
+        beside: "World | None" = None,
+    ) -> None:
+        """`name` is what its computers are called, with a number."""
         self.seed = seed
-        self.random = Random(seed)
-        self.loop = SimLoop(Random(self.random.getrandbits(64)))  # type: ignore[abstract]  # sockets, signals: not here
-        self.loop.on_crash = self._crashed
-        self.loop.on_error = self._loop_error
-        self.trace = Trace(self.loop.time)
-        self.network = Network(self.loop, self.trace)
+        self.name = name
+        if beside is None:
+            self.random = Random(seed)
+            self.loop = SimLoop(Random(self.random.getrandbits(64)))  # type: ignore[abstract]  # sockets, signals: not here
+            self.loop.on_crash = self._crashed
+            self.loop.on_error = self._loop_error
+            self.trace = Trace(self.loop.time)
+            self.network = Network(self.loop, self.trace)
+            self.faults: dict[str, int] = {}
+            self.by_host: dict[str, Computer] = {}
+            self.clusters: list[World] = [self]
+        else:
+            self.random = Random(beside.random.getrandbits(64))
+            self.loop, self.trace, self.network = beside.loop, beside.trace, beside.network
+            self.faults, self.by_host, self.clusters = beside.faults, beside.by_host, beside.clusters
+            self.clusters.append(self)
+        self.subnet = f"10.{len(self.clusters) - 1}"
         self.history = History(self.loop.time)
         self.surprises: list[str] = []  # what no fault explains: an exception nobody expected
         self.corpses: list[tuple[Process, Node | None]] = []
+        self.looks: list[Callable[[int], object]] = []  # called at each look inside the nodes, with its number
         self.on_ready: list[Callable[[Computer], object]] = []
-        self.faults: dict[str, int] = {}
         self.workloads: list[Workload] = []
         self.losses = Losses(self)
         self.watermarks = Watermarks(self)
@@ -63,10 +86,11 @@ class World:
         self.users: Callable[[str], str] = str  # the user that a client of this name logs in as
         self.excuses = 0  # faults that are on and make errors in the log normal
         self.computers: list[Computer] = []
-        voters = ",".join(f"{number}@10.0.0.{number}:{PORT}" for number in range(1, nodes + 1))
+        voters = ",".join(f"{number}@{self.subnet}.0.{number}:{PORT}" for number in range(1, nodes + 1))
         quorum = {"controller.quorum.voters": voters} if nodes > 1 else {}
         for number in range(1, nodes + 1):
             self.computers.append(Computer(self, number, quorum | dict(settings or {})))
+        self.by_host |= {computer.host: computer for computer in self.computers}
         self._time = SimTime(self)
         self._listener = Complaints(self)
 
@@ -82,18 +106,20 @@ class World:
         root.setLevel(logging.WARNING)
         root.propagate = False
         root.addHandler(self._listener)
-        self._stop_watching = self.committed.watch() if len(self.computers) > 1 else lambda: None
+        self._stop_watching = [each.committed.watch() for each in self.clusters if len(each.computers) > 1]
         return self
 
     def __exit__(self, *_: object) -> None:
         self.loop.close()
-        self._stop_watching()
+        for stop in reversed(self._stop_watching):
+            stop()
         clock.source = self._clock_before
         root = logging.getLogger("barnabas")
         root.removeHandler(self._listener)
         root.level, root.propagate = self._log_before
         FILES._owners.clear()
-        self.corpses.clear()
+        for cluster in self.clusters:
+            cluster.corpses.clear()
         if self._gc_before:
             gc.enable()
 
@@ -133,6 +159,17 @@ class World:
     def is_damaged(self, partition: Partition) -> bool:
         return partition in self.losses.damaged
 
+    @property
+    def all_computers(self) -> "list[Computer]":
+        """Of every cluster."""
+        return list(self.by_host.values())
+
+    def of_current_process(self) -> "World":
+        """The cluster whose node runs just now."""
+        current = self.loop.current
+        computer = self.by_host.get(current.host) if current is not None else None
+        return computer.world if computer is not None else self
+
     def newest_image(self) -> MetadataImage | None:
         """What the cluster has decided, as the node that knows most has it."""
         images = [computer.node.image for computer in self.computers if computer.node is not None and computer.ready]
@@ -148,7 +185,7 @@ class World:
         self.faults[fault] = self.faults.get(fault, 0) + 1
 
     def _crashed(self, process: Process) -> None:
-        for computer in self.computers:
+        for computer in self.all_computers:
             if computer.process is process:
                 computer.kill("crashed in the middle of a change on disk")
 
@@ -168,5 +205,6 @@ class World:
         note_error(error)
         text = f"{context.get('message')}: {type(error).__name__}: {error}"
         self.trace.note(f"loop: {type(error).__name__}: {error}")
-        if not self.excused:
-            self.surprises.append(text)
+        cluster = self.of_current_process()
+        if not cluster.excused:
+            cluster.surprises.append(text)

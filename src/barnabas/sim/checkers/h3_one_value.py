@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def check(world: World, final: Final) -> Iterator[str]:
     values: dict[tuple[Partition, int, int], tuple[bytes, str]] = {}
     for seen in world.history.seen:
-        strict = world.losses.flushed.get(seen.partition[0], False) or seen.partition in world.losses.damaged
-        if seen.partition in world.losses.damaged:
+        strict = world.losses.flushed.get(seen.partition[0], False)
+        if world.losses.is_rewritten(seen.partition):
             continue
         key = (seen.partition, seen.offset, 0 if strict else seen.era)
         known = values.setdefault(key, (seen.value, seen.reader))
@@ -29,7 +29,8 @@ def check(world: World, final: Final) -> Iterator[str]:
                 f"H3 {seen.partition} offset {seen.offset}: {known[0]!r} for {known[1]}, "
                 f"{seen.value!r} for {seen.reader} at {seen.at - 1000:.4f}"
             )
-    sent = {(sent.partition, value) for sent in world.history.sent for value in sent.values}
+    clusters = world.clusters  # a link brings over what was sent to another
+    sent = {(sent.partition, value) for each in clusters for sent in each.history.sent for value in sent.values}
     for seen in world.history.seen:
         if (seen.partition, seen.value) not in sent:
             yield f"S7 {seen.partition} offset {seen.offset}: {seen.value!r} was never sent there"

@@ -44,6 +44,24 @@ def held_up_by_damage(world: World, workload: Workload) -> bool:
     return bool(world.losses.damaged) and isinstance(workload, TransactionalProducer)
 
 
+def finished(workloads: list[Workload]) -> Iterator[str]:
+    """Ask them to end and wait for it; gives what goes wrong."""
+    for workload in workloads:
+        workload.finishing = True
+    if not workloads:
+        return
+    world = workloads[0].world
+    if not world.run_until(lambda: all(workload.task.done() for workload in workloads), 60):
+        for workload in [workload for workload in workloads if not workload.task.done()]:
+            world.loop.kill(workload.process)
+            world.network.process_died(workload.process, silently=False)
+            if not held_up_by_damage(workload.world, workload):
+                yield f"S8 {workload.name} cannot finish"
+    for workload in workloads:
+        if workload.task.done() and (error := workload.task.exception()) is not None:
+            yield f"{workload.name} failed: {error!r}"
+
+
 def nothing_hangs(world: World) -> Iterator[str]:
     """S6: no transaction is open any more."""
     for computer in world.computers:

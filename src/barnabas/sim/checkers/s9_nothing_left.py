@@ -35,8 +35,8 @@ def _node(world: World, computer: Computer) -> Iterator[str]:
     node, process = computer.node, computer.process
     if node is None or process is None:
         return
-    alone = len(world.computers) == 1
-    nodes = {other.host for other in world.computers}
+    alone = len(world.all_computers) == 1
+    nodes = set(world.by_host)  # a link's among them
     # Half-open ones, left by a power loss of the other side, stay until they have been idle for long enough.
     ends = (end for end in world.network.ends.values() if end.owner is process and not end.closed)
     peers = Counter(end.peer.host for end in ends if not end.peer.closed)
@@ -53,7 +53,7 @@ def _node(world: World, computer: Computer) -> Iterator[str]:
         if count > _TASKS_MAX:
             yield f"S9 {computer.name}: {count} tasks of {name} run"
     for partition in inspection.replicas(computer):
-        followers = 0 if alone else 2 * len(world.computers)  # each may have fetches parked here
+        followers = 0 if alone else 2 * len(world.all_computers)  # each may have fetches parked here
         fetches, acks = len(partition.waiters.fetches), len(partition.waiters.acks)
         if fetches > followers or acks:
             yield f"S9 {partition.id}: {fetches} fetches and {acks} acks wait"
@@ -62,7 +62,7 @@ def _node(world: World, computer: Computer) -> Iterator[str]:
 
 def _files(computer: Computer) -> Iterator[str]:
     mine = [owner for owner in FILES._owners if _is_on(owner, computer)]
-    files = len(mine) + 1 + (2 if len(computer.world.computers) > 1 else 0)  # the lock; what is being written
+    files = len(mine) + 1 + (2 if len(computer.world.all_computers) > 1 else 0)  # the lock; what is being written
     if computer.platter.open_files > files:
         gc.collect()  # tracebacks of errors may have held some; it is off while a world runs
     if computer.platter.open_files > files:

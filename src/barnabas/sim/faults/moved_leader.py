@@ -25,7 +25,7 @@ class MovedCoordinator(Fault):
         replicas = topic.partitions[index].replicas
         wanted = [*replicas[1:], replicas[0]]
         self.world.trace.note(f"{OFFSETS_TOPIC}-{index} is led by node {wanted[0]} from now on")
-        client = Client(self.world, "mover", Process("mover", "10.0.2.1"))
+        client = Client(self.world, "mover", Process("mover", f"{self.world.subnet}.2.1"))
         part = {"partition_index": index, "replicas": wanted}
         move = {"timeout_ms": 5000, "topics": [{"name": OFFSETS_TOPIC, "partitions": [part]}]}
         elected = {"topic": OFFSETS_TOPIC, "partitions": [index]}

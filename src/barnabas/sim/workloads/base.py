@@ -29,7 +29,7 @@ class Workload(ABC):
         self.history = world.history
         self.random = Random(world.random.getrandbits(64))
         number = len(world.workloads) + 1
-        self.process = Process(name, f"10.0.1.{number}")
+        self.process = Process(name, f"{world.subnet}.1.{number}")
         self.client = Client(world, name, self.process)
         self.finishing = False
         self.steps = 0
