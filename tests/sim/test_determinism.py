@@ -18,13 +18,20 @@ def test_a_seed_is_the_same_history_every_time(nodes: int, seed: int) -> None:
     assert first.answers > 100
 
 
+def test_two_clusters_are_the_same_history_every_time() -> None:
+    first, again = (run_seed(4, targeted="linked") for _ in range(2))
+    assert (first.digest, first.answers, first.faults) == (again.digest, again.answers, again.faults)
+
+
 def test_two_seeds_are_two_histories() -> None:
     assert run_seed(2).digest != run_seed(3).digest
 
 
-@pytest.mark.parametrize(("nodes", "seed"), [(1, 5), (3, 12)])
-def test_another_process_with_another_order_of_sets_sees_the_same(nodes: int, seed: int) -> None:
-    code = f"from barnabas.sim.run import run_seed; print(run_seed({seed}, nodes={nodes}).digest)"
+@pytest.mark.parametrize(("nodes", "seed", "scenario"), [(1, 5, ""), (3, 12, ""), (1, 1, "linked")])
+def test_another_process_with_another_order_of_sets_sees_the_same(nodes: int, seed: int, scenario: str) -> None:
+    code = (
+        f"from barnabas.sim.run import run_seed; print(run_seed({seed}, nodes={nodes}, targeted={scenario!r}).digest)"
+    )
     found = {
         subprocess.run(
             [sys.executable, "-c", code],

@@ -15,6 +15,7 @@ that the rare coincidence is common. The general scenario (cluster_scenario.py) 
 | `slow-disks`     | all machines lose power while some of them have not flushed                                     |
 | `moved-groups`   | groups that move to another coordinator while the former one is well and still asked            |
 | `strangers`      | access rules and logins; somebody without rights asks for everything while nodes are killed     |
+| `linked`         | two clusters and a link, which is promoted and reversed (linked/scenario.py)                    |
 """
 
 from typing import ClassVar
@@ -31,6 +32,7 @@ from barnabas.sim.faults.moved_leader import MovedCoordinator
 from barnabas.sim.faults.pause import Pause
 from barnabas.sim.faults.power_loss import KillThenPowerLoss, PowerLoss, PowerLossAtAnEnd
 from barnabas.sim.faults.replicas_in_turn import CutLog, DelayedProposal, InTurn, LateLeader
+from barnabas.sim.linked.scenario import Linked
 from barnabas.sim.scenario import Scenario
 from barnabas.sim.workloads.abandoned import AbandoningProducer, UnheardProducer
 from barnabas.sim.workloads.large_requests import LargeRequests
@@ -263,4 +265,5 @@ TARGETED: dict[str, type[Scenario]] = {
     "slow-disks": SlowDisks,
     "moved-groups": MovedGroups,
     "strangers": Strangers,
+    "linked": Linked,
 }

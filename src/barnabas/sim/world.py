@@ -81,6 +81,7 @@ class World:
         self.health = Health(self)
         self.work_goes_on = WorkGoesOn(self)
         self.topics: dict[str, int] = {}  # what the scenario writes to, and how many partitions it has
+        self.trimmed: set[str] = set()  # topics with deleted records: a kill may bring some of them back, as in Kafka
         self.min_insync: dict[str, int] = {}  # topic: on how many replicas an acknowledged record has to be
         self.passwords: dict[str, str] = {}  # of users; without any nobody logs in
         self.users: Callable[[str], str] = str  # the user that a client of this name logs in as

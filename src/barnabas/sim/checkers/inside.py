@@ -104,7 +104,8 @@ def state(world: World) -> dict[str, object]:
             opened = partition.open()
             if not opened.log.log_end_offset:
                 continue  # nobody has written to it, so it may not have been opened before
-            found[f"{partition.id} end"] = (opened.log.log_end_offset, opened.log.log_start_offset)
+            start = opened.log.log_start_offset if partition.id.topic not in world.trimmed else None
+            found[f"{partition.id} end"] = (opened.log.log_end_offset, start)
             found[f"{partition.id} producers"] = sorted(
                 (e.producer_id, e.producer_epoch, e.last_sequence, e.last_offset, e.current_txn_first_offset)
                 for e in opened.producers.entries()

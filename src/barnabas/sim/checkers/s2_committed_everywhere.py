@@ -63,6 +63,8 @@ class CommittedEverywhere:
         if hosted is None or hosted.opened is None or hosted.leader_epoch != image.leader_epoch or not hosted.is_leader:
             return
         committed = hosted.opened.high_watermark
+        if committed <= hosted.opened.log.log_start_offset:
+            return  # all of it is deleted
         for number in image.isr:
             other = computers[number - 1]
             broker = known.brokers.get(number)
@@ -83,6 +85,8 @@ class CommittedEverywhere:
     def _look_at_holders(self, leader: OpenPartition, image: PartitionImage) -> None:
         """Called when the leader's high watermark moves."""
         wanted = self._world.min_insync.get(leader.id.topic, 1)
+        if leader.high_watermark <= leader.log.log_start_offset:
+            return  # all of it is deleted
         if len(image.replicas) < wanted or self._world.may_lose((leader.id.topic, leader.id.partition), 0):
             return
         ends: dict[int, int | None] = {}

@@ -36,7 +36,7 @@ class WorkGoesOn:
         for workload in self._world.workloads:
             if isinstance(workload, IdempotentProducer) and not workload.finishing and self._reaches(workload):
                 last = max(self._world.history.progress.get(workload.name, ()), default=0.0)
-                waits = now - max(last, health.since)
+                waits = now - max(last, health.since, workload.begun)
                 if waits > bound and (workload.name, last) not in self._told:
                     self._told.add((workload.name, last))
                     text = (

@@ -31,6 +31,7 @@ class Workload(ABC):
         number = len(world.workloads) + 1
         self.process = Process(name, f"{world.subnet}.1.{number}")
         self.client = Client(world, name, self.process)
+        self.begun = world.loop.now
         self.finishing = False
         self.steps = 0
         world.workloads.append(self)
