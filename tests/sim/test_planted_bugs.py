@@ -2,7 +2,8 @@
 
 A change of the node gives every seed another history, in which a bug may not matter: then the others are tried. Without
 the bug these seeds are clean. A run that fails because the bug's own code does (BrokenBug), or the simulation, does not
-count. Those of a cluster run three nodes, some in the targeted scenario that the bug names.
+count. Those of a cluster run three nodes, some in the targeted scenario that the bug names; those of a link run two
+clusters, of up to six nodes in all.
 """
 
 import inspect
@@ -63,6 +64,19 @@ FOUND_BY: dict[str, int] = {
     "coordinator-stays": 1,
     "timeout-by-clock": 2,
     "write-unchecked": 1,
+    "link-epochs-not-above": 2,
+    "promotion-without-epoch": 1,
+    "groups-ahead": 4,
+    "link-divergence-not-asked": 1,
+    "cut-not-kept": 10,
+    "source-transactions-stay-open": 1,
+    "link-producer-ids-overlap": 1,
+    "link-topic-by-name": 12,
+    "out-of-range-to-end": 12,
+    "link-start-not-followed": 11,
+    "linked-topic-writable": 25,
+    "link-commits-alone": 2,
+    "promised-beyond-watermark": 2,
 }
 
 OTHERS = {1: (1, 2, 3, 5, 13, 22), 3: (38, 79, 89, 243, 903)}
@@ -88,6 +102,8 @@ ALWAYS = frozenset(
         "abort-marker-missing",
         "two-votes",
         "write-unchecked",
+        "promotion-without-epoch",
+        "cut-not-kept",
     }
 )
 """A few in every `make test`; all of them by `make bugs`."""
