@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from barnabas.cli.common.cluster import Cluster
 
 _LOOK_S = 0.2
+_HEARD_WITHIN_S, _HEARD_LOOK_S = 5.0, 0.05
 _QUIET_S = 1.0  # nothing new from the source for so long: its producers have stopped
 
 
@@ -68,6 +69,7 @@ def promoted(cluster: Cluster, name: str, patterns: list[str], wait_s: float | N
         if p.topic in chosen
     }
     links.alter(cluster, links.TOPIC, {topic: {"link.name": None} for topic in chosen})
+    _await_leaders(cluster, name, set(chosen))
     return Promoted(name, chosen, missing)
 
 
@@ -83,6 +85,13 @@ def _chosen(filled: list[str], name: str, patterns: list[str]) -> list[str]:
             f"It fills: {', '.join(filled[:10])}" if filled else f"Look at it: barnabas link status {name}",
         )
     return found
+
+
+def _await_leaders(cluster: Cluster, name: str, topics: set[str]) -> None:
+    """Until every node has heard of it: a leader that has not refuses producers for good (POLICY_VIOLATION)."""
+    deadline = time.monotonic() + _HEARD_WITHIN_S
+    while any(p.topic in topics for p in links.progress(cluster, name).partitions) and time.monotonic() < deadline:
+        time.sleep(_HEARD_LOOK_S)
 
 
 def _drain(cluster: Cluster, name: str, topics: list[str], wait_s: float, *, quiet: bool) -> None:
