@@ -2,9 +2,10 @@
 everything that was committed.
 
 One partition with real decisions and modelled logs: leaders append, followers copy, the high watermark follows the
-in-sync replicas as replication does it (never with fewer than min.insync.replicas), processes are killed, machines lose
-power and disks, brokers are fenced late or at once, the assignment is changed on the way. After each step every replica
-that may lead is compared with what was committed; at the end everything is healed, and every move must come to its end.
+in-sync replicas as replication does it (never with fewer than min.insync.replicas, nor in fewer zones than
+min.insync.zones), processes are killed, machines lose power and disks, brokers are fenced late or at once or come back
+in another zone, the assignment is changed on the way. After each step every replica that may lead is compared with what
+was committed; at the end everything is healed, and every move must come to its end.
 A life is a seed: hypothesis only picks seeds.
 """
 
@@ -32,12 +33,15 @@ class Replica:
 
 
 class PartitionLife:
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, min_zones: int = 1) -> None:
         self.random = random = Random(seed)
-        self.stage = Stage(4)
+        self.stage = Stage(4, racks=0 if min_zones == 1 else random.choice((2, 3)))
+        self.min_zones = min_zones
         self.flushed, self.min_isr = random.random() < 0.3, random.choice((1, 2, 2, 3))
-        replicas = random.sample(EVERY, random.choice((1, 2, 3, 3)))
+        replicas = random.sample(EVERY, random.choice((1, 2, 3, 3)) if min_zones == 1 else 3)
         configs = [("min.insync.replicas", str(self.min_isr)), ("flush.messages", "1" if self.flushed else "1000")]
+        configs.append(("min.insync.zones", str(min_zones)))
+        self.commits = 0
         self.stage.do("create_topics", [NewTopic("t", assignments=[(0, replicas)], configs=configs)])
         self.replicas = {b: Replica() for b in EVERY}
         self.running = set(EVERY)
@@ -137,13 +141,20 @@ class PartitionLife:
     def commit(self) -> None:
         """The leader moves the high watermark: what all in sync have, if they are enough."""
         leader, partition = self.leading(), self.partition
-        if leader is None or len(partition.isr) < min(self.min_isr, len(partition.replicas)):
+        if leader is None or not self.enough(partition):
             return
         ends = [
             len(self.counted(b, leader)) if self.is_current(b) and b not in self.doubtful else 0 for b in partition.isr
         ]
         if min(ends) > len(self.committed):
             self.committed = leader.log[: min(ends)]
+            self.commits += 1
+
+    def enough(self, partition: PartitionImage) -> bool:
+        zones = {self.stage.image.brokers[b].rack for b in partition.isr}
+        return len(partition.isr) >= min(self.min_isr, len(partition.replicas)) and (
+            self.min_zones == 1 or len(zones) >= self.min_zones
+        )
 
     def alter(self) -> None:
         """The leader says who is in sync: some may leave, who has caught up in this epoch may join."""
@@ -223,7 +234,10 @@ class PartitionLife:
         before = self.partition
         if new_disk:
             self.replicas[broker_id] = Replica()
-        self.stage.register(broker_id, fenced=True, clean=broker_id not in self.doubtful, new_disk=new_disk)
+        rack = self.stage.image.brokers[broker_id].rack
+        if self.min_zones > 1 and self.random.random() < 0.3:
+            rack = self.random.choice(("r0", "r1", "r2"))
+        self.stage.register(broker_id, rack=rack, fenced=True, clean=broker_id not in self.doubtful, new_disk=new_disk)
         self.doubtful.discard(broker_id)
         self.replicas[broker_id].durable = len(self.replicas[broker_id].log)  # recovery flushes
         self.running.add(broker_id)
@@ -270,7 +284,7 @@ class PartitionLife:
         assert set(partition.elr) <= set(partition.replicas) and set(partition.last_known_elr) <= set(
             partition.replicas
         )
-        if len(partition.isr) >= min(self.min_isr, len(partition.replicas)):
+        if self.enough(partition):
             assert partition.elr == () == partition.last_known_elr, "enough are in sync: they commit without the others"
         for broker_id in (*partition.isr, *partition.elr):
             if broker_id not in self.doubtful:
@@ -312,6 +326,20 @@ def common(one: list[Entry], other: list[Entry]) -> list[Entry]:
 @hypothesis_settings(max_examples=60, deadline=None)
 def test_whoever_leads_holds_what_was_committed(seed: int) -> None:
     PartitionLife(seed).live(60)
+
+
+@given(seed=st.integers(0, 1 << 32))
+@hypothesis_settings(max_examples=60, deadline=None)
+def test_whoever_leads_holds_what_was_committed_in_two_zones(seed: int) -> None:
+    PartitionLife(seed, min_zones=2).live(60)
+
+
+def test_lives_in_two_zones_commit_something() -> None:
+    """Or the test above would prove nothing."""
+    lives = [PartitionLife(seed, min_zones=2) for seed in range(40)]
+    for life in lives:
+        life.live(60)
+    assert sum(life.commits for life in lives) > 40
 
 
 @pytest.mark.parametrize("seed", range(40))

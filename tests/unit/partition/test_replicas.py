@@ -456,3 +456,48 @@ def test_long_histories(first: int) -> None:
                 case 9 if world.asked:
                     world.late(chance.randrange(10))
             world.committed_is_on_the_leader()
+
+
+def in_zones(zones: dict[int, str | None], isr: tuple[int, ...] = (1, 2, 3), min_zones: int = 2) -> LeaderState:
+    return LeaderState(
+        1, 5, 0, 0, lambda broker, epoch: True, 0,
+        replicas=(1, 2, 3), isr=isr, partition_epoch=7, min_zones=min_zones, zone_of=zones.get,
+    )  # fmt: skip
+
+
+def test_nothing_is_committed_while_too_few_zones_are_in_sync() -> None:
+    state = in_zones({1: "a", 2: "a", 3: "b"}, isr=(1, 2))
+    fetch(state, 2, 10, 10, 1)
+    assert state.under_min_isr and watermark(state, 10) == 0
+    fetch(state, 3, 10, 10, 2)
+    assert ask(state, 10, 2) == IsrChange(((1, -1), (2, 1), (3, 1)), 5, 7)
+    assert watermark(state, 10) == 0, "it is proposed, not agreed"
+    state.agreed((1, 2, 3), 5, 8)
+    assert not state.under_min_isr and watermark(state, 10, 2) == 10
+
+
+def test_a_replica_without_a_rack_is_in_no_zone() -> None:
+    assert in_zones({1: "a", 2: None, 3: None}).under_min_isr
+    assert not in_zones({1: "a", 2: None, 3: "b"}).under_min_isr
+    assert not in_zones({}, min_zones=1).under_min_isr, "off"
+
+
+def test_a_zone_counts_as_it_was_when_its_replica_came_in_sync() -> None:
+    """The image may have a newer registration than the in-sync replicas: then the partition's own change follows."""
+    zones: dict[int, str | None] = {1: "a", 2: "a", 3: "a"}
+    state = in_zones(zones)
+    zones[2] = "b"
+    fetch(state, 2, 10, 10, 1)
+    fetch(state, 3, 10, 10, 1)
+    assert watermark(state, 10) == 0
+    state.follow((1, 2, 3), (1, 3), 8, 2)
+    state.follow((1, 2, 3), (1, 2, 3), 9, 3)
+    assert watermark(state, 10, 3) == 10
+
+
+def test_the_setting_counts_from_when_it_is_changed() -> None:
+    state = in_zones({1: "a", 2: "a", 3: "a"})
+    state.need(1, 1)
+    assert not state.under_min_isr
+    state.need(1, 2)
+    assert state.under_min_isr

@@ -45,6 +45,7 @@ class PartitionConfig:
     codec_level: int | None
     keys_required: bool
     min_insync_replicas: int
+    min_insync_zones: int = 1
     schemas: SchemaRules | None = None  # None: records may have any schema, or none
     link: str = ""  # the link that fills the topic from another cluster: clients may only read it
     link_epoch: int = 0  # of a topic that a link made: records of the source have lower leader epochs
@@ -150,6 +151,7 @@ def partition_config(get: Callable[[str], Any]) -> PartitionConfig:  # what a se
         codec_level=level,
         keys_required="compact" in policies,
         min_insync_replicas=get("min.insync.replicas"),
+        min_insync_zones=get("min.insync.zones"),
         schemas=_schema_rules(get),
         link=get("link.name"),
         link_epoch=get("link.leader.epoch"),

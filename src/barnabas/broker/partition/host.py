@@ -34,6 +34,9 @@ class ReplicaHost(Protocol):
     def eligible(self, broker_id: int, broker_epoch: int) -> bool:
         """May this broker be in sync, by the image?"""
 
+    def zone_of(self, broker_id: int) -> str | None:
+        """Where the broker stands (`broker.rack`), by the image."""
+
     def check_isr(self, partition: "HostedPartition") -> None:
         """A replica may have to join or leave the in-sync replicas."""
 
@@ -86,6 +89,9 @@ class Alone:
 
     def eligible(self, broker_id: int, broker_epoch: int) -> bool:
         return False
+
+    def zone_of(self, broker_id: int) -> str | None:
+        return None
 
     def check_isr(self, partition: "HostedPartition") -> None:
         pass

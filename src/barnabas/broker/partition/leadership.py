@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from barnabas.broker.partition.host import ReplicaHost
 from barnabas.broker.partition.waiters import ENOUGH, Acknowledge
 from barnabas.core.partition.replicas import LeaderState
+from barnabas.core.zones import too_few
 from barnabas.model.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class Leadership:
                 replicas=image.replicas,
                 isr=image.isr,
                 partition_epoch=image.partition_epoch,
+                zone_of=host.zone_of,
             )
             for slot in self.slots:  # a follower may have said how far it is before there was a log to open
                 slot.changed()
@@ -81,13 +83,15 @@ class Leadership:
 
     def check_min_isr(self) -> None:
         state, partition = self.state, self._partition
-        least = partition.config.min_insync_replicas
+        least, zones = partition.config.min_insync_replicas, partition.config.min_insync_zones
         if state is not None:
-            state.min_insync = least
+            state.need(least, zones)
             self.under_min_isr = state.under_min_isr
         else:
             image = partition.image
-            self.under_min_isr = partition.is_leader and len(image.isr) < min(least, len(image.replicas))
+            self.under_min_isr = partition.is_leader and (
+                len(image.isr) < min(least, len(image.replicas)) or too_few(image.isr, zones, self._host.zone_of)
+            )
 
     # --- followers ----------------------------------------------------------------------------------------------------
 

@@ -118,6 +118,10 @@ class Replication:
         broker = self._broker.image.brokers.get(broker_id)
         return broker is not None and broker.eligible and broker_epoch in (-1, broker.broker_epoch)
 
+    def zone_of(self, broker_id: int) -> str | None:
+        broker = self._broker.image.brokers.get(broker_id)
+        return None if broker is None else broker.rack
+
     def check_isr(self, partition: HostedPartition) -> None:
         self.isr.check(partition)
 

@@ -8,7 +8,7 @@ from what the setting falls back to; an item already there is not appended twice
 from collections.abc import Collection, Mapping
 
 from barnabas.core.cluster.config_rules import check_configs, is_list, setting_of
-from barnabas.core.cluster.features import ELR_VERSION, MIN_ISR
+from barnabas.core.cluster.features import ELR_VERSION, MIN_ISR, MIN_ZONES
 from barnabas.core.cluster.image import MetadataImage
 from barnabas.core.cluster.items import ConfigChange
 from barnabas.core.cluster.records import ConfigRecord, Record
@@ -75,7 +75,13 @@ def _check_new(image: MetadataImage, wanted: ConfigChange, new: Mapping[str, str
         raise KafkaError(
             ErrorCode.INVALID_CONFIG, "Broker-level min.insync.replicas cannot be altered while ELR is enabled."
         )
+    if wanted.resource_name and MIN_ZONES in new:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"{MIN_ZONES} is set for the whole cluster or for a topic")
     stored = image.config(ResourceType.BROKER, "")
+    if not wanted.resource_name and MIN_ZONES in stored and MIN_ZONES not in new:
+        raise KafkaError(
+            ErrorCode.INVALID_CONFIG, f"{MIN_ZONES} cannot be removed, because nodes may have others: set 1"
+        )
     if not wanted.resource_name and MIN_ISR in stored and MIN_ISR not in new and image.features.get(ELR_VERSION, 0):
         raise KafkaError(
             ErrorCode.INVALID_CONFIG, "Cluster-level min.insync.replicas cannot be removed while ELR is enabled."

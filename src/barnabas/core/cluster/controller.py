@@ -156,7 +156,7 @@ class Controller:
                     raise KafkaError(ErrorCode.INVALID_REQUEST, "the topic stands in the request more than once")
                 if not linked:
                     links.check_not_linked(self.image, topic.name)
-                made = topics.more_partitions(self.image, topic, self._random, room)
+                made = topics.more_partitions(self.image, self.settings, topic, self._random, room)
                 topics.check_batch(len(records) + len(made))
                 if charge is not None:
                     charge(len(made))
@@ -203,9 +203,9 @@ class Controller:
         return [] if validate_only else records, results
 
     def _after_settings(self, made: list[Record]) -> list[Record]:
-        """Fewer replicas may be enough for a commit now: then nobody is eligible who is not in sync."""
+        """Fewer replicas or zones may be enough for a commit now: then nobody is eligible who is not in sync."""
         records = links.after_settings(self.image, made)
-        if any(isinstance(record, ConfigRecord) and record.name == "min.insync.replicas" for record in made):
+        if any(isinstance(record, ConfigRecord) and record.name in features.FOR_A_COMMIT for record in made):
             image = self.image.apply([*made, *records])
             records += elections.eligible_again(image, self._rules_under(image))
         return records

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 from barnabas.core.cluster.image import NO_LEADER, MetadataImage, PartitionImage
 from barnabas.core.cluster.items import ElectionResult
-from barnabas.core.cluster.partition_change import NOBODY, Wish, changed, may_serve
+from barnabas.core.cluster.partition_change import NOBODY, Wish, changed, may_serve, zones_in
 from barnabas.core.cluster.records import PartitionChange, Record
 from barnabas.core.cluster.rules import RulesOf, TopicRules
+from barnabas.core.zones import in_order
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import ELECTIONS_AT_ONCE_MAX
 
@@ -97,7 +98,7 @@ def replace_dead_leaders(image: MetadataImage, rules_of: RulesOf) -> list[Record
 
 
 def eligible_again(image: MetadataImage, rules_of: RulesOf) -> list[Record]:
-    """What changes where replicas are eligible, because the rules did (min.insync.replicas)."""
+    """What changes where replicas are eligible, because the rules did (min.insync.replicas, min.insync.zones)."""
     up = may_serve(image)
     changes = (
         changed(image, topic, index, rules_of(topic), _AS_IT_IS, up)
@@ -109,19 +110,30 @@ def eligible_again(image: MetadataImage, rules_of: RulesOf) -> list[Record]:
 
 
 def balance(image: MetadataImage, rules_of: RulesOf) -> list[Record]:
-    """Preferred leaders back where they are in sync and do not lead (auto.leader.rebalance.enable), so many at once."""
+    """Preferred leaders back where they are in sync and do not lead (auto.leader.rebalance.enable), so many at once.
+    Which replica is preferred follows `leader.preferred.racks` where that is set."""
     up = may_serve(image)
     records: list[Record] = []
     for topic in image.topics.values():
+        rules: TopicRules | None = None
         for index, partition in enumerate(topic.partitions):
-            first = partition.replicas[0]
-            if partition.leader != first and first in partition.isr and up(first):
-                change = changed(image, topic, index, rules_of(topic), Wish(preferred=True), up)
+            rules = rules_of(topic) if rules is None else rules
+            replicas = _ordered(image, partition, rules)
+            first = replicas[0]
+            if (partition.leader != first and first in partition.isr and up(first)) or replicas != partition.replicas:
+                change = changed(image, topic, index, rules, Wish(replicas=replicas, preferred=True), up)
                 if change is not None:
                     records.append(change)
                 if len(records) >= ELECTIONS_AT_ONCE_MAX:
                     return records
     return records
+
+
+def _ordered(image: MetadataImage, partition: PartitionImage, rules: TopicRules) -> _Brokers:
+    """The replicas, preferred leader first. Those of a move have their order from who asked for it until it ends."""
+    if not rules.preferred_racks or partition.is_moving:
+        return partition.replicas
+    return in_order(partition.replicas, rules.preferred_racks, zones_in(image))
 
 
 def elect(
@@ -156,16 +168,18 @@ def _elect_one(
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no partition {index} of topic {name!r}")
     partition = topic.partitions[index]
     preferred = election_type == PREFERRED
-    if preferred and partition.leader == partition.preferred_leader:
+    rules = rules_of(topic)
+    replicas = _ordered(image, partition, rules) if preferred else partition.replicas
+    if preferred and partition.leader == replicas[0]:
         raise KafkaError(ErrorCode.ELECTION_NOT_NEEDED, "the preferred replica leads already")
     if not preferred and partition.leader != NO_LEADER:
         raise KafkaError(ErrorCode.ELECTION_NOT_NEEDED, "the partition has a leader")
-    wish = Wish(preferred=preferred, unclean=None if preferred else True)
-    change = changed(image, topic, index, rules_of(topic), wish, up)
+    wish = Wish(replicas=replicas, preferred=preferred, unclean=None if preferred else True)
+    change = changed(image, topic, index, rules, wish, up)
     if change is None or change.leader is None or change.leader == NO_LEADER:
         if preferred:
             raise KafkaError(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, "the preferred replica is not in sync or not up")
         raise KafkaError(ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, "no replica is up")
-    if preferred and change.leader != partition.preferred_leader:
+    if preferred and change.leader != replicas[0]:
         raise KafkaError(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, "the preferred replica is not in sync or not up")
     return change

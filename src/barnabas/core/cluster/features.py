@@ -4,7 +4,8 @@ UpdateFeatures.
 Clients read the settled levels in ApiVersions and behave accordingly: `group.version` 1 turns on the new consumer
 protocol (KIP-848), `transaction.version` 2 makes a Java producer use the newer transactions (KIP-890).
 Eligible leader replicas (KIP-966) are always kept, whatever the level says. Where the level is 1, `min.insync.replicas`
-has a value for the whole cluster, as in Kafka: leaders and the controller must agree on it (`elr_safety_records`).
+has a value for the whole cluster, as in Kafka: leaders and the controller must agree on it (`elr_safety_records`). So
+has `min.insync.zones`, which Kafka does not have, where the controller's own is above 1.
 `share.version` and `streams.version` can be set, so that `kafka-features --release-version` works; the groups they
 stand for are not served, and their APIs not advertised.
 `metadata.version` is the level of Kafka 4.3, whose records and messages we match. `kraft.version` belongs to the quorum
@@ -20,6 +21,8 @@ from barnabas.model.settings import ResourceType, Settings
 
 METADATA_VERSION, KRAFT_VERSION = "metadata.version", "kraft.version"
 ELR_VERSION, MIN_ISR = "eligible.leader.replicas.version", "min.insync.replicas"
+MIN_ZONES = "min.insync.zones"
+FOR_A_COMMIT = (MIN_ISR, MIN_ZONES)  # who is eligible to lead hangs on what could be committed
 SUPPORTED: dict[str, tuple[int, int]] = {
     "eligible.leader.replicas.version": (0, 1),
     "group.version": (0, 1),
@@ -48,15 +51,22 @@ def elr_safety_records(
     levels: Mapping[str, int], stored: Mapping[str, str], settings: Settings, changes: Sequence[Record] = ()
 ) -> list[Record]:
     """The cluster-wide `min.insync.replicas`, where eligible leader replicas are on (or will be, by `changes`) and
-    nobody has set one: the controller's own value. `stored` are the settings of the whole cluster."""
+    nobody has set one: the controller's own value; likewise `min.insync.zones`. `stored` are the settings of the whole
+    cluster."""
     level = levels.get(ELR_VERSION, 0)
     for change in changes:
         if isinstance(change, FeatureLevel) and change.name == ELR_VERSION:
             level = change.level
-    if level < 1 or MIN_ISR in stored:
-        return []
-    value = str(settings.int(MIN_ISR))
-    return [ConfigRecord(resource_type=ResourceType.BROKER, resource_name="", name=MIN_ISR, value=value)]
+    records: list[Record] = []
+    if settings.int(MIN_ZONES) > 1 and MIN_ZONES not in stored:
+        records.append(_for_all(MIN_ZONES, settings))
+    if level >= 1 and MIN_ISR not in stored:
+        records.append(_for_all(MIN_ISR, settings))
+    return records
+
+
+def _for_all(name: str, settings: Settings) -> ConfigRecord:
+    return ConfigRecord(resource_type=ResourceType.BROKER, resource_name="", name=name, value=str(settings.int(name)))
 
 
 def update_records(finalized: Mapping[str, int], updates: Sequence[FeatureUpdate], node_id: int) -> list[Record]:

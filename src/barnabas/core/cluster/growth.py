@@ -10,9 +10,11 @@ from collections import Counter
 from barnabas.core.cluster.image import BrokerImage, MetadataImage, PartitionImage
 from barnabas.core.cluster.internal_topics import SETTINGS_PREFIX
 from barnabas.core.cluster.items import Reassignment
+from barnabas.core.cluster.partition_change import zones_in
 from barnabas.core.cluster.reassignment import reassign
 from barnabas.core.cluster.records import Record
 from barnabas.core.cluster.rules import RulesOf
+from barnabas.core.zones import in_order
 from barnabas.model.settings import Settings
 
 
@@ -24,11 +26,13 @@ def grow_internal_topics(image: MetadataImage, settings: Settings, rules_of: Rul
         if topic is None:
             continue
         wanted = min(len(up), settings.int(f"{prefix}.replication.factor"))
+        racks = rules_of(topic).preferred_racks
         load = Counter(broker_id for partition in topic.partitions for broker_id in partition.replicas)
         for index, partition in enumerate(topic.partitions):
             if len(partition.replicas) < wanted and not partition.is_moving:
                 added = _chosen(image, partition, up, load, wanted - len(partition.replicas))
-                moves.append(Reassignment(name, index, (*partition.replicas, *added)))
+                replicas = in_order((*partition.replicas, *added), racks, zones_in(image))
+                moves.append(Reassignment(name, index, replicas))
     return reassign(image, moves, True, rules_of)[0]
 
 

@@ -8,8 +8,9 @@ The order, after Kafka's own (KIP-455, KIP-966):
 1. A reassignment whose new replicas are all in sync is done: what was to be removed goes. Where replicas become fewer,
    all that stay must be in sync.
 2. In sync is who was asked for and is up. (The list may be empty: then nobody leads.)
-3. While fewer are in sync than `min.insync.replicas` asks for, nothing is committed, so whoever leaves the list in
-   that time still holds every acknowledged record: it is eligible (`elr`). Once enough are in sync that ends. A replica
+3. While fewer are in sync than `min.insync.replicas` asks for, or they are in fewer zones than `min.insync.zones` does
+   (which Kafka does not have), nothing is committed, so whoever leaves the list in that time still holds every
+   acknowledged record: it is eligible (`elr`). Once enough are in sync that ends. A replica
    whose log may have lost something (`doubtful`: its machine lost power) is not eligible any more; while nobody leads
    it is remembered, behind the last leader (`last_known_elr`). One whose log is gone (`lost`) is not even that.
 4. A leader is in sync, or eligible, and up. The present one stays if it can, else it is the first in the order of the
@@ -26,6 +27,7 @@ from msgspec import Struct, field
 from barnabas.core.cluster.image import NO_LEADER, MetadataImage, PartitionImage, TopicImage
 from barnabas.core.cluster.records import PartitionChange
 from barnabas.core.cluster.rules import TopicRules
+from barnabas.core.zones import ZoneOf, too_few
 from barnabas.model.ids import ZERO_UUID
 
 Brokers = tuple[int, ...]
@@ -71,14 +73,14 @@ def changed(
         if staying and all(b in staying for b in needed):
             isr, replicas = staying, target
             adding = removing = ()
-    elr, last_known = _eligible(old, isr, replicas, rules.min_isr, doubtful, wish.lost)
+    elr, last_known = _eligible(old, isr, replicas, _can_commit(image, isr, replicas, rules), doubtful, wish.lost)
     leader, recovered = _leader(old, replicas, isr, elr, last_known, up, wish, rules)
     if leader != NO_LEADER and leader not in isr:
         isr = (leader,)
         elr = tuple(b for b in elr if b != leader)
     if leader != NO_LEADER:
         last_known = ()
-    if recovered or len(isr) >= min(rules.min_isr, len(replicas)):
+    if recovered or _can_commit(image, isr, replicas, rules):
         elr = ()
     forgets = any(b not in replicas for b in old.replicas)
     change = PartitionChange(
@@ -106,16 +108,31 @@ def changed(
     return None if nothing else change
 
 
+def zones_in(image: MetadataImage) -> ZoneOf:
+    def zone_of(broker_id: int) -> str | None:
+        broker = image.brokers.get(broker_id)
+        return None if broker is None else broker.rack
+
+    return zone_of
+
+
+def _can_commit(image: MetadataImage, isr: Brokers, replicas: Brokers, rules: TopicRules) -> bool:
+    """Are enough replicas in sync? The leader decides the same (core/partition/replicas.py)."""
+    if len(isr) < min(rules.min_isr, len(replicas)):
+        return False
+    return rules.min_zones <= 1 or not too_few(isr, rules.min_zones, zones_in(image))
+
+
 def _eligible(
     old: PartitionImage,
     isr: Brokers,
     replicas: Brokers,
-    min_isr: int,
+    can_commit: bool,
     doubtful: frozenset[int],
     lost: frozenset[int],
 ) -> tuple[Brokers, Brokers]:
     """The eligible replicas, and, should nobody lead, whom to turn to when there are none: the last leader first."""
-    if len(isr) >= min(min_isr, len(replicas)):
+    if can_commit:
         return (), ()
     held = old.elr if not old.isr else (*old.elr, *(b for b in old.isr if b not in old.elr))
     elr = tuple(b for b in held if b in replicas and b not in isr and b not in doubtful and b not in lost)

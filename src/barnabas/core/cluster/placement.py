@@ -5,17 +5,25 @@ begins one broker further, takes its leader there and the next brokers as follow
 no other is left. A fenced broker takes a replica only when the live ones do not suffice, and never the first one,
 which leads. A broker that is shutting down is as good as fenced. (The aims of Kafka's striped placer, KIP-36 and
 KIP-841.)
+
+Where leaders should be in certain racks (`leader.preferred.racks`), partitions begin at the brokers of the best of them
+that has a live one, and the followers there come before the others.
 """
 
 from collections.abc import Sequence
 
 from barnabas.core.cluster.image import BrokerImage
 from barnabas.core.randomness import Random
+from barnabas.core.zones import in_order, rank
 from barnabas.model.errors import ErrorCode, KafkaError
 
 
 def place(
-    brokers: Sequence[BrokerImage], partitions: int, replication_factor: int, random: Random
+    brokers: Sequence[BrokerImage],
+    partitions: int,
+    replication_factor: int,
+    random: Random,
+    preferred_racks: Sequence[str] = (),
 ) -> list[tuple[int, ...]]:
     """The replicas of each partition, the preferred leader first."""
     if replication_factor > len(brokers):
@@ -29,11 +37,29 @@ def place(
     spare = _circle([broker for broker in brokers if not broker.eligible], random)
     if len(live) == 1 and replication_factor == 1:
         return [(live[0].broker_id,)] * partitions
-    start, count = random.randrange(len(live)), len(live)
+    starts = _starts(live, preferred_racks)
+    first, count = random.randrange(len(starts)), len(starts)
     # It comes round: of three brokers there are six placements, and 10,000 partitions would take 50 ms to place.
-    turns = range(min(partitions, count * max(count - 1, 1)))
-    placed = [_replicas(live, spare, start + index, index // count, replication_factor) for index in turns]
+    turns = range(min(partitions, count * max(len(live) - 1, 1)))
+    placed = [
+        _replicas(live, spare, starts[(first + index) % count], index // count, replication_factor) for index in turns
+    ]
+    if preferred_racks:
+        rack_of = {broker.broker_id: broker.rack for broker in brokers}.get
+        placed = [_live_first(in_order(each, preferred_racks, rack_of), live) for each in placed]
     return [placed[index % len(placed)] for index in range(partitions)]
+
+
+def _starts(live: Sequence[BrokerImage], preferred_racks: Sequence[str]) -> list[int]:
+    """Places in the circle of the brokers that should lead."""
+    best = min(rank(broker.rack, preferred_racks) for broker in live)
+    return [place for place, broker in enumerate(live) if rank(broker.rack, preferred_racks) == best]
+
+
+def _live_first(replicas: tuple[int, ...], live: Sequence[BrokerImage]) -> tuple[int, ...]:
+    """A fenced broker in a preferred rack does not lead either."""
+    ids = {broker.broker_id for broker in live}
+    return tuple(sorted(replicas, key=lambda broker_id: broker_id not in ids))
 
 
 def _circle(brokers: Sequence[BrokerImage], random: Random) -> list[BrokerImage]:

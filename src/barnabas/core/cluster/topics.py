@@ -38,7 +38,7 @@ def new_topic(
         raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {wanted.name!r} already exists")
     collisions.check(wanted.name)
     configs = check_topic_configs(wanted.configs, settings)
-    assignments = _assignments(image, settings, wanted, random)
+    assignments = _assignments(image, settings, wanted, random, preferred_racks(configs, settings))
     room.take(assignments)
     records: list[Record] = [TopicRecord(name=wanted.name, topic_id=topic_id)]
     records.extend(partition_records(image, topic_id, 0, assignments, first_epoch(configs)))
@@ -96,7 +96,14 @@ class NameCollisions:
             self._by_shape[name.replace(".", "_")] = name
 
 
-def _assignments(image: MetadataImage, settings: Settings, wanted: NewTopic, random: Random) -> list[tuple[int, ...]]:
+def preferred_racks(configs: Mapping[str, str], settings: Settings) -> Sequence[str]:
+    """Where the leaders of a topic with these settings of its own should be."""
+    return settings.topic(configs).list("leader.preferred.racks")
+
+
+def _assignments(
+    image: MetadataImage, settings: Settings, wanted: NewTopic, random: Random, racks: Sequence[str]
+) -> list[tuple[int, ...]]:
     count, factor = wanted.num_partitions, wanted.replication_factor
     if wanted.assignments:
         if factor != -1 or count != -1:
@@ -118,7 +125,7 @@ def _assignments(image: MetadataImage, settings: Settings, wanted: NewTopic, ran
         )
     count = settings.int("num.partitions") if count == -1 else count
     factor = default_factor(image, settings) if factor == -1 else factor
-    return place(list(image.brokers.values()), count, factor, random)
+    return place(list(image.brokers.values()), count, factor, random, racks)
 
 
 def check_batch(partitions: int) -> None:
@@ -160,7 +167,9 @@ def delete_topic(image: MetadataImage, name: str | None, topic_id: bytes) -> tup
     return [RemoveTopic(topic_id=topic.id)], DeletedTopic(topic.name, topic.id)
 
 
-def more_partitions(image: MetadataImage, wanted: MorePartitions, random: Random, room: Room) -> list[Record]:
+def more_partitions(
+    image: MetadataImage, settings: Settings, wanted: MorePartitions, random: Random, room: Room
+) -> list[Record]:
     topic = image.topics.get(wanted.name)
     if topic is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"no topic {wanted.name!r}")
@@ -178,7 +187,8 @@ def more_partitions(image: MetadataImage, wanted: MorePartitions, random: Random
     check_batch(added)
     factor = len(topic.partitions[0].replicas)
     if wanted.assignments is None:
-        assignments = place(list(image.brokers.values()), added, factor, random)
+        racks = preferred_racks(topic.configs, settings)
+        assignments = place(list(image.brokers.values()), added, factor, random, racks)
     elif len(wanted.assignments) != added:
         raise KafkaError(
             ErrorCode.INVALID_REPLICA_ASSIGNMENT,

@@ -3,7 +3,10 @@
 A record is committed when every replica that may be in sync has it; the high watermark is the offset after the last one
 of those. "May be" is the point (KIP-497): while a change of the in-sync replicas is on its way to the controller,
 nobody knows which of the two sets counts, so the larger one does (`maximal_isr`). And nothing is committed while fewer
-replicas are in sync than `min.insync.replicas` asks for (KIP-966), for such a record could be lost with them.
+replicas are in sync than `min.insync.replicas` asks for (KIP-966), for such a record could be lost with them; nor while
+they are in fewer zones than `min.insync.zones` asks for. In which zone a replica is, is known from the same image that
+says that it may be in sync: a broker changes its zone by registering anew, which takes it out of the in-sync replicas,
+so leader and controller count the same zones for the same partition epoch.
 
 | what happens                                                        | what follows                                  |
 |---------------------------------------------------------------------|-----------------------------------------------|
@@ -28,6 +31,7 @@ is its leader needs none of this.
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from barnabas.core.zones import ZoneOf, too_few
 from barnabas.model.errors import ErrorCode
 
 UNKNOWN_OFFSET = -1
@@ -114,6 +118,8 @@ class LeaderState:
         "_eligible",
         "_pending",
         "_sent",
+        "_zone_of",
+        "_zones",
         "epoch_start_offset",
         "followers",
         "high_watermark",
@@ -122,8 +128,10 @@ class LeaderState:
         "local_id",
         "maximal_isr",
         "min_insync",
+        "min_zones",
         "partition_epoch",
         "replicas",
+        "too_few_zones",
     )
 
     def __init__(
@@ -139,8 +147,11 @@ class LeaderState:
         isr: Sequence[int],
         partition_epoch: int,
         min_insync: int = 1,
+        min_zones: int = 1,
+        zone_of: ZoneOf = lambda _: None,
     ) -> None:
-        """`eligible(broker id, broker epoch)`: may this broker be in sync, as the image has it? -1: epoch not known."""
+        """`eligible(broker id, broker epoch)`: may this broker be in sync, as the image has it? -1: epoch not known.
+        `zone_of(broker id)`: by the same image."""
         self.local_id = local_id
         self.leader_epoch = leader_epoch
         self.epoch_start_offset = epoch_start_offset
@@ -151,6 +162,10 @@ class LeaderState:
         self.isr = self.maximal_isr = frozenset(isr)
         self.partition_epoch = -1
         self.min_insync = min_insync
+        self.min_zones = min_zones
+        self.too_few_zones = False
+        self._zone_of = zone_of
+        self._zones: dict[int, str | None] = {}  # of the replicas that are in sync, or were proposed
         self._pending: frozenset[int] | None = None  # the set proposed, until its fate is known
         self._sent = False
         self._doubtful = False  # was the pending proposal sent without an answer?
@@ -169,6 +184,7 @@ class LeaderState:
         for replica in replicas:
             if replica != self.local_id:
                 self.followers[replica] = known.get(replica) or Follower(now_ms if replica in isr else NEVER)
+        self._zones = {replica: self._zone_of(replica) for replica in isr}
         self._settle(isr, partition_epoch)
         return True
 
@@ -176,6 +192,15 @@ class LeaderState:
         self.isr = self.maximal_isr = frozenset(isr)
         self.partition_epoch = partition_epoch
         self._pending, self._sent, self._doubtful, self._doubt_until_ms = None, False, False, NEVER
+        self._count_zones()
+
+    def _count_zones(self) -> None:
+        self.too_few_zones = too_few(self.isr, self.min_zones, self._zones.get)
+
+    def need(self, replicas: int, zones: int) -> None:
+        """So many replicas in so many zones have to be in sync for a commit."""
+        self.min_insync, self.min_zones = replicas, zones
+        self._count_zones()
 
     @property
     def effective_min_insync(self) -> int:
@@ -183,7 +208,7 @@ class LeaderState:
 
     @property
     def under_min_isr(self) -> bool:
-        return len(self.isr) < self.effective_min_insync
+        return len(self.isr) < self.effective_min_insync or self.too_few_zones
 
     # --- progress -----------------------------------------------------------------------------------------------------
 
@@ -209,7 +234,7 @@ class LeaderState:
     def committed(self, own_end: int, now_ms: int, max_lag_ms: int, last_fetches: Mapping[int, int]) -> int:
         """The high watermark, moved as far as it may. `own_end`: what of our own log counts (its end, or what is
         flushed). It waits for a follower that is about to join, too: else it would never catch up with it."""
-        if len(self.isr) < self.effective_min_insync:
+        if len(self.isr) < self.effective_min_insync or self.too_few_zones:
             return self.high_watermark
         offset = own_end
         for replica, follower in self.followers.items():
@@ -279,6 +304,7 @@ class LeaderState:
             if wanted == self.isr or self.local_id not in wanted:
                 return None
             self._pending = wanted
+            self._zones.update((replica, self._zone_of(replica)) for replica in joining)
             self.maximal_isr = self.isr | wanted
         self._sent, self._again_at_ms = True, _UNANSWERED
         followers = self.followers

@@ -13,6 +13,8 @@ from barnabas.model.settings.tables import (
     TOPIC_SETTINGS,
 )
 
+_DEFAULT = ConfigSource.DEFAULT
+
 
 class ConfigEntry(NamedTuple):
     name: str
@@ -28,7 +30,7 @@ class ConfigEntry(NamedTuple):
 def topic_entries(settings: Settings, overrides: Mapping[str, str]) -> Iterator[ConfigEntry]:
     view = settings.topic(overrides)
     for name, row in TOPIC_SETTINGS.items():
-        if not row.internal or name in overrides:
+        if not row.internal or name in overrides or (row.synonyms and view.synonyms(name)[0].source is not _DEFAULT):
             yield _entry(row, value_text(view[name]), view.synonyms(name))
 
 

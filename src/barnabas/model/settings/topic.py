@@ -13,7 +13,7 @@ SUBJECT_NAME_STRATEGIES = (
     f"{_STRATEGIES}.TopicRecordNameStrategy",
 )
 
-# Confluent's are internal: like Kafka, which does not know them, a topic shows them only where they are set.
+# Confluent's and ours are internal: like Kafka, which does not know them, a topic shows them only where they are set.
 # fmt: off
 ROWS = (
     topic("cleanup.policy", LIST, ("delete",), list_of("compact", "delete"), synonyms=("log.cleanup.policy",),
@@ -58,6 +58,9 @@ ROWS = (
           doc="After how many bytes of log an index gets its next entry."),
     topic("internal.segment.bytes", INT, None, internal=True,
           doc="Overrides segment.bytes without its lower bound, so that tests can have small segments."),
+    topic("leader.preferred.racks", LIST, (), list_of(), synonyms=("leader.preferred.racks",), internal=True,
+          doc="Zones (broker.rack) in which leaders should be, the best one first: replicas are placed so that one is "
+              "there, and it is the preferred leader."),
     topic("leader.replication.throttled.replicas", LIST, (), throttled_replicas(),
           doc="Replicas (partition:broker, or *) that fill others no faster than leader.replication.throttled.rate."),
     topic("link.cluster.id", STRING, "", internal=True,
@@ -93,6 +96,9 @@ ROWS = (
           doc="How long a record stays untouched by compaction."),
     topic("min.insync.replicas", INT, 1, at_least(1), synonyms=("min.insync.replicas",),
           doc="How many replicas must have a record before a producer with acks=all is answered."),
+    topic("min.insync.zones", INT, 1, at_least(1), synonyms=("min.insync.zones",), internal=True,
+          doc="In how many zones (broker.rack) replicas must have a record before a producer with acks=all is answered; "
+              "1 is off. A broker without a rack is in no zone."),
     topic("preallocate", BOOLEAN, False, synonyms=("log.preallocate",), effective=False,
           doc="Accepted for compatibility; files grow as they are written."),
     topic("remote.log.copy.disable", BOOLEAN, False, effective=False,
