@@ -9,7 +9,7 @@ from barnabas.cli.app import app
 from barnabas.cli.common.failure import Failure
 from barnabas.cli.up import command as up_command
 from barnabas.cli.up.options import ROWS, UpOptions, quick
-from barnabas.cli.up.settings import flags
+from barnabas.cli.up.settings import flags, load, zones
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,7 @@ from barnabas.cli.up.settings import flags
         ("-p 9093 -q -d data", UpOptions(port=9093, quiet=True, data="data")),
         ("--host=0.0.0.0 --port=1", UpOptions(host="0.0.0.0", port=1)),
         ("--set a=1 -s b=2=3", UpOptions(set=("a=1", "b=2=3"))),
+        ("--nodes 5 --zone a,b,c --witness", UpOptions(nodes=5, zone="a,b,c", witness=True)),
         (
             "--config x.toml --advertise h:1 --log-level info",
             UpOptions(config="x.toml", advertise="h:1", log_level="info"),
@@ -74,3 +75,25 @@ def test_wrong_options_are_usage_errors(options: UpOptions) -> None:
     with pytest.raises(Failure) as found:
         flags(options)
     assert found.value.code == 2
+
+
+def test_a_zone_is_a_rack_and_a_witness_a_controller() -> None:
+    assert flags(UpOptions(zone="c", witness=True)) == {"broker.rack": "c", "process.roles": "controller"}
+    for wrong in (UpOptions(zone=""), UpOptions(zone="a,b"), UpOptions(witness=True, set=("process.roles=broker",))):
+        with pytest.raises(Failure):
+            flags(wrong)
+    with pytest.raises(Failure, match="no cluster is named"):
+        load(UpOptions(witness=True))
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (UpOptions(zone="a,b,c"), ["a", "b", "c", "a", "b"]),
+        (UpOptions(zone="a,b,c", witness=True), ["a", "b", "a", "b", "c"]),
+        (UpOptions(zone="a", witness=True), ["a"] * 5),
+        (UpOptions(), [None] * 5),
+    ],
+)
+def test_nodes_take_zones_in_turn(options: UpOptions, expected: list[str | None]) -> None:
+    assert zones(options, 5) == expected

@@ -140,3 +140,62 @@ def test_every_plan_is_sound(cluster: tuple[list[Broker], list[Partition]], drai
         assert max(load[each] for each in usable) - min(load[each] for each in usable) <= 1
     again = [Partition(p.topic, p.index, r[0], r, r) for p, r in zip(partitions, placed, strict=True)]
     assert plan(brokers, again, {}, leaving) == [], "what is balanced stays"
+
+
+ZONES = [broker(1, "a"), broker(2, "a"), broker(3, "b"), broker(4, "b"), broker(5, "c"), broker(6, "c")]
+ZONE_OF = {each.id: each.rack for each in ZONES}
+
+
+def zones_of(replicas: tuple[int, ...]) -> set[str | None]:
+    return {ZONE_OF[each] for each in replicas}
+
+
+def test_replicas_that_share_a_zone_are_spread() -> None:
+    partitions = parts((1, 2, 3), (1, 2, 3), (3, 4, 1), (5, 6, 1), (1, 3, 5))
+    moves = plan(ZONES, partitions, {})
+    assert all(len(zones_of(each)) == 3 for each in after(partitions, moves))
+    moved = [
+        Partition(each.topic, each.index, new[0], new, new)
+        for each, new in zip(partitions, after(partitions, moves), strict=True)
+    ]
+    assert plan(ZONES, moved, {}) == [], "a second plan is empty"
+
+
+def test_a_zone_that_is_down_keeps_its_replicas() -> None:
+    brokers = [*ZONES[:4], broker(5, "c", up=False), broker(6, "c", up=False)]
+    partitions = parts((1, 3, 5), (2, 4, 6), (3, 1, 5), (4, 2, 6))
+    assert all(not move.added for move in plan(brokers, partitions, {}))
+
+
+def test_draining_a_node_keeps_zones() -> None:
+    partitions = parts((1, 3, 5), (3, 5, 1), (5, 1, 3), (2, 4, 6), (4, 6, 2), (6, 2, 4))
+    for leaving in ZONE_OF:
+        placed = after(partitions, plan(ZONES, partitions, {}, frozenset({leaving})))
+        assert all(leaving not in each and len(zones_of(each)) == 3 for each in placed)
+
+
+@given(
+    st.lists(st.lists(st.integers(1, 6), min_size=1, max_size=4, unique=True), min_size=1, max_size=12),
+    st.sampled_from([(), ("b",), ("c", "a"), ("nowhere",)]),
+    st.sampled_from([frozenset(), frozenset({1}), frozenset({3, 4})]),
+)
+def test_any_plan_has_as_many_zones_as_there_can_be(
+    replicas: list[list[int]], racks: tuple[str, ...], leaving: frozenset[int]
+) -> None:
+    partitions = parts(*map(tuple, replicas))
+    try:
+        placed = after(partitions, plan(ZONES, partitions, {}, leaving, {"t": racks}))
+    except NoRoom:
+        return
+    left = {ZONE_OF[each] for each in ZONE_OF if each not in leaving}
+    best = next((each for each in racks if each in left), None)
+    for each in placed:
+        assert len(zones_of(each)) == min(len(each), len(left)), each
+        assert best is None or ZONE_OF[each[0]] == best, each
+
+
+def test_leaders_are_spread_over_the_nodes_of_the_preferred_zone() -> None:
+    partitions = parts((1, 3, 5), (3, 5, 2), (5, 1, 4), (2, 4, 6), (4, 6, 1), (6, 2, 3))
+    placed = after(partitions, plan(ZONES, partitions, {}, preferred={"t": ("c", "b")}))
+    assert Counter(each[0] for each in placed) == {5: 3, 6: 3}
+    assert all([ZONE_OF[node] for node in each] == ["c", "b", "a"] for each in placed), "and the others in their order"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 from barnabas.broker.partition.host import ReplicaHost
 from barnabas.broker.partition.waiters import ENOUGH, Acknowledge
 from barnabas.core.partition.replicas import LeaderState
-from barnabas.core.zones import too_few
 from barnabas.model.errors import ErrorCode
+from barnabas.model.zones import too_few
 
 if TYPE_CHECKING:
     from barnabas.broker.partition.partition import HostedPartition

@@ -37,6 +37,7 @@ def balance(
 ) -> None:
     """Spread partitions and leaders evenly over the nodes that are up.
 
+    Replicas that share a zone (broker.rack) go to different ones, leaders to those that leader.preferred.racks names.
     Clients go on while partitions move. Ctrl-C stops: what is under way is taken back, what is done stays.
 
     \b
@@ -150,7 +151,7 @@ def _planned(cluster: Cluster, leaving: frozenset[int]) -> list[Move]:
         )
     movable: list[Partition] = [each for each in found.partitions if each.leader >= 0]
     try:
-        return plan(found.brokers, movable, sizes(cluster, found.brokers), leaving)
+        return plan(found.brokers, movable, sizes(cluster, found.brokers), leaving, found.preferred)
     except NoRoom as error:
         raise Failure(
             str(error), "Add a node first, or give those topics fewer replicas (kafka-reassign-partitions)."

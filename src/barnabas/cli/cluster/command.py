@@ -13,6 +13,7 @@ from barnabas.cli.cluster.health import DEGRADED, HEALTHY, UNAVAILABLE, Problem,
 from barnabas.cli.cluster.kill_test import kill_test
 from barnabas.cli.cluster.recover import recover
 from barnabas.cli.cluster.voters import voters
+from barnabas.cli.cluster.zones import show
 from barnabas.cli.common import human
 from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap
 from barnabas.cli.common.screen import Column, emit_json, facts, paint, say, table
@@ -38,7 +39,9 @@ def status(
     as_json: AsJson = False,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
-    """Show nodes, leaders, the quorum, and what is not safe.
+    """Show nodes, leaders, zones, the quorum, and what is not safe.
+
+    Where nodes name a zone (broker.rack), each zone is shown with what its loss would cost.
 
     Exit code 0: healthy. 3: degraded, everything is served but a further failure may not be survived. 4: a partition
     or the quorum has no leader, or a full disk refuses producers. 1: no node could be asked.
@@ -48,6 +51,7 @@ def status(
       barnabas cluster status
       barnabas cluster status --watch
       barnabas cluster status --json | jq '.partitions[] | select(.leader < 0)'
+      barnabas cluster status --json | jq '.zones[] | {name, if_lost}'
     """
     from dataclasses import asdict
 
@@ -103,6 +107,7 @@ def _show(found: View, listed: list[Problem]) -> None:
         Column("leads", True), Column("replicas", True), Column("quorum"), Column("behind", True),
     )  # fmt: skip
     table(columns, (_row(broker) for broker in found.brokers))
+    show(found.zones)
     for title, partitions in (("without a leader", found.without_leader), ("under-replicated", found.under_replicated)):
         if partitions:
             say()

@@ -1,7 +1,8 @@
 """What is wrong with a cluster, worst first, as lines with a way out and as an exit code for scripts.
 
 0   healthy: every node is up, the quorum has all its voters, every partition all its replicas
-3   degraded: everything is served, but a further failure may not be survived (or a disk is nearly full)
+3   degraded: everything is served, but a further failure may not be survived (or a disk is nearly full, or replicas
+    share a zone although they need not)
 4   unavailable: a partition has no leader, or one that refuses producers for want of disk, or the quorum has none
 """
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 HEALTHY, DEGRADED, UNAVAILABLE = 0, 3, 4
 _NEARLY_FULL = 0.05  # of the disk is free, or less
 _NEARLY_FULL_BYTES = 1 << 30
+_NAMED_MAX = 5  # partitions of a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,10 @@ def _partitions(found: View) -> list[Problem]:
             out = sorted({node for each in found.under_replicated for node in each.replicas if node not in each.isr})
             way_out = f"All nodes are up: replicas on {_ids(out)} catch up, or cannot; look at the log and disk there."
         listed.append(Problem(DEGRADED, text, way_out))
+    if sharing := found.sharing_a_zone:
+        names = ", ".join(each.name for each in sharing[:_NAMED_MAX]) + (", ..." if len(sharing) > _NAMED_MAX else "")
+        text = f"{human.plural(len(sharing), 'partition')} with replicas in one zone that could be in two: {names}"
+        listed.append(Problem(DEGRADED, text, "Move them: barnabas cluster balance."))
     return listed
 
 

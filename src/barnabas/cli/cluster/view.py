@@ -1,7 +1,7 @@
 """A cluster as an operator wants to see it: who is up, who leads, what is not safe, how far the quorum has come.
 
 Read from three requests that any Kafka answers: DescribeCluster (also the brokers that are down), Metadata, and
-DescribeQuorum.
+DescribeQuorum. Where nodes name a zone, from the settings of topics as well (zones.py).
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from barnabas.cli.cluster.zones import topic_settings, zone_of_controller
 from barnabas.cli.common.cluster import Cluster, NotServing, refused
 from barnabas.cli.common.failure import Failure
 from barnabas.cli.common.link import SERVING_S
 from barnabas.model.ids import METADATA_TOPIC
 from barnabas.operate.placement.nouns import Broker, Partition, led_elsewhere
+from barnabas.operate.zones import Zone, sharing_a_zone, zones
 from barnabas.wire.apis import DESCRIBE_CLUSTER, DESCRIBE_LOG_DIRS, DESCRIBE_QUORUM, METADATA
 
 if TYPE_CHECKING:
@@ -48,6 +50,8 @@ class View:
     voters: list[int] = field(default_factory=list)
     lost_votes: list[int] = field(default_factory=list)  # nodes that are up, whose votes belong to folders they lost
     disks: list[LogDirectory] = field(default_factory=list)
+    zones: list[Zone] = field(default_factory=list)
+    preferred: dict[str, list[str]] = field(default_factory=dict)  # leader.preferred.racks, of topics that have them
 
     @property
     def under_replicated(self) -> list[Partition]:
@@ -56,6 +60,10 @@ class View:
     @property
     def led_elsewhere(self) -> list[Partition]:
         return led_elsewhere(self.brokers, self.partitions)
+
+    @property
+    def sharing_a_zone(self) -> list[Partition]:
+        return sharing_a_zone(self.brokers, self.partitions)
 
     @property
     def without_leader(self) -> list[Partition]:
@@ -100,6 +108,9 @@ def view(cluster: Cluster) -> View:
             brokers[partition.leader].leads += 1
     _quorum(cluster, found, brokers)
     _probe(cluster, found)
+    settings = topic_settings(cluster, found.brokers, found.partitions)
+    found.preferred = settings.preferred()
+    found.zones = zones(found.brokers, found.partitions, found.voters, settings.needs())
     return found
 
 
@@ -117,6 +128,11 @@ def _quorum(cluster: Cluster, found: View, brokers: dict[int, Broker]) -> None:
     found.lost_votes = [
         each.replica_id for each in quorum.current_voters if each.replica_id in newer and not _fetches(each, now_ms)
     ]
+    addresses = {
+        each.node_id: (each.listeners[0].host, each.listeners[0].port)
+        for each in getattr(answer, "nodes", ())
+        if each.listeners
+    }
     for role, replicas in (("voter", quorum.current_voters), ("observer", quorum.observers)):
         for each in replicas:
             broker = brokers.get(each.replica_id)
@@ -126,6 +142,8 @@ def _quorum(cluster: Cluster, found: View, brokers: dict[int, Broker]) -> None:
                 up = each.replica_id == quorum.leader_id or _fetches(each, now_ms)
                 broker = brokers[each.replica_id] = Broker(each.replica_id, "", 0, None, up)
                 found.brokers.append(broker)
+                if up and each.replica_id in addresses and any(known.rack for known in found.brokers):
+                    broker.rack = zone_of_controller(cluster, each.replica_id, addresses[each.replica_id])
             broker.role = "leader" if each.replica_id == quorum.leader_id else role
             broker.behind = end - each.log_end_offset if each.log_end_offset >= 0 else None
 

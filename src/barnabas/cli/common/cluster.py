@@ -137,6 +137,19 @@ class Cluster:
             self._nodes.drop(node_id)
             raise Failure(f"{where}: {in_words(problem)}") from None
 
+    def ask_at(self, address: Address, api_key: int, body: Mapping[str, object]) -> Decoded:
+        """One request to whoever listens there, on a connection of its own: a controller that is no broker."""
+        try:
+            link = self._connect(*address)
+            try:
+                return link.ask(api_key, body)
+            finally:
+                link.close()
+        except UnknownApi as problem:
+            raise _too_old(problem) from None
+        except LinkDown as problem:
+            raise Failure(f"{address[0]}:{address[1]}: {in_words(problem)}") from None
+
     def _ask_first(self, api_key: int, body: Mapping[str, object]) -> Decoded:
         try:
             return self._nodes.ask_any(api_key, body)

@@ -61,6 +61,12 @@ def _told(told: probe.Told, reached: tuple[str, int]) -> Iterator[Check]:
     if told.leaderless:
         text = f"{human.plural(len(told.leaderless), 'partition')} without a leader: {', '.join(told.leaderless[:5])}"
         yield Check("fail", "partitions", text, "Which nodes are down: barnabas cluster status")
+    if told.sharing_a_zone:
+        names = ", ".join(told.sharing_a_zone[:5])
+        text = (
+            f"{human.plural(len(told.sharing_a_zone), 'partition')} with replicas in one zone only for want of a move"
+        )
+        yield Check("warn", "zones", f"{text}: {names}", "Spread them: barnabas cluster balance")
     if not told.brokers:
         yield Check("fail", "told", "no node at all", "The node is starting, or fenced: look at its log.")
     for node, (host, port) in sorted(told.brokers.items()):

@@ -15,6 +15,8 @@ from barnabas.cli.common.cluster import CLIENT_ID
 from barnabas.cli.common.login import login_for
 from barnabas.link.blocking_driver import BlockingLink, LinkOptions
 from barnabas.model.limits import CLI_ANSWER_MAX_BYTES
+from barnabas.operate.placement.nouns import Broker, Partition
+from barnabas.operate.zones import sharing_a_zone
 from barnabas.wire.apis import API_VERSIONS, METADATA
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ class Told:
     brokers: dict[int, tuple[str, int]]
     topics: int
     leaderless: list[str]  # partitions
+    sharing_a_zone: list[str]  # likewise: two replicas are in one zone, and need not be
     round_trip_s: float
 
 
@@ -71,5 +74,16 @@ def ask(host: str, port: int) -> Told:
                 for each in topic.partitions
                 if each.leader_id < 0
             ],
+            _sharing_a_zone(metadata),
             round_trip,
         )
+
+
+def _sharing_a_zone(metadata: MetadataResponse) -> list[str]:
+    brokers = [Broker(each.node_id, each.host, each.port, each.rack, True) for each in metadata.brokers]
+    partitions = [
+        Partition(topic.name or "", each.partition_index, each.leader_id, tuple(each.replica_nodes), ())
+        for topic in metadata.topics
+        for each in topic.partitions
+    ]
+    return [each.name for each in sharing_a_zone(brokers, partitions)]

@@ -1,6 +1,7 @@
 """`barnabas up --nodes 3`: a cluster on this machine, one process a node, all in one terminal.
 
-Every node is an ordinary `barnabas up` with its own port and folder; this process starts them, shows what they say with
+Every node is an ordinary `barnabas up` with its own port and folder, and its zone where those are named; with
+--witness the last one is a controller without data. This process starts them, shows what they say with
 the node's number in its colour, and ends them together at Ctrl-C. A node that dies (or is killed, to see what happens)
 is started again; one that cannot start is left down after a few attempts, and said so.
 """
@@ -25,7 +26,7 @@ from barnabas.cli.common.child import start_command
 from barnabas.cli.common.failure import Failure, usage
 from barnabas.cli.common.screen import note, paint, say
 from barnabas.cli.up.options import UpOptions
-from barnabas.cli.up.settings import HOST, PORT, default_cluster_data, flags, refuse_to_open
+from barnabas.cli.up.settings import HOST, PORT, default_cluster_data, flags, refuse_to_open, zones
 
 if TYPE_CHECKING:
     from barnabas.cli.common.child import ServiceChild
@@ -48,6 +49,8 @@ def run(options: UpOptions) -> int:
     for name in ("node.id", "controller.quorum.voters", "advertised.listeners"):
         if name in given:
             raise usage(f"--nodes chooses {name} by itself", "Leave it out, or start each node with its own --config.")
+    if options.witness and count < 3:
+        raise usage(f"--witness with --nodes {count}: two data nodes and a witness are the least", "Use --nodes 3.")
     host = options.host or HOST
     ports = _ports(host, PORT if options.port is None else options.port, count)
     data = Path(options.data).expanduser() if options.data else default_cluster_data()
@@ -94,9 +97,11 @@ def _ports(host: str, first: int, count: int) -> list[int]:
 
 
 class _Node:
-    def __init__(self, number: int, port: int) -> None:
+    def __init__(self, number: int, port: int, zone: str | None, witness: bool) -> None:
         self.number = number
         self.port = port
+        self.zone = zone
+        self.witness = witness
         self.process: subprocess.Popen[str] | None = None
         self.ready = False
         self.failures = 0
@@ -109,9 +114,14 @@ class Cluster:
         self.host = host
         self.data = data
         self.options = options
-        self.nodes = [_Node(number, port) for number, port in enumerate(ports, 1)]
+        places = zones(options, len(ports))
+        self.nodes = [
+            _Node(number, port, zone, options.witness and number == len(ports))
+            for number, (port, zone) in enumerate(zip(ports, places, strict=True), 1)
+        ]
+        self._data_nodes = [node for node in self.nodes if not node.witness]
         self.voters = ",".join(f"{node.number}@{host}:{node.port}" for node in self.nodes)
-        self.bootstrap = ",".join(f"{host}:{node.port}" for node in self.nodes)
+        self.bootstrap = ",".join(f"{host}:{node.port}" for node in self._data_nodes)
         self._bundle = Path(options.bundle).expanduser() if options.bundle is not None else data / "secure"
         self._said: SimpleQueue[tuple[_Node, str | None]] = SimpleQueue()
         self._stopping = False
@@ -163,9 +173,13 @@ class Cluster:
             f"node.id={node.number}",
             f"controller.quorum.voters={self.voters}",
             *(f"metrics.listeners={each}" for each in self._metrics[node.number - 1 : node.number]),
-            *self.options.set,
         ]
+        if self.options.witness:  # it is a voter, but no broker: those are counted, where nobody says how many
+            settings.append(f"default.replication.factor={min(3, len(self._data_nodes))}")
+        settings += self.options.set
         command = ["up", "--quiet"]
+        command += [] if node.zone is None else ["--zone", node.zone]
+        command += ["--witness"] if node.witness else []
         command += ["--host", self.host, "--port", str(node.port), "--data", str(self.data / f"node-{node.number}")]
         command += [word for setting in settings for word in ("--set", setting)]
         if self.options.secure:

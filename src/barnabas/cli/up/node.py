@@ -179,7 +179,13 @@ def _tell_ready(node: Node, options: UpOptions, data: Path) -> None:
         if options.quiet:
             sys.stdout.write(f"{node.bootstrap}\n")
         else:
-            ready(_version(), node.bootstrap, str(data), seconds, tutorial=sys.stdout.isatty() and not options.secure)
+            ready(
+                _version(),
+                node.bootstrap,
+                str(data),
+                seconds,
+                tutorial=sys.stdout.isatty() and not options.secure and not options.witness,
+            )
             if options.secure:
                 from barnabas.cli.up.secure import tell
 

@@ -26,6 +26,8 @@ class UpOptions:
     log_format: str | None = None
     quiet: bool = False
     nodes: int | None = None
+    zone: str | None = None
+    witness: bool = False
     secure: bool = False
     bundle: str | None = None
     console: bool = False
@@ -52,6 +54,10 @@ ROWS = (
     OptionRow("set", ("--set", "-s"), "NAME=VALUE", "One setting by Kafka's name; may be repeated.", many=True),
     OptionRow("advertise", ("--advertise",), "HOST:PORT", "Address that clients are told, when it is another."),
     OptionRow("nodes", ("--nodes", "-n"), "N", "A cluster of N nodes on this machine, one process each.", int),
+    OptionRow("zone", ("--zone",), "ZONE", "Where it stands (broker.rack); with --nodes a list, used in turn: a,b,c."),
+    OptionRow(
+        "witness", ("--witness",), "", "A voter without data, for a third place; with --nodes the last one.", bool
+    ),
     OptionRow("secure", ("--secure",), "", "TLS, logins and access rules: nobody gets in unless you let them.", bool),
     OptionRow("bundle", ("--bundle",), "DIR", "Where --secure keeps certificates; else in the data folder."),
     OptionRow("console", ("--console",), "", "Also a console in the browser, on 127.0.0.1:8080 or a free port.", bool),
@@ -72,6 +78,7 @@ HELP = """Start a node and keep it up until Ctrl-C.
       barnabas up --nodes 3
       barnabas up --secure
       barnabas up --nodes 3 --console --registry
+      barnabas up --nodes 5 --zone a,b,c --witness
       barnabas up --port 0 --data /var/lib/barnabas --set log.retention.hours=24
       barnabas up --host 0.0.0.0 --advertise events.example.org:9092
     """

@@ -46,6 +46,12 @@ def load(options: UpOptions) -> tuple[Settings, Path]:
         if warning.startswith("command line: "):  # typed just now: a typing error, not a file of another release
             raise usage(warning.removeprefix("command line: "), "docs/settings.md lists them all.")
         warn(warning)
+    quorum = ("controller.quorum.voters", "controller.quorum.bootstrap.servers")
+    if options.witness and not any(loaded.settings.list(name) for name in quorum):
+        raise usage(
+            "--witness is a voter of a cluster, and no cluster is named",
+            "Name the voters, this one too: --set node.id=3 --set controller.quorum.voters=1@HOST:PORT,2@...,3@...",
+        )
     if len(folders) != 1:
         raise Failure(f"log.dirs names {len(folders)} folders, a node has one", "Start a node for each disk.")
     if not options.secure and all(each.protocol == "PLAINTEXT" for each in loaded.settings.client_listeners()):
@@ -84,11 +90,33 @@ def flags(options: UpOptions) -> dict[str, str]:
         if not colon or not host or not port.isdigit() or not 0 < int(port) <= 65535:
             raise usage(f"--advertise {options.advertise!r} is not host:port", "Write it as events.example.org:9092.")
         found["advertised.listeners"] = f"{_protocol(options)}://{host}:{port}"
+    if options.zone is not None and options.nodes is None:
+        found["broker.rack"] = _zone(options.zone)
+    if options.witness and options.nodes is None:
+        if found.get("process.roles", "controller") != "controller":
+            raise usage("--witness is a controller without data", "Leave process.roles out.")
+        found["process.roles"] = "controller"
     if options.data is not None:
         if not options.data:
             raise usage("--data is empty", "Name a folder, or leave it out.")
         found["log.dirs"] = str(Path(options.data).expanduser())
     return found
+
+
+def zones(options: UpOptions, count: int) -> list[str | None]:
+    """Of so many nodes, in turn; a witness has the last one for itself. None where --zone was not given."""
+    if options.zone is None:
+        return [None] * count
+    named = [_zone(each) for each in options.zone.split(",")]
+    alone = [named.pop()] if options.witness and len(named) > 1 else []
+    return [*(named[index % len(named)] for index in range(count - len(alone))), *alone]
+
+
+def _zone(text: str) -> str:
+    name = text.strip()
+    if not name or "," in name:
+        raise usage(f"--zone {text!r} is not a name", "Write it as --zone a; a list is for --nodes: --zone a,b,c.")
+    return name
 
 
 def _protocol(options: UpOptions) -> str:

@@ -12,9 +12,9 @@ from barnabas.core.cluster.items import ElectionResult
 from barnabas.core.cluster.partition_change import NOBODY, Wish, changed, may_serve, zones_in
 from barnabas.core.cluster.records import PartitionChange, Record
 from barnabas.core.cluster.rules import RulesOf, TopicRules
-from barnabas.core.zones import in_order
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import ELECTIONS_AT_ONCE_MAX
+from barnabas.model.zones import in_order
 
 PREFERRED, UNCLEAN = 0, 1
 _AS_IT_IS = Wish()

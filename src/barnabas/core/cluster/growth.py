@@ -14,8 +14,8 @@ from barnabas.core.cluster.partition_change import zones_in
 from barnabas.core.cluster.reassignment import reassign
 from barnabas.core.cluster.records import Record
 from barnabas.core.cluster.rules import RulesOf
-from barnabas.core.zones import in_order
 from barnabas.model.settings import Settings
+from barnabas.model.zones import in_order
 
 
 def grow_internal_topics(image: MetadataImage, settings: Settings, rules_of: RulesOf) -> list[Record]:

@@ -27,8 +27,8 @@ from msgspec import Struct, field
 from barnabas.core.cluster.image import NO_LEADER, MetadataImage, PartitionImage, TopicImage
 from barnabas.core.cluster.records import PartitionChange
 from barnabas.core.cluster.rules import TopicRules
-from barnabas.core.zones import ZoneOf, too_few
 from barnabas.model.ids import ZERO_UUID
+from barnabas.model.zones import ZoneOf, too_few
 
 Brokers = tuple[int, ...]
 NOBODY: frozenset[int] = frozenset()

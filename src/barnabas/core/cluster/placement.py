@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 from barnabas.core.cluster.image import BrokerImage
 from barnabas.core.randomness import Random
-from barnabas.core.zones import in_order, rank
 from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.model.zones import in_order, rank
 
 
 def place(

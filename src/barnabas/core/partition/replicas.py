@@ -31,8 +31,8 @@ is its leader needs none of this.
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from barnabas.core.zones import ZoneOf, too_few
 from barnabas.model.errors import ErrorCode
+from barnabas.model.zones import ZoneOf, too_few
 
 UNKNOWN_OFFSET = -1
 NEVER = -(1 << 62)  # milliseconds

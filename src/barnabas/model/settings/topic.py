@@ -97,8 +97,8 @@ ROWS = (
     topic("min.insync.replicas", INT, 1, at_least(1), synonyms=("min.insync.replicas",),
           doc="How many replicas must have a record before a producer with acks=all is answered."),
     topic("min.insync.zones", INT, 1, at_least(1), synonyms=("min.insync.zones",), internal=True,
-          doc="In how many zones (broker.rack) replicas must have a record before a producer with acks=all is answered; "
-              "1 is off. A broker without a rack is in no zone."),
+          doc="In how many zones (broker.rack) replicas must have a record before a producer with acks=all is "
+              "answered; 1 is off. A broker without a rack is in no zone."),
     topic("preallocate", BOOLEAN, False, synonyms=("log.preallocate",), effective=False,
           doc="Accepted for compatibility; files grow as they are written."),
     topic("remote.log.copy.disable", BOOLEAN, False, effective=False,

@@ -1,20 +1,24 @@
 """Where partitions should lie: the plan behind `barnabas cluster balance` and `drain`, decided without a cluster.
 
-1. Each topic's replicas are spread evenly over the nodes, the topic with the most bytes first: what a topic holds and
+1. Replicas of a partition that share a zone (rack) although there is another zone get a node there, and a partition
+   whose leader should be in certain zones (`leader.preferred.racks`) gets a replica in the best of them.
+2. Each topic's replicas are spread evenly over the nodes, the topic with the most bytes first: what a topic holds and
    serves is shared by all nodes, however many empty partitions other topics have.
-2. All replicas together are, by moves that leave every topic as even as it was. Small partitions move first.
-3. Where nodes still differ in bytes, partitions of one topic change places.
-4. Preferred leaders (the first replica of each) are spread, of each topic and of all (leaders.py).
+3. All replicas together are, by moves that leave every topic as even as it was. Small partitions move first.
+4. Where nodes still differ in bytes, partitions of one topic change places.
+5. Preferred leaders (the first replica of each) are spread, of each topic and of all (leaders.py).
 
-The replicas of a partition stay on as many racks as they were. The plan of a balanced cluster is empty.
+No move for a later reason undoes the first one. The plan of a balanced cluster is empty.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from types import MappingProxyType
 
+from barnabas.model.zones import rank
 from barnabas.operate.placement.leaders import spread_leaders
 from barnabas.operate.placement.nouns import Broker, Partition
 
@@ -25,6 +29,7 @@ _SWAPS_MAX = 1_000
 _SWAP_GAIN_MIN = 0.1  # of the larger partition: a swap that moves 1 GB to even out 10 MB is not worth it
 Key = tuple[str, int]
 Racks = Mapping[int, str | None]
+Preferred = Mapping[str, Sequence[str]]  # by topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +57,27 @@ Sizes = Mapping[tuple[str, int, int], int]
 
 
 def plan(
-    brokers: Sequence[Broker], partitions: Sequence[Partition], sizes: Sizes, leaving: frozenset[int] = frozenset()
+    brokers: Sequence[Broker],
+    partitions: Sequence[Partition],
+    sizes: Sizes,
+    leaving: frozenset[int] = frozenset(),
+    preferred: Preferred = MappingProxyType({}),
 ) -> list[Move]:
-    """The moves that balance the nodes that are up, and empty those that are `leaving`."""
+    """The moves that balance the nodes that are up, and empty those that are `leaving`. `preferred`: the zones in which
+    the leaders of a topic should be, the best first."""
     usable = {each.id: each.rack for each in brokers if each.up and each.port and each.id not in leaving}
     if not usable:
         raise NoRoom("no node is left to move partitions to")
     known = {(each.topic, each.index): each for each in partitions}
     weight = {key: _bytes(partition, sizes) for key, partition in known.items()}
-    placement = _Placement({key: list(each.replicas) for key, each in known.items()}, usable, weight)
+    placement = _Placement({key: list(each.replicas) for key, each in known.items()}, usable, weight, preferred)
     for key in known:
         placement.evacuate(known[key], leaving)
+        placement.spread_zones(key)
     for _ in range(_ROUNDS_MAX):
         if not (placement.level_topics() + placement.level_all() + placement.level_bytes()):
             break
-    spread_leaders(placement.placed, usable)
+    spread_leaders(placement.placed, usable, preferred)
     return [
         Move(known[key], tuple(replicas), weight[key])
         for key, replicas in placement.placed.items()
@@ -81,8 +92,12 @@ def _bytes(partition: Partition, sizes: Sizes) -> int:
 class _Placement:
     """Which replicas lie where, and how many of each topic and of all a node has."""
 
-    def __init__(self, placed: dict[Key, list[int]], usable: Racks, weight: Mapping[Key, int]) -> None:
+    def __init__(
+        self, placed: dict[Key, list[int]], usable: Racks, weight: Mapping[Key, int], preferred: Preferred
+    ) -> None:
         self.placed = placed
+        self._preferred = preferred
+        self._zones = {rack for rack in usable.values() if rack}
         self._usable = usable
         self._weight = weight
         self._by_size = sorted(placed, key=lambda key: (weight[key], key))
@@ -103,6 +118,31 @@ class _Placement:
             racks = {usable.get(each) for each in replicas if each != broker_id} - {None}
             target = min(others, key=lambda each: (usable[each] in racks, of_topic[each], self._load[each], each))
             self._move((partition.topic, partition.index), broker_id, target)
+
+    def spread_zones(self, key: Key) -> None:
+        """Replicas that share a zone with another one go to zones without one; last, one goes to the best zone for the
+        leader. A node that is down keeps its replicas: its zone may come back."""
+        replicas, usable, of_topic = self.placed[key], self._usable, self._topics[key[0]]
+        if any(each not in usable for each in replicas):
+            return
+        for _ in replicas:
+            times = Counter(usable[each] for each in replicas if usable[each])
+            free = self._zones - set(times)
+            twice = [each for each in replicas if times[usable[each]] > 1]
+            if not free or not twice:
+                break
+            old = max(twice, key=lambda each: (of_topic[each], self._load[each], each))
+            self._move(key, old, self._emptiest(key, free))
+        racks = self._preferred.get(key[0], ())
+        best = min((rank(zone, racks) for zone in self._zones), default=len(racks))
+        if best < min(rank(usable[each], racks) for each in replicas):
+            old = max(replicas, key=lambda each: (rank(usable[each], racks), of_topic[each], self._load[each], each))
+            self._move(key, old, self._emptiest(key, {racks[best]}))
+
+    def _emptiest(self, key: Key, zones: Set[str]) -> int:
+        of_topic = self._topics[key[0]]
+        there = (each for each, rack in self._usable.items() if rack in zones and each not in self.placed[key])
+        return min(there, key=lambda each: (of_topic[each], self._load[each], each))
 
     def level_topics(self) -> int:
         bytes_of: Counter[str] = Counter()
@@ -185,7 +225,20 @@ class _Placement:
 
     def _may_move(self, key: Key, old: int, new: int) -> bool:
         replicas = self.placed[key]
-        return old in replicas and new not in replicas and _keeps_racks(replicas, old, new, self._usable)
+        return (
+            old in replicas
+            and new not in replicas
+            and _keeps_racks(replicas, old, new, self._usable)
+            and self._keeps_leader_zone(key, old, new)
+        )
+
+    def _keeps_leader_zone(self, key: Key, old: int, new: int) -> bool:
+        racks = self._preferred.get(key[0], ())
+        if not racks:
+            return True
+        before = min(rank(self._usable.get(each), racks) for each in self.placed[key])
+        after = min(rank(self._usable.get(each), racks) for each in (new, *self.placed[key]) if each != old)
+        return after <= before
 
     def _move(self, key: Key, old: int, new: int) -> None:
         replicas = self.placed[key]
@@ -197,6 +250,7 @@ class _Placement:
 
 
 def _keeps_racks(replicas: Sequence[int], old: int, new: int, usable: Racks) -> bool:
+    """On as many as before; nodes without a rack are alike."""
     before = {usable.get(each) for each in replicas}
     after = {usable.get(each) for each in replicas if each != old} | {usable[new]}
     return len(after) >= len(before)
