@@ -25,12 +25,18 @@ def make_cluster(tmp_path: Path) -> Iterator[Callable[..., BarnabasCluster]]:
     made: list[BarnabasCluster] = []
 
     def make(
-        count: int = 3, linked: bool = False, secured: Callable[[Path], NodesSecurity] | None = None, **settings: str
+        count: int = 3,
+        linked: bool = False,
+        secured: Callable[[Path], NodesSecurity] | None = None,
+        zones: str = "",
+        **settings: str,
     ) -> BarnabasCluster:
+        """`zones`: a letter for each node."""
         given = {name.replace("_", "."): value for name, value in settings.items()}
         folder = tmp_path / f"cluster-{len(made)}"
         security = None if secured is None else secured(folder / "secure")
-        cluster = BarnabasCluster(folder, count, {**FAST, **given}, linked, security)
+        places = dict(enumerate(zones, 1))
+        cluster = BarnabasCluster(folder, len(zones) or count, {**FAST, **given}, linked, security, places)
         made.append(cluster)
         cluster.start()
         return cluster

@@ -27,10 +27,12 @@ class BarnabasCluster:
         settings: Mapping[str, str] | None = None,
         linked: bool = False,
         security: NodesSecurity | None = None,
+        zones: Mapping[int, str] | None = None,
     ) -> None:
         """`linked`: between the nodes are `links`, which can be cut; clients reach every node all the time.
-        `security`: how nodes log in at each other."""
+        `security`: how nodes log in at each other. `zones`: where each node stands."""
         self.folder = folder
+        self.zones = dict(zones or {})
         self.settings = dict(settings or {})
         self.security = security if security is not None else by_certificate(folder / "secure") if SECURE else None
         numbers = range(1, count + 1)
@@ -67,6 +69,7 @@ class BarnabasCluster:
 
     def _node(self, number: int, port: int, more: Mapping[str, str]) -> BarnabasNode:
         rack = {"broker.rack": f"rack-{number}"} if self.settings.get("racks") else {}
+        rack |= {"broker.rack": self.zones[number]} if number in self.zones else {}
         settings = {"node.id": str(number), **rack, **self.settings, **more}
         settings.pop("racks", None)
         return BarnabasNode(self.folder / f"node-{number}", settings, port)
@@ -80,6 +83,10 @@ class BarnabasCluster:
         """Of the listener on which the nodes speak to each other."""
         return ",".join(f"127.0.0.1:{port}" for port in self._behind.values())
 
+    def zone(self, name: str) -> list[int]:
+        """The nodes that stand there."""
+        return [number for number, place in self.zones.items() if place == name]
+
     @property
     def up(self) -> list[int]:
         return [number for number, node in self.nodes.items() if node.alive()]
@@ -89,6 +96,8 @@ class BarnabasCluster:
     def start(self, *numbers: int) -> None:
         """Start nodes (all when none is named) together, and wait until the cluster counts them in."""
         chosen = numbers or tuple(self.nodes)
+        if self.links is not None:
+            self.links.accept(number for number in chosen if number in self.links.doors)
         for number in chosen:
             node = self.nodes[number]
             node.launch()
@@ -112,6 +121,8 @@ class BarnabasCluster:
     def kill(self, *numbers: int) -> None:
         for number in numbers:
             self.nodes[number].signal(signal.SIGKILL)
+        if self.links is not None:
+            self.links.refuse(numbers)
         for number in numbers:
             self.nodes[number].kill()
             self._forget(number)
