@@ -3,7 +3,8 @@
 Only a replica of the partition is served, in the leader's own epoch, with the epoch of its broker (CVE-2018-1288: who
 poses as a follower could otherwise move the high watermark). When there is nothing to send, the fetch is parked until
 bytes are appended to one of its partitions. The first fetch of a session is answered at once: until the follower knows
-its session it could not say anything else.
+its session it could not say anything else. Partitions that are in sync are read first; of the others an answer has no
+more than their pace allows (refill.py).
 """
 
 import asyncio
@@ -70,6 +71,7 @@ class _FollowerFetch:
     __slots__ = (
         "_correlation_id",
         "_future",
+        "_held_back",
         "_incremental",
         "_loop",
         "_max_bytes",
@@ -96,6 +98,7 @@ class _FollowerFetch:
         self._reads: list[PartitionRead] = []
         self._future: asyncio.Future[Reply] | None = None
         self._woken = False
+        self._held_back = False  # is there more for a replica that is not in sync than its pace allows?
         self.urgent = not self._incremental  # must the answer leave at once?
 
     # --- reading ------------------------------------------------------------------------------------------------------
@@ -105,13 +108,22 @@ class _FollowerFetch:
         the loop for too long: the follower is answered, and fetches again."""
         session, room, found = self._session, self._max_bytes, 0
         left: dict[Slot, None] = {}
-        ready, session.ready, session.unread = session.ready, {}, False
+        ready, session.ready, session.unread = _in_sync_first(session.ready), {}, False
         slots, until = iter(ready), clock.source.monotonic() + _READ_SECONDS
+        pace, filled = self._node.replication.refill, 0
+        self._held_back = False
         for slot in slots:
             if slot.awaiting:
                 continue
             read = PartitionRead(slot)
-            full = read_slot(self._node, session, slot, read, room - found, min_one_batch=not found)
+            if slot.is_filling:
+                allowed = pace.room() - filled
+                here = min(room - found, allowed)
+                full = read_slot(self._node, session, slot, read, here, min_one_batch=not found and allowed > 0)
+                filled += min(slot.max_bytes, here) if read.is_cold else read.size
+                self._held_back |= full and allowed < room - found
+            else:
+                full = read_slot(self._node, session, slot, read, room - found, min_one_batch=not found)
             being_opened = read.partition is None and not read.error_code
             if read.error_code or read.diverging_epoch is not None:
                 self.urgent = slot.awaiting = True
@@ -154,6 +166,9 @@ class _FollowerFetch:
         for read in self._reads if throttle.rate else ():
             if read.size and read.partition is not None and throttle.holds_for(read.partition, session.replica_id):
                 throttle.count(read.size, self._node.replication.loop_time())
+        for read in self._reads:
+            if read.size and isinstance(read.wanted, Slot) and read.wanted.is_filling:
+                self._node.replication.refill.sent(read.size)
         return pack(
             self._version,
             self._correlation_id,
@@ -176,6 +191,8 @@ class _FollowerFetch:
             if read.wanted.has_changed(read.high_watermark, read.log_start_offset) and isinstance(read.wanted, Slot):
                 self._session.ready.setdefault(read.wanted)
         self._reads = []
+        if self._held_back:
+            self._loop.call_later(self._node.replication.refill.wait_seconds(), self.wake)
         if self._session.unread:  # the offset of this fetch has released a reply, and that caused another append
             self.wake()
         return self._future
@@ -215,6 +232,14 @@ class _FollowerFetch:
         self._timer.cancel()
         if self._session.parked is self:
             self._session.parked = None
+
+
+def _in_sync_first(ready: dict[Slot, None]) -> dict[Slot, None]:
+    """As they are, where all are in sync or none is."""
+    filling = [slot for slot in ready if slot.is_filling]
+    if not filling or len(filling) == len(ready):
+        return ready
+    return dict.fromkeys([*(slot for slot in ready if not slot.is_filling), *filling])
 
 
 def _nothing(_: Wanted) -> None:

@@ -68,6 +68,11 @@ class Slot(Wanted):
         if partition is not None:
             partition.leadership.slots.append(self)
 
+    @property
+    def is_filling(self) -> bool:
+        """Is the replica not in sync, so that nobody waits for it?"""
+        return self.partition is not None and self.session.replica_id not in self.partition.image.isr
+
     # --- called by the partition --------------------------------------------------------------------------------------
 
     def appended(self) -> None:

@@ -15,6 +15,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from barnabas.broker.fetch.follower_sessions import FollowerSessions
+from barnabas.broker.fetch.refill import RefillPace
 from barnabas.broker.image_bus import ImageChange
 from barnabas.broker.metrics.counts import Times
 from barnabas.broker.metrics.health import Health
@@ -76,6 +77,7 @@ class Replication:
         self.leader_throttle = Throttle(broker, "leader")
         self.fetch_times = Times()
         self.loop_time = asyncio.get_running_loop().time
+        self.refill = RefillPace(asyncio.get_running_loop())
         self._fetchers: dict[int, ReplicaFetcher] = {}
         self._source: dict[HostedPartition, int] = {}  # of those that are followed
         self._running = False
@@ -96,6 +98,7 @@ class Replication:
     def stop(self) -> None:
         self._running = False
         self.isr.stop()
+        self.refill.close()
         self._checks.clear()
         self.opening.stop()
         self.lost.stop()
