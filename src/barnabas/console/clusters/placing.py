@@ -15,6 +15,7 @@ from barnabas.model.ids import METADATA_TOPIC
 from barnabas.operate.placement.nouns import Broker, Partition
 from barnabas.wire.apis import (
     ALTER_PARTITION_REASSIGNMENTS,
+    DESCRIBE_CONFIGS,
     DESCRIBE_LOG_DIRS,
     DESCRIBE_QUORUM,
     ELECT_LEADERS,
@@ -24,6 +25,7 @@ from barnabas.wire.apis import (
 if TYPE_CHECKING:
     from barnabas.wire.messages import (
         AlterPartitionReassignmentsResponse,
+        DescribeConfigsResponse,
         DescribeLogDirsResponse,
         DescribeQuorumResponse,
         ElectLeadersResponse,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 _TIMEOUT_MS = 15_000
 _ANSWER_SECONDS = 10.0
+_TOPIC, _TOPICS_AT_ONCE, _PREFERRED = 2, 500, "leader.preferred.racks"  # Kafka's number of a topic
 _NOTHING_TO_CANCEL = (ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 Key = tuple[str, int]
 ReplicaSizes = dict[tuple[str, int, int], int]
@@ -93,6 +96,25 @@ async def read_replica_sizes(nodes: AsyncNodes, node_ids: Iterable[int]) -> Repl
     for problem in problems:
         if problem is not None and not isinstance(problem, LinkDown | UnknownApi):
             raise problem
+    return found
+
+
+async def read_preferred_racks(
+    nodes: AsyncNodes, brokers: Iterable[Broker], topics: Sequence[str]
+) -> dict[str, list[str]]:
+    """By topic, where its leaders should be (`leader.preferred.racks`); asked only where nodes name a zone."""
+    found: dict[str, list[str]] = {}
+    if any(each.rack for each in brokers):
+        for first in range(0, len(topics), _TOPICS_AT_ONCE):
+            asked = [
+                {"resource_type": _TOPIC, "resource_name": each, "configuration_keys": [_PREFERRED]}
+                for each in topics[first : first + _TOPICS_AT_ONCE]
+            ]
+            answer: DescribeConfigsResponse = await nodes.ask_any(DESCRIBE_CONFIGS, {"resources": asked})
+            for result in answer.results:
+                for each in result.configs or ():
+                    if each.name == _PREFERRED and each.value:
+                        found[result.resource_name] = [rack.strip() for rack in each.value.split(",")]
     return found
 
 

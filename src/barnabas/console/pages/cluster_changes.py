@@ -79,8 +79,9 @@ async def plan_moves(call: Call) -> object:
         )
     sizes = await placing.read_replica_sizes(call.nodes, [each.id for each in brokers if each.up])
     movable = [each for each in partitions if each.leader >= 0]
+    preferred = await placing.read_preferred_racks(call.nodes, brokers, list(facts.topics))
     try:
-        moves = await asyncio.to_thread(plan, brokers, movable, sizes, leaving)
+        moves = await asyncio.to_thread(plan, brokers, movable, sizes, leaving, preferred)
     except NoRoom as error:
         raise Problem(str(error), "Add a node first, or give those topics fewer replicas.", 409) from None
     elections = [] if leaving else led_elsewhere(brokers, partitions)
