@@ -55,6 +55,7 @@ FOUND_BY: dict[str, int] = {
     "earlier-marker-ends": 4,
     "torn-tail-served": 2,
     "min-isr-ignored": 1,
+    "zones-ignored": 1,
     "any-replica-leads": 2,
     "power-loss-unnoticed": 1,
     "former-life-counts": 2,

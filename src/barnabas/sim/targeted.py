@@ -4,6 +4,7 @@ that the rare coincidence is common. The general scenario (cluster_scenario.py) 
 | name             | what is common in it                                                                            |
 |------------------|-------------------------------------------------------------------------------------------------|
 | `pairs`          | topics of two replicas: one that is down leaves one, which may or may not acknowledge alone     |
+| `zones`          | such topics, where one replica is enough for a commit, but two zones have to be in sync         |
 | `cut-logs`       | followers that lose the end of their log and catch up slowly, while leaders are killed          |
 | `late-leaders`   | leaders that are cut off, replaced, and heard again                                             |
 | `late-requests`  | such leaders, whose requests from before reach the controller when they follow and are behind   |
@@ -68,6 +69,20 @@ class Pairs(Targeted):
     def prepare(self, world: World) -> None:
         super().prepare(world)
         world.losses.single_copies = True
+
+
+class Zones(Targeted):
+    aims = (InTurn,)
+    beside = (Kill, CleanRestart, CalmKill, Pause)
+    replicas: ClassVar[dict[str, int]] = {"flushed": 2, "plain": 2, "copies": 2}
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.settings |= {"min.insync.replicas": "1", "min.insync.zones": "2"}
+
+    def prepare(self, world: World) -> None:
+        super().prepare(world)
+        world.min_insync |= dict.fromkeys(self.topics, 2)  # every computer has a rack of its own
 
 
 class CutLogs(Targeted):
@@ -254,6 +269,7 @@ class Strangers(Targeted):
 
 TARGETED: dict[str, type[Scenario]] = {
     "pairs": Pairs,
+    "zones": Zones,
     "cut-logs": CutLogs,
     "late-leaders": LateLeaders,
     "late-requests": LateRequests,

@@ -13,6 +13,7 @@ from barnabas.sim.bugs.replication import (
     one_follower_is_enough,
     watermark_off_by_one,
     zombie_acknowledges,
+    zones_ignored,
 )
 
 BUGS = (
@@ -20,6 +21,7 @@ BUGS = (
     one_follower_is_enough.BUG,
     new_leader_commits_all.BUG,
     min_isr_ignored.BUG,
+    zones_ignored.BUG,
     joins_too_early.BUG,
     isr_before_answer.BUG,
     former_life_counts.BUG,
