@@ -7,10 +7,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from barnabas.broker.fetch.refill import ANSWER_MAX, FIRST, LEAST, MOST, RefillPace
+from barnabas.broker.fetch.refill import ANSWER_LEAST, ANSWER_MOST, FIRST, LEAST, MOST, FollowerDelay, RefillPace
 
 from .cluster import Cluster, run, until
 from .test_replication import batch, create, isr, leader_of, produce, same
+
+NOBODY = FollowerDelay()
 
 
 class Loop:
@@ -44,38 +46,73 @@ def pace() -> tuple[RefillPace, Loop]:
 
 def test_an_answer_has_a_bound_and_the_rest_comes_with_time() -> None:
     paced, loop = pace()
-    assert paced.room() == ANSWER_MAX
-    paced.sent(ANSWER_MAX)
+    assert paced.room() == ANSWER_LEAST
+    paced.sent(ANSWER_LEAST, NOBODY)
     assert paced.room() == 0
     loop.now += paced.wait_seconds()
-    assert ANSWER_MAX / 4 - 1 <= paced.room() <= ANSWER_MAX / 4 + 1
+    assert ANSWER_LEAST / 2 - 1 <= paced.room() <= ANSWER_LEAST / 2 + 1
     loop.now += 60
-    assert paced.room() == ANSWER_MAX, "what was not used is not kept"
+    assert paced.room() == ANSWER_LEAST, "what was not used is not kept"
+    paced.rate = float(MOST)
+    loop.now += 60
+    assert paced.room() == ANSWER_MOST
 
 
 def test_a_late_loop_slows_it_down_to_a_least_rate_and_an_idle_one_lets_it_go() -> None:
     paced, loop = pace()
     for _ in range(10):
-        paced.sent(1)
+        paced.sent(1, NOBODY)
         loop.run(late=0.02)
     assert paced.rate == LEAST
     rates = []
-    for _ in range(40):
-        paced.sent(1)
+    for _ in range(60):
+        paced.sent(1, NOBODY)
         loop.run()
         rates.append(paced.rate)
     assert rates == sorted(rates) and rates[-1] == MOST
 
 
+def test_a_follower_that_takes_longer_than_its_quickest_slows_it_down() -> None:
+    """By how much longer: the network may take 50 ms."""
+    paced, loop = pace()
+    follower = FollowerDelay()
+
+    def cycle(seconds: float) -> float:
+        paced.sent(1, follower)
+        assert loop.due is not None
+        loop.now += seconds
+        paced.fetched(follower)
+        loop.due, paced._due = (loop.now, loop.due[1]), loop.now  # the loop is on time
+        before = paced.rate
+        loop.run()
+        return paced.rate / before
+
+    assert [round(cycle(each), 1) for each in (0.050, 0.051, 0.052, 0.060, 0.050, 0.049)] == [
+        1.1,
+        1.1,
+        1.1,
+        0.5,
+        1.1,
+        1.1,
+    ]
+    paced.fetched(follower)
+    loop.now += 5
+    paced.fetched(follower)  # a fetch that was parked says nothing
+    paced.sent(1, FollowerDelay())
+    before = paced.rate
+    loop.run()
+    assert paced.rate > before
+
+
 def test_nothing_runs_when_nothing_is_filled() -> None:
     paced, loop = pace()
     assert loop.due is None
-    paced.sent(1)
+    paced.sent(1, NOBODY)
     for _ in range(30):
         if loop.due is not None:
             loop.run()
     assert loop.due is None
-    paced.sent(1)
+    paced.sent(1, NOBODY)
     assert loop.due is not None
     paced.close()
     assert loop.due is None

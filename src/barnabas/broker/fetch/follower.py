@@ -57,6 +57,7 @@ def handle(
         )
     except KafkaError as error:
         return fetch_response_pieces(version, correlation_id, (), error_code=int(error.code))[0]
+    node.replication.refill.fetched(session.delay)
     fetch = _FollowerFetch(node, session, request, version, correlation_id)
     found = fetch.read()
     if found >= request.min_bytes or fetch.urgent or request.max_wait_ms <= 0:
@@ -168,7 +169,7 @@ class _FollowerFetch:
                 throttle.count(read.size, self._node.replication.loop_time())
         for read in self._reads:
             if read.size and isinstance(read.wanted, Slot) and read.wanted.is_filling:
-                self._node.replication.refill.sent(read.size)
+                self._node.replication.refill.sent(read.size, session.delay)
         return pack(
             self._version,
             self._correlation_id,

@@ -18,6 +18,7 @@ import random
 from collections.abc import Container, Iterable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
+from barnabas.broker.fetch.refill import FollowerDelay
 from barnabas.broker.fetch.sessions import Wanted
 from barnabas.broker.partition.partition import HostedPartition
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -93,7 +94,18 @@ class Slot(Wanted):
 
 
 class FollowerSession:
-    __slots__ = ("broker_epoch", "epoch", "id", "last_fetch_ms", "parked", "ready", "replica_id", "slots", "unread")
+    __slots__ = (
+        "broker_epoch",
+        "delay",
+        "epoch",
+        "id",
+        "last_fetch_ms",
+        "parked",
+        "ready",
+        "replica_id",
+        "slots",
+        "unread",
+    )
 
     def __init__(self, replica_id: int, session_id: int, now_ms: int) -> None:
         self.replica_id = replica_id
@@ -104,6 +116,7 @@ class FollowerSession:
         self.slots: dict[SlotKey, Slot] = {}
         self.ready: dict[Slot, None] = {}
         self.unread = False  # bytes were appended since the slots were last read
+        self.delay = FollowerDelay()
         self.parked: Parked | None = None
 
     def name(self, request: "FetchRequest", by_id: bool) -> None:

@@ -1,11 +1,12 @@
 """How fast a leader fills replicas that are not in sync, so that clients do not notice: a node, or a whole zone, that
 comes back fetches everything it has missed from the leaders that serve clients meanwhile.
 
-The rate is for all such replicas of this node together, and finds itself. While they are filled, the loop is asked
-every 50 ms whether it is late, which is what a client's request would wait for too: if it is, whatever takes the time,
-the rate is halved; if not, it grows by a quarter. It never falls below `LEAST`, so a replica is filled in the end, and
-without other load it has reached what disk and network give after a second. An answer has at most `ANSWER_MAX` of it:
-the partitions that are in sync share the connection, producers wait for those, and they are read first.
+The rate is for all such replicas of this node together, and finds itself by delay, as LEDBAT does (RFC 6817). Clients
+wait where the loop of the leader is late, and where a follower takes long to come back for more, because producers wait
+for the partitions that it is in sync for. Both are watched while replicas are filled: each 50 ms the rate is halved if
+one of them was seen, and grows by a tenth if not. It never falls below `LEAST`, so a replica is filled in the end. An
+answer has a small part of a second of it, since the partitions that are in sync share the connection; they are read
+first.
 
 This is beside the throttle that an operator sets (replication/throttle.py). It needs none.
 """
@@ -14,40 +15,74 @@ import asyncio
 
 LEAST = 8 << 20  # bytes a second
 MOST = 1 << 30
-FIRST = 32 << 20
-ANSWER_MAX = 2 << 20  # bytes
+FIRST = 16 << 20
+ANSWER_LEAST, ANSWER_MOST = 256 << 10, 2 << 20  # bytes
+_ANSWER_SECONDS = 1 / 64  # of the rate
 _TICK_SECONDS = 0.05
-_LATE_SECONDS = 0.008
-_SLOWER, _FASTER = 0.5, 1.25
+_LATE_SECONDS = 0.008  # of the loop: its own work holds it for up to 10 ms at times
+_SLOW_SECONDS = 0.003  # of a follower, beyond its quickest
+_SLOWER, _FASTER = 0.5, 1.1
 _IDLE_TICKS = 20  # without a byte for so long, nothing is being filled
+
+
+class FollowerDelay:
+    """How long a follower takes from an answer that fills it to its next fetch."""
+
+    __slots__ = ("_quickest", "_sent_at")
+
+    def __init__(self) -> None:
+        self._sent_at = 0.0  # 0: no such answer is on its way
+        self._quickest = 60.0  # seconds: the network, and a follower with nothing else to do
+
+    def sent(self, now: float) -> None:
+        self._sent_at = now
+
+    def fetched(self, now: float) -> float:
+        """Seconds beyond the quickest, if such an answer was sent before."""
+        if not self._sent_at:
+            return 0.0
+        taken, self._sent_at = now - self._sent_at, 0.0
+        self._quickest = min(self._quickest * 1.01, taken)  # the network may have become slower for good
+        return taken - self._quickest
 
 
 class RefillPace:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self.rate = float(FIRST)
-        self._allowed = float(ANSWER_MAX)  # bytes, as of the time beside it
+        self._allowed = float(ANSWER_LEAST)  # bytes, as of the time beside it
         self._as_of = loop.time()
         self._timer: asyncio.TimerHandle | None = None
         self._due = 0.0
         self._idle = 0
+        self._is_slow = False
+
+    @property
+    def _answer(self) -> float:
+        return min(max(self.rate * _ANSWER_SECONDS, ANSWER_LEAST), ANSWER_MOST)
 
     def room(self) -> int:
         """Bytes that may be sent now."""
         now = self._loop.time()
-        self._allowed = min(self._allowed + (now - self._as_of) * self.rate, float(ANSWER_MAX))
+        self._allowed = min(self._allowed + (now - self._as_of) * self.rate, self._answer)
         self._as_of = now
         return int(self._allowed)
 
     def wait_seconds(self) -> float:
-        """Until a good part of an answer may be sent."""
-        return max((ANSWER_MAX / 4 - self._allowed) / self.rate, 0.001)
+        """Until half an answer may be sent."""
+        return max((self._answer / 2 - self._allowed) / self.rate, 0.001)
 
-    def sent(self, size: int) -> None:
+    def sent(self, size: int, to: FollowerDelay) -> None:
         self._allowed -= size
         self._idle = 0
+        to.sent(self._loop.time())
         if self._timer is None:
             self._watch()
+
+    def fetched(self, follower: FollowerDelay) -> None:
+        """It comes back for more."""
+        if follower.fetched(self._loop.time()) > _SLOW_SECONDS:
+            self._is_slow = True
 
     def _watch(self) -> None:
         self._due = self._loop.time() + _TICK_SECONDS
@@ -55,7 +90,8 @@ class RefillPace:
 
     def _tick(self) -> None:
         late = self._loop.time() - self._due > _LATE_SECONDS
-        self.rate = max(self.rate * _SLOWER, LEAST) if late else min(self.rate * _FASTER, MOST)
+        self.rate = max(self.rate * _SLOWER, LEAST) if late or self._is_slow else min(self.rate * _FASTER, MOST)
+        self._is_slow = False
         self._idle += 1
         if self._idle < _IDLE_TICKS:
             self._watch()
