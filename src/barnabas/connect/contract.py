@@ -19,7 +19,7 @@ by no other.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, ClassVar, TypeAlias, overload
@@ -83,6 +83,47 @@ class Alike(Sequence[Record]):
         return (self.key, self.headers, self.is_text) == (other.key, other.headers, other.is_text)
 
 
+@dataclass(frozen=True, slots=True)
+class WholeBatch:
+    """A record batch of Kafka's format as another cluster has it. Its records follow each other without a gap."""
+
+    batch: memoryview
+    count: int
+
+
+class Copied(Sequence[Record]):
+    """Records of one partition of another cluster, for a partition here. Batches go on as they are, still compressed,
+    where no step has to look at a record; what cannot (a batch with gaps) is among them as records."""
+
+    __slots__ = ("_decoded", "_opened", "partition", "parts", "topic")
+
+    def __init__(
+        self,
+        topic: str,
+        partition: int,
+        parts: Sequence[WholeBatch | Sequence[Record]],
+        opened: Callable[[WholeBatch], Sequence[Record]],
+    ) -> None:
+        self.topic, self.partition, self.parts, self._opened = topic, partition, parts, opened
+        self._decoded: list[Record] | None = None
+
+    def _records(self) -> list[Record]:
+        if self._decoded is None:
+            lists = (self._opened(each) if isinstance(each, WholeBatch) else each for each in self.parts)
+            self._decoded = list(chain.from_iterable(lists))
+        return self._decoded
+
+    def __len__(self) -> int:
+        return sum(each.count if isinstance(each, WholeBatch) else len(each) for each in self.parts)
+
+    @overload
+    def __getitem__(self, place: int) -> Record: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Record]: ...
+    def __getitem__(self, place: int | slice) -> Record | list[Record]:
+        return self._records()[place]
+
+
 def together(parts: Sequence[Sequence[Record]]) -> Sequence[Record]:
     """Records of several reads in their order, as Alike if they are all."""
     if len(parts) == 1:
@@ -113,14 +154,25 @@ class Behind:
     seconds: float | None = None
 
 
+Placed: TypeAlias = Mapping[tuple[str, int], Sequence[tuple[int, int]]]
+
+
 class Reader(ABC):
     """Reads one split."""
+
+    wants_places: ClassVar[bool] = False
 
     @abstractmethod
     def read(self, most: int, wait_s: float) -> Chunk | None:
         """Up to about `most` records (one that belong together may be more), waiting at most about `wait_s` seconds for
         the first; None when there is nothing new. Raises Unavailable; the reader is then closed, and the split opened
         again later at its last position."""
+
+    def placed(self, position: Position, places: Placed) -> Position:
+        """Only where `wants_places` is set: the records of the transaction are in the log, and will be committed with
+        the position that this gives. `places` has, by topic and partition, the offsets of their batches, each with how
+        many records it has, in the order in which they were read; an offset of -1 was not said."""
+        return position
 
     def committed(self, position: Position) -> None:
         """Records up to `position` are in the log for good: what the source kept for us may go (a message acknowledged,

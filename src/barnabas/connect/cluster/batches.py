@@ -12,6 +12,14 @@ from barnabas.pipelines.sink.cluster import Cluster as Links
 from barnabas.pipelines.sink.prepared import Fenced as ProducerFenced
 from barnabas.pipelines.sink.prepared import Prepared, TooOld
 from barnabas.pipelines.sink.sending import BatchSender, Partition, Place
+from barnabas.wire.batch import (
+    CODEC_MASK,
+    HEADER,
+    MAGIC,
+    TRANSACTIONAL_BIT,
+    read_header,
+    write_crc,
+)
 from barnabas.wire.batch_writing import RECORD_OVERHEAD_MAX, OpenBatch
 
 
@@ -38,6 +46,7 @@ class Batches(BatchSender):
     def __init__(self, links: Links, prepared: Prepared) -> None:
         super().__init__(links, prepared.producer_id, prepared.producer_epoch, prepared.transactional_id)
         self._sticky: dict[str, int] = {}
+        self.placed: dict[Place, list[tuple[int, int]]] = {}  # offsets of batches, and how many records they have
 
     def sticky(self, topic: str, count: int) -> int:
         """Where records without a key go until a batch is full."""
@@ -75,6 +84,27 @@ class Batches(BatchSender):
                 self.add_alike(place, key, some, headers, timestamp_ms, sum(map(len, some)))
             return
         self._open(place, size + others * len(values), timestamp_ms).add_alike(key, values, headers, timestamp_ms)
+
+    def add_whole(self, place: Place, batch: memoryview) -> None:
+        """A batch of another cluster under a header of ours: offsets and times in it are relative, so nothing of its
+        records changes."""
+        partition = self._partitions.get(place)
+        if partition is None:
+            partition = self._partitions[place] = Partition()
+        self._close(partition)
+        made, header = bytearray(batch), read_header(batch)
+        HEADER.pack_into(
+            made, 0, 0, header.batch_length, -1, MAGIC, 0, header.attributes & CODEC_MASK | TRANSACTIONAL_BIT,
+            header.last_offset_delta, header.base_timestamp, header.max_timestamp, *self._producer,
+            partition.sequence, header.record_count,
+        )  # fmt: skip
+        write_crc(made)
+        partition.sequence = (partition.sequence + header.record_count) & 0x7FFFFFFF
+        partition.ready.append(bytes(made))
+        self._waiting_bytes += len(made)
+
+    def _written(self, place: Place, batch: bytes, base_offset: int) -> None:
+        self.placed.setdefault(place, []).append((base_offset, read_header(batch).record_count))
 
     def _open(self, place: Place, size: int, timestamp_ms: int) -> OpenBatch:
         """The batch that takes so many bytes more."""

@@ -33,6 +33,7 @@ class Encoding:
         self._key = encoder(definition.format, "key")
         self._value = encoder(definition.format, "value")
         self._keeps_bytes = definition.format.value in ("auto", "text", "bytes")
+        self._keeps_keys = definition.format.key in ("auto", "text", "bytes")
         self._transform = compiled(definition.transform)
         self._known: set[str] = {definition.dead_topic}
 
@@ -58,6 +59,11 @@ class Encoding:
         if topic not in self._known:
             self._ensure(topic)
         return Outgoing(topic, key, value, record.partition, record.timestamp_ms or _NOW, record.headers)
+
+    @property
+    def keeps_records(self) -> bool:
+        """Whether bytes go out as they came, without a step that looks at them."""
+        return self._transform is None and self._keeps_bytes and self._keeps_keys
 
     def common(self, records: Alike) -> tuple[str, bytes | None] | None:
         """The topic and the key of all of them, where their values go out as they are; None: each has to be looked

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from barnabas.connect.cluster.batches import Batches, Fenced, told
@@ -89,6 +89,16 @@ class SourceProducer:
         place, time_ms = (topic, self._partition(topic, key)), int(time.time() * 1000)
         self._batches.add_alike(place, key, values, self._encoded(headers), time_ms, size)
 
+    def write_whole(self, place: Place, batch: memoryview) -> None:
+        """A record batch as another cluster has it."""
+        self._read_counts()
+        self._batches.add_whole((place[0], self._named(*place)), batch)
+
+    def flush(self) -> Mapping[Place, Sequence[tuple[int, int]]]:
+        """Everything is in the log, not committed yet: where each batch stands, and how many records it has."""
+        self._batches.flush()
+        return self._batches.placed
+
     def send(self) -> None:
         """What is in full batches, without waiting for answers unless too much of it does."""
         self._batches.send()
@@ -139,6 +149,8 @@ class SourceProducer:
         return found
 
     def _named(self, topic: str, partition: int) -> int:
+        if partition >= self._count(topic):
+            self._counts.pop(topic)  # it may have grown just now
         if not 0 <= partition < self._count(topic):
             raise Unavailable(f"topic {topic} has no partition {partition}")
         return partition

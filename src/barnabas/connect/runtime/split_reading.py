@@ -9,12 +9,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from barnabas.connect.cluster import positions
 from barnabas.connect.cluster.batches import told
 from barnabas.connect.cluster.connection import Cluster
-from barnabas.connect.contract import Alike, Chunk, Position, Reader
+from barnabas.connect.contract import Alike, Chunk, Copied, Position, Reader, Record, WholeBatch
 from barnabas.connect.definition.definition import Definition
 from barnabas.connect.errors import ConnectError, Unavailable
 from barnabas.connect.runtime.encoding import Encoding, Outgoing
@@ -152,8 +153,10 @@ class SplitReading:
             self._begin()
             split.has_records = True
             with told():
-                if not (isinstance(chunk.records, Alike) and self._write_alike(chunk.records)):
-                    self._producer.write(map(self._counted, filter(None, map(self._encoding.outgoing, chunk.records))))
+                if isinstance(chunk.records, Copied) and self._encoding.keeps_records:
+                    self._write_copied(chunk.records)
+                elif not (isinstance(chunk.records, Alike) and self._write_alike(chunk.records)):
+                    self._write_each(chunk.records)
                 self._producer.send()
         elif time.monotonic() - split.saved_at > _POSITION_ONLY_S:
             self._begin()
@@ -162,6 +165,18 @@ class SplitReading:
     def _begin(self) -> None:
         if self._began is None:
             self._began = time.monotonic()
+
+    def _write_each(self, records: Iterable[Record]) -> None:
+        self._producer.write(map(self._counted, filter(None, map(self._encoding.outgoing, records))))
+
+    def _write_copied(self, records: Copied) -> None:
+        for part in records.parts:
+            if isinstance(part, WholeBatch):
+                self._producer.write_whole((records.topic, records.partition), part.batch)
+                self._records += part.count
+                self._bytes += len(part.batch)
+            else:
+                self._write_each(part)
 
     def _write_alike(self, records: Alike) -> bool:
         """Whether they could be written together."""
@@ -198,6 +213,7 @@ class SplitReading:
         topic = self._definition.positions_topic
         ended = [each for each in self._splits.values() if each.has_records and each.reached is not None]
         with told():
+            self._ask_places(ended)
             self._producer.write(
                 Outgoing(topic, each.name.encode(), positions.encoded(each.reached), self._partition)
                 for each in ended
@@ -217,6 +233,16 @@ class SplitReading:
                 except Unavailable as problem:  # it is opened again at the position, and says it then
                     self._close(each)
                     each.problem = str(problem)
+
+    def _ask_places(self, ended: list[_Split]) -> None:
+        """Positions that say where records stand: known once they are written, and committed together with them."""
+        readers = [(each, each.reader) for each in ended if each.reader is not None and each.reader.wants_places]
+        if not readers:
+            return
+        places = self._producer.flush()
+        for split, reader in readers:
+            assert split.reached is not None
+            split.reached = reader.placed(split.reached, places)
 
     def _abort(self) -> None:
         if self._began is not None:

@@ -172,7 +172,9 @@ class BatchSender:
                 partition.travelling = False
                 code = each.error_code
                 if code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
-                    self._waiting_bytes -= len(partition.ready.popleft())
+                    batch = partition.ready.popleft()
+                    self._waiting_bytes -= len(batch)
+                    self._written(place, batch, -1 if code else each.base_offset)
                     self._progress()
                 elif is_retriable(code):
                     if code != ErrorCode.CONCURRENT_TRANSACTIONS:
@@ -184,6 +186,10 @@ class BatchSender:
                     )
                 else:
                     raise PipelineError(self._refused(place, code, len(partition.ready[0]), each.error_message))
+
+    def _written(self, place: Place, batch: bytes, base_offset: int) -> None:
+        """For whoever wants to know where it stands; -1: the leader had it already, and does not say."""
+        return
 
     def _refused(self, place: Place, code: int, size: int, message: str | None) -> str:
         if code in (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE):
