@@ -48,6 +48,25 @@ def test_what_is_written_is_read_back(written: list[Written]) -> None:
     assert list(iter_records(closed)) == expected
 
 
+@settings(max_examples=100, deadline=None)
+@given(written=st.lists(SINGLE, min_size=1, max_size=30), alone=st.integers(0, 5))
+def test_records_with_times_and_headers_of_their_own(
+    written: list[tuple[bytes | None, bytes | None, Headers, int]], alone: int
+) -> None:
+    batch = OpenBatch(NOW)
+    expected = [Record(at, NOW + each[3], *each[:3]) for at, each in enumerate(written)]
+    for some in (expected[:alone], expected[alone:]):
+        if some:
+            before, encoded = batch.size, [headers_of(each.headers) for each in some]
+            keys, values = [each.key for each in some], [each.value for each in some]
+            batch.add_each(keys, values, encoded, [each.timestamp for each in some])
+            parts = sum(len(each or b"") for each in (*keys, *values, *encoded))
+            assert batch.size - before <= parts + RECORD_OVERHEAD_MAX * len(some), "what producers count on"
+    closed = batch.closed(0, (7, 2), 11, True)
+    assert list(iter_records(closed)) == expected
+    assert read_header(closed).max_timestamp == max(each.timestamp for each in expected)
+
+
 @pytest.mark.parametrize("count", [63, 64, 65, 8191, 8192, 8193, 20_000])
 def test_offsets_of_every_width(count: int) -> None:
     batch = OpenBatch(NOW)

@@ -73,6 +73,24 @@ class Batches(BatchSender):
             return
         self._open(place, size, timestamp_ms).add_records(keys, values, headers, timestamp_ms)
 
+    def add_each(
+        self,
+        place: Place,
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
+        headers: Sequence[bytes],
+        timestamps_ms: Sequence[int],
+    ) -> None:
+        """Records with headers and times of their own."""
+        size = sum(len(key) for key in keys if key) + sum(len(value) for value in values if value)
+        size += sum(map(len, headers)) + RECORD_OVERHEAD_MAX * len(values)
+        if size > self._options.batch_bytes and len(values) > 1:
+            half = len(values) // 2
+            for some in (slice(half), slice(half, None)):
+                self.add_each(place, keys[some], values[some], headers[some], timestamps_ms[some])
+            return
+        self._open(place, size, timestamps_ms[0]).add_each(keys, values, headers, timestamps_ms)
+
     def add_alike(
         self, place: Place, key: bytes | None, values: Sequence[bytes], headers: bytes, timestamp_ms: int, size: int
     ) -> None:

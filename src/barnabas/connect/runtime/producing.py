@@ -35,13 +35,15 @@ _PLACED_MAX = 10_000  # keys whose partition is remembered
 
 
 @dataclass(slots=True)
-class _Alike:
-    """Records of one partition with the same headers and time."""
+class _Together:
+    """Records of one partition: with the same headers and time, until one has others."""
 
     headers: Headers
     timestamp_ms: int
     keys: list[bytes | None] = field(default_factory=list)
     values: list[bytes | None] = field(default_factory=list)
+    times_ms: list[int] | None = None  # None: all the same
+    encoded: list[bytes] = field(default_factory=list)  # headers, where they or times differ
 
 
 class SourceProducer:
@@ -65,23 +67,31 @@ class SourceProducer:
         """In their order within a partition. A `timestamp_ms` of 0 is now."""
         now_ms = int(time.time() * 1000)
         self._read_counts()
-        groups: dict[Place, _Alike] = {}
+        groups: dict[Place, _Together] = {}
         for each in records:
             topic, partition = each.topic, each.partition
             number = self._partition(topic, each.key) if partition is None else self._named(topic, partition)
             time_ms, headers = each.timestamp_ms or now_ms, each.headers
             group = groups.get((topic, number))
-            if group is None or group.timestamp_ms != time_ms or group.headers != headers:
-                if group is not None:
-                    self._add((topic, number), group)
-                group = groups[topic, number] = _Alike(headers, time_ms)
+            if group is None:
+                group = groups[topic, number] = _Together(headers, time_ms)
+            elif group.times_ms is None and (group.timestamp_ms != time_ms or group.headers != headers):
+                group.times_ms = [group.timestamp_ms] * len(group.keys)
+                group.encoded = [self._encoded(group.headers)] * len(group.keys)
+            if group.times_ms is not None:
+                group.times_ms.append(time_ms)
+                group.encoded.append(self._encoded(headers))
             group.keys.append(each.key)
             group.values.append(each.value)
         for place, group in groups.items():
             self._add(place, group)
 
-    def _add(self, place: Place, group: _Alike) -> None:
-        self._batches.add(place, group.keys, group.values, self._encoded(group.headers), group.timestamp_ms)
+    def _add(self, place: Place, group: _Together) -> None:
+        if group.times_ms is None:
+            headers = self._encoded(group.headers)
+            self._batches.add(place, group.keys, group.values, headers, group.timestamp_ms)
+        else:
+            self._batches.add_each(place, group.keys, group.values, group.encoded, group.times_ms)
 
     def write_alike(self, topic: str, values: Sequence[bytes], key: bytes | None, headers: Headers, size: int) -> None:
         """As `write`, with the same key and headers for all; `size` is that of the values together."""
