@@ -66,6 +66,7 @@ PARTS = (
     _by_file("registry"),
     _by_file("connect"),
     _by_file("linked_clusters"),
+    _by_file("mirror"),
     _by_file("security"),
     Part("differential", ("tests/differential", *_SHORT)),
     _by_file("metrics"),

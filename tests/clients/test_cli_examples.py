@@ -24,6 +24,7 @@ ELSEWHERE = {
     r"barnabas schema\b|--registry http": "tests/registry/test_cli.py",
     r"barnabas registry\b": "tests/registry",
     r"barnabas link\b": "tests/linked_clusters",
+    r"barnabas mirror\b": "tests/mirror",
     r"barnabas connect\b": "tests/connect/runtime/test_cli_examples.py",
     r"barnabas demo\b": "tests/spark/test_pipeline_cli.py, tests/connect/demo, tests/clients/test_demo_disaster.py",
     r"barnabas pipeline (new|run|stop)\b": "tests/spark/test_pipeline_cli.py",

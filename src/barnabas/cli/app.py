@@ -34,6 +34,7 @@ COMMANDS = {
     "pipeline": "barnabas.cli.pipeline.command",
     "connect": "barnabas.cli.connect.command",
     "link": "barnabas.cli.link.command",
+    "mirror": "barnabas.cli.mirror.command",
     "user": "barnabas.cli.user.command",
     "token": "barnabas.cli.token.command",
     "acl": "barnabas.cli.acl.command",

@@ -74,6 +74,7 @@ def test_the_tree_is_the_promised_one() -> None:
             "link create", "link list",
             "link login", "link status", "link pause", "link resume", "link throttle", "link promote",
             "link reverse", "link delete", "link verify",
+            "mirror run", "mirror status", "mirror pause", "mirror resume", "mirror remove",
             "telemetry subscribe", "telemetry list", "telemetry remove",
             "acl add", "acl list", "acl remove", "acl check", "audit", "quota set", "quota list", "quota remove",
             "schema list", "schema show", "schema register", "schema check", "schema diff", "schema delete",
@@ -97,6 +98,7 @@ WITHOUT_JSON = {
     "pipeline stop",
     "connect run",
     "connect worker",
+    "mirror run",
 }
 
 

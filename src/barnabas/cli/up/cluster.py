@@ -277,6 +277,10 @@ class Cluster:
             from barnabas.cli.console.child import ConsoleChild
 
             self._services.append(ConsoleChild(self.bootstrap, note, registry=registry))
+        if self.options.mirror is not None:
+            from barnabas.cli.mirror.child import MirrorChild
+
+            self._services.append(MirrorChild(self.options.mirror, note))
 
     def _stop(self) -> bool:
         """One after the other, so that each can hand over what it leads; the last ones have nobody to hand it to."""

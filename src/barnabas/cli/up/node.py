@@ -210,6 +210,11 @@ def _services(node: Node, options: UpOptions) -> list[ServiceChild]:
         from barnabas.cli.console.child import ConsoleChild
 
         found.append(ConsoleChild(node.bootstrap, note, registry=registry))
+    if options.mirror is not None:
+        from barnabas.cli.common.screen import note
+        from barnabas.cli.mirror.child import MirrorChild
+
+        found.append(MirrorChild(options.mirror, note))
     return found
 
 

@@ -32,6 +32,7 @@ class UpOptions:
     bundle: str | None = None
     console: bool = False
     registry: bool = False
+    mirror: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,9 @@ ROWS = (
     OptionRow("bundle", ("--bundle",), "DIR", "Where --secure keeps certificates; else in the data folder."),
     OptionRow("console", ("--console",), "", "Also a console in the browser, on 127.0.0.1:8080 or a free port.", bool),
     OptionRow("registry", ("--registry",), "", "Also a schema registry, on 127.0.0.1:8081 or a free port.", bool),
+    OptionRow(
+        "mirror", ("--mirror",), "FILE", "Also a mirror with other clusters, as the file says (mirror run FILE)."
+    ),
     OptionRow("log_level", ("--log-level",), "LEVEL", f"What to report on stderr: {', '.join(LOG_LEVELS)}."),
     OptionRow("log_format", ("--log-format",), "FORMAT", "How: text, or json (an object a line)."),
     OptionRow("quiet", ("--quiet", "-q"), "", "Print only the bootstrap address, once it is ready.", bool),

@@ -73,6 +73,12 @@ CONNECTORS = {
         "kafka.sink:KafkaSink",
         'bootstrap: "other.example.org:9092"\ntopics: [orders]',
     ),
+    "mirror": Shipped(
+        "topics and groups of another cluster, as MirrorMaker 2 does it",
+        "mirror.source:MirrorSource",
+        example='source: {name: east, bootstrap: "east.example.org:9092"}\n'
+        'target: {name: west, bootstrap: "127.0.0.1:9092"}',
+    ),
 }
 
 

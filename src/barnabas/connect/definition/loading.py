@@ -48,7 +48,7 @@ def load_file(path: Path) -> list[Definition]:
 
 def load(text: str, where: str = "the definition", folder: Path | None = None) -> list[Definition]:
     try:
-        found = list(_documents(text))
+        found = list(documents(text))
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark is not None else ""
@@ -64,7 +64,7 @@ def load(text: str, where: str = "the definition", folder: Path | None = None) -
     return definitions
 
 
-def _documents(text: str) -> list[object]:
+def documents(text: str) -> list[object]:
     loader = yaml.CSafeLoader if hasattr(yaml, "CSafeLoader") else yaml.SafeLoader
     for token in yaml.scan(text, Loader=loader):
         if isinstance(token, yaml.AliasToken):  # aliases of aliases grow without bound

@@ -1,0 +1,1 @@
+"""`barnabas mirror`: active-active between clusters."""

@@ -1,0 +1,180 @@
+"""Groups of the source at the target: translated offsets as checkpoints of MirrorMaker, and committed for groups that
+have no members there.
+
+Offsets only move forward, and never beyond what the map proves: a group that goes on at the other side misses nothing,
+and reads again at most what `mirror status` says. A group that has gone on at the target is brought home in the same
+way: the offsets that it has there of copied topics, translated back, are committed at the source while it has no
+members there.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from barnabas.connect.cluster.connection import Cluster, new_topic
+from barnabas.connect.connectors.mirror.group_offsets import Offsets, commit, committed, listed
+from barnabas.connect.connectors.mirror.maps import Maps, lower
+from barnabas.connect.connectors.mirror.mirrormaker import Checkpoint
+from barnabas.connect.connectors.mirror.names import Naming, may_copy_group
+from barnabas.connect.connectors.mirror.offset_map import Translated
+from barnabas.connect.connectors.mirror.options import MirrorOptions, Patterns
+from barnabas.connect.connectors.mirror.topics import Topics
+from barnabas.connect.contract import Record
+from barnabas.connect.errors import Unavailable
+from barnabas.model.limits import LINK_GROUPS_MAX
+
+Place = tuple[str, int]
+
+
+class Translation:
+    """Offsets of both sides of a flow. With the same names on both sides a partition has what both have written, and
+    the map of the flow back counts as well, where there is one."""
+
+    def __init__(self, naming: Naming, source: Cluster, target: Cluster) -> None:
+        self._naming = naming
+        self.maps = Maps(target, naming.flow)
+        self._other: Maps | None = None
+        if naming.same_names:
+            self._other = Maps(source, Naming(naming.target, naming.source, True).flow)
+        self._sources: dict[str, str] = {}  # names at the target to names at the source
+
+    def refresh(self) -> None:
+        self.maps.refresh()
+        if self._other is not None:
+            self._other.refresh()
+        self._sources = {self._naming.at_target(topic): topic for topic, _ in self.maps.places}
+
+    @property
+    def has_flow_back(self) -> bool:
+        return self._other is not None and bool(self._other.places)
+
+    def to_target(self, place: Place, offset: int) -> Translated | None:
+        """`place` is one of the source. None: it is not copied."""
+        found = self.maps.of(*place)
+        if found is None:
+            return None
+        back = self._other.of(*place) if self._other is not None else None
+        return lower(found.translate(offset), None if back is None else back.back(offset))
+
+    def to_source(self, place: Place, offset: int) -> tuple[Place, Translated] | None:
+        """`place` is one of the target."""
+        topic = self._sources.get(place[0])
+        found = None if topic is None else self.maps.of(topic, place[1])
+        return None if topic is None or found is None else ((topic, place[1]), found.back(offset))
+
+    def close(self) -> None:
+        self.maps.close()
+        if self._other is not None:
+            self._other.close()
+
+
+class GroupSync:
+    def __init__(
+        self, name: str, options: MirrorOptions, source: Cluster, target: Cluster, topics: Topics, groups: Patterns
+    ) -> None:
+        self._source, self._target, self._topics, self._patterns = source, target, topics, groups
+        self._naming, self._brings_home = options.naming, options.group_offsets == "both"
+        self._translation = Translation(self._naming, source, target)
+        self._sent: dict[tuple[str, str, int], Checkpoint] = {}
+        target.ensure_topics([new_topic(self._naming.checkpoints, 1, cleanup_policy="compact")])
+
+    def round(self, stop: threading.Event) -> Sequence[Record]:
+        """Checkpoints that are new. Offsets are committed on the way."""
+        self._translation.refresh()
+        there, here = listed(self._source), listed(self._target)
+        wanted = {group for group in {**there, **here} if self._patterns.match(group) and may_copy_group(group)}
+        if len(wanted) > LINK_GROUPS_MAX:
+            raise Unavailable(f"{len(wanted)} groups, {LINK_GROUPS_MAX} are the most", "Name fewer with --groups")
+        at_source = committed(self._source, wanted & set(there))
+        at_target = committed(self._target, wanted & set(here))
+        checkpoints: list[Checkpoint] = []
+        for group, offsets in at_source.items():
+            if stop.is_set():
+                return ()
+            found = list(self._checkpoints(group, offsets))
+            checkpoints += found
+            if here.get(group, True):
+                self._commit_at_target(group, found, at_target.get(group, {}))
+        if self._brings_home and not self._translation.has_flow_back:
+            for group, offsets in at_target.items():
+                if there.get(group, True) and not stop.is_set():
+                    self._commit_at_source(group, offsets, at_source.get(group, {}))
+        return self._new(checkpoints)
+
+    def _checkpoints(self, group: str, offsets: Offsets) -> Iterable[Checkpoint]:
+        for place, offset in offsets.items():
+            if self._topics.is_wanted(place[0]) and (found := self._translation.to_target(place, offset)) is not None:
+                yield Checkpoint(group, self._naming.at_target(place[0]), place[1], offset, found.offset)
+
+    def _commit_at_target(self, group: str, found: Sequence[Checkpoint], has: Offsets) -> None:
+        moved = {
+            (each.topic, each.partition): each.downstream
+            for each in found
+            if has.get((each.topic, each.partition), -1) < each.downstream
+        }
+        if moved:
+            commit(self._target, group, moved)
+
+    def _commit_at_source(self, group: str, offsets: Offsets, has: Offsets) -> None:
+        moved: Offsets = {}
+        for place, offset in offsets.items():
+            if (found := self._translation.to_source(place, offset)) is not None:
+                at, translated = found
+                if has.get(at, -1) < translated.offset and self._topics.is_wanted(at[0]):
+                    moved[at] = translated.offset
+        if moved:
+            commit(self._source, group, moved)
+
+    def _new(self, checkpoints: Sequence[Checkpoint]) -> list[Record]:
+        records = []
+        for each in checkpoints:
+            key = (each.group, each.topic, each.partition)
+            if self._sent.get(key) != each:
+                self._sent[key] = each
+                records.append(Record(each.value(), each.key(), self._naming.checkpoints, partition=0))
+        current = {(each.group, each.topic, each.partition) for each in checkpoints}
+        for gone in [key for key in self._sent if key not in current]:
+            del self._sent[gone]
+        return records
+
+    def close(self) -> None:
+        self._translation.close()
+
+
+class GroupPlace(NamedTuple):
+    """How a group would go on at the target."""
+
+    group: str
+    topic: str  # as at the target
+    partition: int
+    at_source: int
+    translated: int
+    at_target: int | None  # committed there
+    again_max: int  # records that it would read again, at most
+    is_active: bool  # has members at the target: its own offsets count there
+
+
+def group_places(
+    options: MirrorOptions, translation: Translation, source: Cluster, target: Cluster
+) -> list[GroupPlace]:
+    naming, patterns = options.naming, Patterns("groups", options.groups)
+    topics = Topics(source, target, naming, Patterns("topics", options.topics), options.heartbeats)
+    there, here = listed(source), listed(target)
+    wanted = sorted(group for group in there if patterns.match(group) and may_copy_group(group))[:LINK_GROUPS_MAX]
+    at_target = committed(target, [group for group in wanted if group in here])
+    found: list[GroupPlace] = []
+    for group, offsets in committed(source, wanted).items():
+        for place, offset in sorted(offsets.items()):
+            translated = translation.to_target(place, offset) if topics.is_wanted(place[0]) else None
+            mapped = translation.maps.of(*place)
+            if translated is None or mapped is None:
+                continue
+            remote = naming.at_target(place[0])
+            has = at_target.get(group, {}).get((remote, place[1]))
+            begins = translated.offset if has is None else has
+            again = max(0, translated.offset + translated.again_max - begins) + max(0, offset - mapped.last.source)
+            active = not here.get(group, True)
+            found.append(GroupPlace(group, remote, place[1], offset, translated.offset, has, again, active))
+    return found
