@@ -280,7 +280,6 @@ class Node:
         # A connection of its own: the controller fences a broker whose connection closes.
         leader = LeaderConnection(self.node_id, quorum, self.quorum_connector)
         self.lifecycle = Lifecycle(broker, self, self.controller, leader, hooks, clock)
-        self.controller_contact = self.lifecycle.contact
 
     def _make_coordinators(self) -> None:
         import_threads = self.read_threads if self.platform.imports_ahead else None

@@ -90,7 +90,7 @@ def handle(
     if acks == NO_ACK:
         return None
     if acks == ACK_ALL and opened.high_watermark < appended.next_offset:
-        return _Waiting(node.controller_contact, opened, appended, single, version, correlation_id).future
+        return _Waiting(node.lifecycle.contact, opened, appended, single, version, correlation_id).future
     return produce_success_frame(
         version,
         correlation_id,

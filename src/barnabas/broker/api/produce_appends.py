@@ -94,7 +94,7 @@ class Appends:
 
     @property
     def contact(self) -> "ControllerContact":
-        return self._node.controller_contact
+        return self._node.lifecycle.contact
 
     def append(self, frame: memoryview, batch: Batch, now_ms: int, validated: Stored | None = None) -> None:
         """Raises TakesLong, with nothing done, when the records have to be validated first."""

@@ -15,8 +15,8 @@ from barnabas.broker.api.permissions import GuardedNode
 from barnabas.broker.audit.trail import AuditTrail
 from barnabas.broker.clock import Clock
 from barnabas.broker.cluster_links.driver import ClusterLinks
-from barnabas.broker.controller.contact import ControllerContact
 from barnabas.broker.controller.driver import ControllerDriver
+from barnabas.broker.controller.lifecycle import Lifecycle
 from barnabas.broker.controller.requests import ControllerRequests
 from barnabas.broker.coordinator.groups import GroupDriver
 from barnabas.broker.coordinator.producer_ids import ProducerIds
@@ -247,7 +247,7 @@ class AppendingNode(HostedPartitions, Protocol):
     @property
     def batch_preparation(self) -> BatchPreparation: ...
     @property
-    def controller_contact(self) -> ControllerContact: ...
+    def lifecycle(self) -> Lifecycle: ...
     @property
     def disk_space(self) -> DiskSpace: ...
     @property

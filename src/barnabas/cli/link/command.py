@@ -251,8 +251,7 @@ def throttle(
 def login(name: Name, as_json: AsJson = False, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
     """Log in at the source anew, as its client profile says now.
 
-    After a password, a user or a certificate authority of the source has changed. What is here stays, and the link
-    goes on where it was.
+    After a password, a user or a certificate authority of the source has changed. It goes on where it was.
 
     \b
     Example:
@@ -263,8 +262,7 @@ def login(name: Name, as_json: AsJson = False, bootstrap: Bootstrap = DEFAULT_BO
 
     with _cluster(bootstrap) as cluster:
         source = links.must_exist(cluster, name)["bootstrap.servers"] or ""
-        settings: dict[str, str | None] = dict.fromkeys(LOGIN_SETTINGS)
-        settings |= links.login_settings(source)
+        settings: links.Settings = {**dict.fromkeys(LOGIN_SETTINGS), **links.login_settings(source)}
         _check_source(cluster, source)
         links.alter(cluster, links.LINK, {name: settings})
     user = settings["sasl.username"] or "nobody in particular"

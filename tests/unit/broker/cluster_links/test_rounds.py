@@ -1,4 +1,4 @@
-"""When the next round of a link's topics and groups begins: soon after one that failed, later after a long one."""
+"""When the next round of a link's topics and groups begins: soon after one that failed, later where there is much."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from barnabas.broker.cluster_links import sync
 from barnabas.broker.cluster_links.sync import LinkSync
 from barnabas.link.errors import Unreachable
 
@@ -28,7 +29,7 @@ def pauses(
 
     async def story() -> None:
         link: Any = LinkSync.__new__(LinkSync)
-        link._name, link.error, link.synced_ms = "east", "", -1
+        link._name, link.error, link.synced_ms, link._groups_due = "east", "", -1, 0.0
 
         async def one_round(_: float) -> list[str]:
             nonlocal now
@@ -54,8 +55,6 @@ def test_a_source_that_does_not_answer_is_asked_again_soon(monkeypatch: pytest.M
     assert pauses(monkeypatch, 30.0, unreachable, 3) == [1.0, 1.0, 1.0]
 
 
-@pytest.mark.parametrize(("seconds", "pause"), [(0.01, 1.0), (0.5, 10.0), (60.0, 30.0)])
-def test_a_round_with_much_to_do_is_followed_by_a_longer_pause(
-    monkeypatch: pytest.MonkeyPatch, seconds: float, pause: float
-) -> None:
-    assert pauses(monkeypatch, seconds, list, 1) == [pytest.approx(pause)]
+@pytest.mark.parametrize(("partitions", "pause"), [(0, 3.0), (700, 3.0), (5_000, 20.0), (100_000, 60.0)])
+def test_the_more_there_is_to_compare_the_longer_is_the_pause(partitions: int, pause: float) -> None:
+    assert sync._pause(sync._TOPICS_EVERY_S, partitions * sync._PER_PARTITION_S) == pytest.approx(pause)

@@ -140,7 +140,7 @@ class Drill:
         done = _run("link", "status", LINK, "-b", node.bootstrap, "--json")
         if done.returncode or not done.stdout:
             return None
-        found: Any = json.loads(done.stdout)
+        found: Any = json.loads(done.stdout)  # as cli/link/status.py writes it
         known = found["partitions"] and all(part["source_end_offset"] >= 0 for part in found["partitions"])
         return int(found["lag_records"]) if known else None
 
