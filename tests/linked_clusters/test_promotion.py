@@ -87,9 +87,12 @@ def test_the_direction_is_turned_and_turned_again(pair: Pair) -> None:
     produce(source, "orders", ["only at the source 4"])
     produce(target, "orders", ["here-1"])
     commit(target, "billing", "orders", {0: 3})
+    commit(source, "only there", "orders", {0: 5})  # what it read is cut off
 
     result = in_json("link", "reverse", "east", "--yes", "-b", target)
     assert result["topics"] == ["orders"]
+    assert result["groups_set_back"] == ["only there"]
+    assert committed(source, "only there", "orders") == {0: 2}
     until(lambda: read(source, "orders")[0] == ["both-1", "both-2", "here-1"], "the former source has what is here", 60)
     equal(source)
     until(lambda: committed(source, "billing", "orders") == {0: 3}, "the group's offset follows")

@@ -337,14 +337,12 @@ def reverse(
     Example:
       barnabas link reverse east
     """
-    from barnabas.cli.common.human import plural
-    from barnabas.cli.link.reversal import reversed_link
+    from barnabas.cli.link.reversal import in_words, reversed_link
 
     confirm(f"Records that only the former source of {name} has are cut off there. Go on?", yes)
     with _cluster(bootstrap) as cluster:
         result = reversed_link(cluster, name, source or bootstrap)
-    text = f"{name}: {result['bootstrap']} follows this cluster now, {plural(len(result['topics']), 'topic')}"
-    outcome(as_json, result, text)
+    outcome(as_json, result, in_words(result))
 
 
 @app.command("delete")

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, TypedDict
 
 from barnabas.cli.common.cluster import Cluster
 from barnabas.cli.common.failure import Failure
-from barnabas.cli.link import links
+from barnabas.cli.common.human import plural
+from barnabas.cli.link import links, rewinding
 from barnabas.model.ids import uuid_text
 from barnabas.model.linked_topics import epoch_block_above
 
@@ -18,6 +19,7 @@ class Reversed(TypedDict):
     link: str
     bootstrap: str
     topics: list[str]
+    groups_set_back: list[str]  # of the former source, which had read what is cut off there
 
 
 def reversed_link(cluster: Cluster, name: str, address: str) -> Reversed:
@@ -35,6 +37,9 @@ def reversed_link(cluster: Cluster, name: str, address: str) -> Reversed:
         if name in links.names(former):
             raise Failure(f"{bootstrap} has a link {name!r} already", f"Delete it: barnabas link delete {name}")
         settings = _given_back(cluster, former, here, there, name)
+        mine = {topic.name: topic for topic in here.topics if topic.name in settings and topic.name}
+        ends = rewinding.common_ends(cluster, mine, _own_epochs(cluster, mine))
+        set_back = rewinding.rewind(former, {t.name: t for t in there.topics if t.name in settings and t.name}, ends)
         definition = {
             "bootstrap.servers": address,
             "topics": ",".join(_quoted(topic) for topic in settings),
@@ -43,7 +48,20 @@ def reversed_link(cluster: Cluster, name: str, address: str) -> Reversed:
         links.alter(former, links.LINK, {name: definition})
         links.alter(former, links.TOPIC, settings)
     links.alter(cluster, links.LINK, {name: dict.fromkeys(stored)})
-    return {"link": name, "bootstrap": bootstrap, "topics": sorted(settings)}
+    return {"link": name, "bootstrap": bootstrap, "topics": sorted(settings), "groups_set_back": set_back}
+
+
+def in_words(result: Reversed) -> str:
+    text = f"{result['link']}: {result['bootstrap']} follows this cluster now, {plural(len(result['topics']), 'topic')}"
+    if back := result["groups_set_back"]:
+        text += f"; groups set back there to the last common record: {', '.join(back[:5])}"
+    return text
+
+
+def _own_epochs(cluster: Cluster, topics: dict[str, MetadataResponseTopic]) -> dict[str, int]:
+    """The leader epochs with which the records begin that were written here after the promotion."""
+    stored = links.configs(cluster, links.TOPIC, list(topics))
+    return {topic: int(configs.get("link.leader.epoch") or 0) for topic, configs in stored.items()}
 
 
 def _given_back(
