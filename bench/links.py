@@ -1,13 +1,13 @@
-"""A link between clusters: `python -m bench.links [follower] [kafka] [lag] [idle]`
+"""A link between clusters: `python -m bench.links [fill] [kafka] [lag] [idle]`
 
 | part     | what is measured                                                                                    |
 |----------|-----------------------------------------------------------------------------------------------------|
-| follower | a topic is filled by a link, and by a follower of the same cluster: MB/s, and CPU of who is filled  |
+| fill     | a topic is filled by a link from Barnabas: MB/s, CPU. Beside a follower: bench/mirror.py             |
 | kafka    | the same link with Apache Kafka as the source                                                       |
 | lag      | how long after it was sent to the source a record can be read at the target                         |
 | idle     | what a link of 10,000 partitions costs both ends while nothing is written                           |
 
-What is filled is there before: the link, or the follower, begins with an empty log and fetches as fast as it can.
+What is filled is there before: the link begins with an empty log and fetches as fast as it can.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from pathlib import Path
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.support.cluster import BarnabasCluster
 from tests.support.members import QUIET
 from tests.support.process import ServerProcess
 from tests.support.servers import BarnabasNode, KafkaNode
@@ -124,33 +123,6 @@ def _is_there(consumer: Consumer) -> bool:
     return TOPIC in consumer.list_topics(timeout=10).topics
 
 
-def by_follower(folder: Path, megabytes: int, record_bytes: int) -> Filled:
-    """The second node is down while the topic is written, and is then filled by the first."""
-    cluster = BarnabasCluster(folder, 3)
-    try:
-        cluster.start()
-        admin = AdminClient({**QUIET, "bootstrap.servers": cluster.bootstrap})
-        made = NewTopic(TOPIC, PARTITIONS, replica_assignment=[[1, 2]] * PARTITIONS)
-        admin.create_topics([made])[TOPIC].result(60)
-        cluster.stop_one(2)
-        count = _fill(cluster.bootstrap, megabytes, record_bytes)
-        node = cluster.nodes[2]
-        folders = [node.data / f"{TOPIC}-{index}" for index in range(PARTITIONS)]
-        before = cpu_s(cluster.nodes[1].pid)
-        node.launch()
-        first = _until(lambda: _bytes(folders) > 0, "the first records")
-        wanted = count * record_bytes
-        ended = _until(lambda: _bytes(folders) >= wanted, "all records by the follower")
-        after = cpu_s(node.pid, cluster.nodes[1].pid)
-    finally:
-        cluster.stop()
-    return Filled(megabytes, ended - first, after[0], after[1] - before[0])
-
-
-def _bytes(folders: list[Path]) -> int:
-    return sum(file.stat().st_size for folder in folders for file in folder.glob("*.log"))
-
-
 def lags_ms(source: ServerProcess, target: ServerProcess, seconds: float) -> list[float]:
     """A hundred records a second, each with the time at which it was sent."""
     _create(source.bootstrap, TOPIC, 1)
@@ -219,30 +191,19 @@ def _nodes(folder: Path, source: Callable[[Path], ServerProcess]) -> Iterator[tu
 
 def _filling(parts: list[str], told: argparse.Namespace, folder: Path) -> dict[str, float | str]:
     values: dict[str, float | str] = {}
-    for number, size in enumerate((1024, 100)):
-        kinds: dict[str, Callable[[Path], ServerProcess]] = {}
-        if "follower" in parts:
-            kinds["link"] = BarnabasNode
-        if "kafka" in parts:
-            kinds["kafka"] = KafkaNode
-        for name, make in kinds.items():
-            with _nodes(folder / f"{name}{number}", make) as (source, target):
+    sources: dict[str, Callable[[Path], ServerProcess]] = {"fill": BarnabasNode, "kafka": KafkaNode}
+    for size in (1024, 100):
+        for name in [each for each in sources if each in parts]:
+            with _nodes(folder / f"{name}{size}", sources[name]) as (source, target):
                 found = by_link(source, target, told.megabytes, size)
             print(f"{name:8} {size:5} B {found.told()}", flush=True)
             values |= {f"{name}_{size}_mb_s": round(found.mb_s), f"{name}_{size}_cpu": round(found.cpu_s_per_gb, 2)}
-        if "follower" in parts:
-            found = by_follower(folder / f"follower{number}", told.megabytes, size)
-            print(f"follower {size:5} B {found.told()}", flush=True)
-            values |= {
-                f"follower_{size}_mb_s": round(found.mb_s),
-                f"follower_{size}_cpu": round(found.cpu_s_per_gb, 2),
-            }
     return values
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", default=["follower", "kafka", "lag", "idle"])
+    parser.add_argument("parts", nargs="*", default=["fill", "kafka", "lag", "idle"])
     parser.add_argument("--megabytes", type=int, default=2000)
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--partitions", type=int, default=10_000)

@@ -238,6 +238,8 @@ def _values(figures: dict[tuple[str, int], Figures]) -> dict[str, float | str]:
             extra = max(0.0, link.copier_per_million - follower.copier_per_million)
             values[f"link_over_follower_{size}_cpu_s"] = round(extra, 2)
             values[f"link_to_follower_{size}_speed"] = round(link.per_second / follower.per_second, 2)
+        if theirs is not None and link is not None:
+            values[f"link_to_mirrormaker_{size}_cpu"] = round(link.copier_per_million / theirs.copier_per_million, 3)
         if theirs is not None and (ours := figures.get(("mirror", size))) is not None:
             values[f"mirror_to_mirrormaker_{size}_cpu"] = round(ours.copier_per_million / theirs.copier_per_million, 3)
     return values
