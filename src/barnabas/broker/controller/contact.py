@@ -48,21 +48,23 @@ class ControllerContact:
 class Deadline:
     """`late(error)` when the time of a request is up, or the controller was lost while it waited."""
 
-    __slots__ = ("_contact", "_late", "_timer", "_until")
+    __slots__ = ("_contact", "_late", "_left", "_timer")
 
     def __init__(self, contact: ControllerContact, timeout_ms: int, late: Callable[[KafkaError], None]) -> None:
         self._contact, self._late = contact, late
-        loop, seconds = asyncio.get_running_loop(), max(timeout_ms, 0) / 1000
-        self._until = loop.time() + seconds
-        self._timer = loop.call_later(min(seconds, contact.patience_seconds), self._look)
+        self._wait(max(timeout_ms, 0) / 1000)
+
+    def _wait(self, seconds: float) -> None:
+        """In parts: between them the controller may be lost."""
+        part = min(seconds, self._contact.patience_seconds)
+        self._left = seconds - part
+        self._timer = asyncio.get_running_loop().call_later(part, self._look)
 
     def _look(self) -> None:
-        loop, contact = asyncio.get_running_loop(), self._contact
-        left = self._until - loop.time()
-        if left <= 0 or contact.is_lost():
-            self._late(contact.refusal())
+        if self._left <= 0 or self._contact.is_lost():
+            self._late(self._contact.refusal())
         else:
-            self._timer = loop.call_later(min(left, contact.patience_seconds), self._look)
+            self._wait(self._left)
 
     def cancel(self) -> None:
         self._timer.cancel()
