@@ -27,7 +27,7 @@ from barnabas.broker.api.permissions import TRANSACTIONAL_ID, WRITE, refused
 from barnabas.broker.api.produce_appends import ACK_ALL, Appends, Found, Refused
 from barnabas.broker.api.produce_transactions import News, enlist, has_transactional, new_to_transaction
 from barnabas.broker.clock import wall_ms
-from barnabas.broker.controller.contact import ControllerContact, Deadline
+from barnabas.broker.controller.contact import CommitWait, ControllerContact, Deadline
 from barnabas.broker.network.connection import Reply
 from barnabas.broker.network.loop_budget import LoopBudget
 from barnabas.broker.network.session import Session
@@ -329,10 +329,10 @@ def _answer_when_committed(
     return future
 
 
-class _Waiting:
+class _Waiting(CommitWait):
     """The usual request while its one batch is not committed yet."""
 
-    __slots__ = ("_appended", "_correlation_id", "_deadline", "_partition", "_single", "_version", "future")
+    __slots__ = ("_appended", "_correlation_id", "_partition", "_single", "_version", "future")
 
     def __init__(
         self,
@@ -346,15 +346,15 @@ class _Waiting:
         self.future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._partition, self._appended, self._single = partition, appended, single
         self._version, self._correlation_id = version, correlation_id
-        self._deadline = Deadline(contact, single[1], self._refuse)
+        super().__init__(contact, single[1])
         partition.when_committed(appended.next_offset, self._committed)
 
     def _committed(self, code: ErrorCode) -> None:
         if self.future.done():
             return
-        self._deadline.cancel()
+        self._timer.cancel()
         if code is not ErrorCode.NONE:
-            self._refuse(KafkaError(code, "the leader has changed"))
+            self._late(KafkaError(code, "the leader has changed"))
             return
         _, _, name, topic_id, index, _, _ = self._single
         appended = self._appended
@@ -371,7 +371,7 @@ class _Waiting:
             )
         )
 
-    def _refuse(self, error: KafkaError) -> None:
+    def _late(self, error: KafkaError) -> None:
         if self.future.done():
             return
         acks, timeout_ms, name, topic_id, index, start, end = self._single

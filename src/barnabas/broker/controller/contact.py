@@ -8,6 +8,7 @@ with the in-sync replicas that it has.
 """
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -45,18 +46,20 @@ class ControllerContact:
         return KafkaError(ErrorCode.REQUEST_TIMED_OUT, "not committed in time")
 
 
-class Deadline:
-    """`late(error)` when the time of a request is up, or the controller was lost while it waited."""
+class CommitWait(ABC):
+    """A request that waits for a commit: `_late(error)` when its time is up, or the controller was lost meanwhile."""
 
-    __slots__ = ("_contact", "_late", "_left", "_timer")
+    __slots__ = ("_contact", "_left", "_timer")
 
-    def __init__(self, contact: ControllerContact, timeout_ms: int, late: Callable[[KafkaError], None]) -> None:
-        self._contact, self._late = contact, late
-        self._wait(max(timeout_ms, 0) / 1000)
+    def __init__(self, contact: ControllerContact, timeout_ms: int) -> None:
+        self._contact = contact
+        self._wait(timeout_ms / 1000 if timeout_ms > 0 else 0.0)
 
     def _wait(self, seconds: float) -> None:
         """In parts: between them the controller may be lost."""
-        part = min(seconds, self._contact.patience_seconds)
+        part = self._contact.patience_seconds
+        if seconds < part:
+            part = seconds
         self._left = seconds - part
         self._timer = asyncio.get_running_loop().call_later(part, self._look)
 
@@ -65,6 +68,22 @@ class Deadline:
             self._late(self._contact.refusal())
         else:
             self._wait(self._left)
+
+    @abstractmethod
+    def _late(self, error: KafkaError) -> None: ...
+
+
+class Deadline(CommitWait):
+    """One that has a function to call."""
+
+    __slots__ = ("_late_with",)
+
+    def __init__(self, contact: ControllerContact, timeout_ms: int, late: Callable[[KafkaError], None]) -> None:
+        self._late_with = late
+        super().__init__(contact, timeout_ms)
+
+    def _late(self, error: KafkaError) -> None:
+        self._late_with(error)
 
     def cancel(self) -> None:
         self._timer.cancel()
