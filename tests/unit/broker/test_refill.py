@@ -63,7 +63,7 @@ def test_a_late_loop_slows_it_down_to_a_least_rate_and_an_idle_one_lets_it_go() 
     for _ in range(10):
         paced.sent(1, NOBODY)
         loop.run(late=0.02)
-    assert paced.rate == LEAST
+    assert LEAST <= paced.rate < LEAST * 1.03
     rates = []
     for _ in range(60):
         paced.sent(1, NOBODY)
@@ -153,3 +153,20 @@ def test_a_replica_that_is_behind_is_filled_while_another_partition_is_written_t
 
     assert LEAST < FIRST
     run(test)
+
+
+def test_the_floor_rises_while_the_rate_stands_on_it() -> None:
+    """A leader that is always late would feed a follower more slowly than its log grows, for ever."""
+    paced, loop = pace()
+    for _ in range(20 * 60):
+        paced.sent(1, NOBODY)
+        loop.run(late=0.02)
+    assert paced.rate > 10 * LEAST
+    for _ in range(30):  # nothing is filled any more
+        if loop.due is None:
+            break
+        loop.run()
+    paced.rate = float(LEAST)
+    paced.sent(1, NOBODY)
+    loop.run(late=0.02)
+    assert paced.rate < 1.01 * LEAST

@@ -67,6 +67,7 @@ class LinkFetcher(PartitionFetcher):
         self._linked: dict[Key, Linked] = {}
         self._busy: set[Key] = set()
         self._last_event = self._loop.time()  # records came, or a partition had to be named
+        self._waits_long = False  # the fetch that is under way
         self._tasks: set[asyncio.Task[None]] = set()
         self._starts: dict[Key, int] = {}  # where logs of ours are to begin as soon as that much is committed here
 
@@ -104,14 +105,17 @@ class LinkFetcher(PartitionFetcher):
     @property
     def _limits(self) -> FetchLimits:
         """A fetch of many partitions costs the source milliseconds even when nothing comes of it, so it waits longer
-        where nothing has happened for a while. What has to be named meanwhile waits until it is answered."""
+        where nothing has happened for a while."""
         limits = self._host.limits
-        if self._held or self._loop.time() - self._last_event < _IDLE_AFTER_SECONDS:
-            return limits
-        return limits._replace(wait_ms=max(_IDLE_WAIT_MS, limits.wait_ms))
+        self._waits_long = not self._held and self._loop.time() - self._last_event >= _IDLE_AFTER_SECONDS
+        return limits._replace(wait_ms=max(_IDLE_WAIT_MS, limits.wait_ms)) if self._waits_long else limits
 
     def _fetch_soon(self, key: Key) -> None:
         self._last_event = self._loop.time()
+        if self._waits_long and self._under_way and self._connection is not None:
+            self._waits_long = False  # a new session names it at once; the fetch that waits would be answered later
+            self._connection.close()
+            self._connection, self._under_way = None, 0
         super()._fetch_soon(key)
 
     def _request(
@@ -164,15 +168,26 @@ class LinkFetcher(PartitionFetcher):
         else:
             linked_log.follow_start(opened, source_start)
             if opened.log.log_start_offset < source_start:
-                if key not in self._starts:  # the source does not say it again
-                    self._loop.call_later(_START_AGAIN_S, self._follow_start_again, key, followed)
-                self._starts[key] = source_start
+                self._follow_start_later(key, source_start)
 
-    def _follow_start_again(self, key: Key, followed: Followed) -> None:
+    def _follow_start_later(self, key: Key, source_start: int) -> None:
+        """The source does not say it again."""
+        if key not in self._starts:
+            self._loop.call_later(_START_AGAIN_S, self._follow_start_again, key)
+        self._starts[key] = source_start
+
+    def _follow_start_again(self, key: Key) -> None:
         """Once followers, or the disk, have what was fetched with it."""
-        source_start, opened = self._starts.pop(key), followed.partition.opened
-        if self._is_current(key, followed) and opened is not None and key not in self._busy:
-            self._follow_start(key, followed, opened, source_start)
+        source_start, followed = self._starts.pop(key), self._followed.get(key)
+        if followed is None or not self._is_current(key, followed) or followed.partition.opened is None:
+            return
+        try:
+            if key not in self._busy:
+                self._follow_start(key, followed, followed.partition.opened, source_start)
+                return
+        except KafkaError as error:
+            log.debug("%s: its log begins at the source's %d later: %s", followed.partition.id, source_start, error)
+        self._follow_start_later(key, source_start)
 
     def _fetch_more(self, key: Key, followed: Followed, size: int) -> None:
         rate, now = self._link.rate, self._loop.time()

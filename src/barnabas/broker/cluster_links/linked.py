@@ -40,5 +40,6 @@ class Linked:
     def heard(self, source_end: int) -> None:
         self.source_end = source_end
         self.error = ""
-        if self.end_offset >= source_end:
+        opened = self.partition.opened
+        if (0 if opened is None else opened.log.log_end_offset) >= source_end:  # its followers have it in a moment
             self.caught_up_ms = wall_ms()

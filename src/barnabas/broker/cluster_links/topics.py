@@ -39,8 +39,14 @@ _PROBLEMS_SHOWN = 5
 _MISSING_ROUNDS = 2  # a topic is deleted when the source did not name it so often: one answer may be a moment old
 _SET, _DELETE = 0, 1
 CLUSTER_ID, TOPIC_ID = "link.cluster.id", "link.topic.id"
-# Of this cluster's own replicas, or of the link itself: never the source's.
-_OWN = ("link.", "leader.replication.throttled", "follower.replication.throttled")
+# Of this cluster's own replicas and zones, or of the link itself: never the source's.
+_OWN = (
+    "link.",
+    "leader.replication.throttled",
+    "follower.replication.throttled",
+    "leader.preferred.racks",
+    "min.insync.zones",
+)
 
 
 class TopicSync:

@@ -71,8 +71,11 @@ class Slot(Wanted):
 
     @property
     def is_filling(self) -> bool:
-        """Is the replica not in sync, so that nobody waits for it?"""
-        return self.partition is not None and self.session.replica_id not in self.partition.image.isr
+        """Is the replica neither in sync nor about to be, so that no commit waits for it?"""
+        if self.partition is None:
+            return False
+        state = self.partition.leadership.state
+        return self.session.replica_id not in (self.partition.image.isr if state is None else state.maximal_isr)
 
     # --- called by the partition --------------------------------------------------------------------------------------
 

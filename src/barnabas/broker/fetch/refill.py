@@ -4,9 +4,10 @@ comes back fetches everything it has missed from the leaders that serve clients 
 The rate is for all such replicas of this node together, and finds itself by delay, as LEDBAT does (RFC 6817). Clients
 wait where the loop of the leader is late, and where a follower takes long to come back for more, because producers wait
 for the partitions that it is in sync for. Both are watched while replicas are filled: each 50 ms the rate is halved if
-one of them was seen, and grows by a tenth if not. It never falls below `LEAST`, so a replica is filled in the end. An
-answer has a small part of a second of it, since the partitions that are in sync share the connection; they are read
-first.
+one of them was seen, and grows by a tenth if not. It never falls below a floor: `LEAST` at first, which rises by a
+twentieth each second that the rate stands on it. So a replica is filled in the end, also where more is written than
+`LEAST`: with too few replicas in sync, clients are in more danger than a slow answer puts them in. An answer has a
+small part of a second of the rate, since the partitions that are in sync share the connection; they are read first.
 
 This is beside the throttle that an operator sets (replication/throttle.py). It needs none.
 """
@@ -22,6 +23,7 @@ _TICK_SECONDS = 0.05
 _LATE_SECONDS = 0.008  # of the loop: its own work holds it for up to 10 ms at times
 _SLOW_SECONDS = 0.003  # of a follower, beyond its quickest
 _SLOWER, _FASTER = 0.5, 1.1
+_FLOOR_RISES = 1.05**_TICK_SECONDS  # a tick
 _IDLE_TICKS = 20  # without a byte for so long, nothing is being filled
 
 
@@ -50,6 +52,7 @@ class RefillPace:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self.rate = float(FIRST)
+        self._floor = float(LEAST)
         self._allowed = float(ANSWER_LEAST)  # bytes, as of the time beside it
         self._as_of = loop.time()
         self._timer: asyncio.TimerHandle | None = None
@@ -90,13 +93,18 @@ class RefillPace:
 
     def _tick(self) -> None:
         late = self._loop.time() - self._due > _LATE_SECONDS
-        self.rate = max(self.rate * _SLOWER, LEAST) if late or self._is_slow else min(self.rate * _FASTER, MOST)
+        if late or self._is_slow:
+            self.rate = max(self.rate * _SLOWER, self._floor)
+            if self.rate == self._floor:
+                self.rate = self._floor = min(self._floor * _FLOOR_RISES, MOST)
+        else:
+            self.rate = min(self.rate * _FASTER, MOST)
         self._is_slow = False
         self._idle += 1
         if self._idle < _IDLE_TICKS:
             self._watch()
         else:
-            self._timer = None
+            self._timer, self._floor = None, float(LEAST)
 
     def close(self) -> None:
         if self._timer is not None:

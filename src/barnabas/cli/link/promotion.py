@@ -55,7 +55,8 @@ def promoted(cluster: Cluster, name: str, patterns: list[str], wait_s: float | N
     filled = links.topics_of(cluster, name)
     chosen = _chosen(sorted(filled), name, patterns)
     if wait_s is not None:
-        _drain(cluster, name, chosen, wait_s, quiet=quiet)
+        expected = {(topic, part.partition_index) for topic in chosen for part in filled[topic].partitions}
+        _drain(cluster, name, expected, wait_s, quiet=quiet)
     last = links.progress(cluster, name)
     missing: dict[tuple[str, int], int | None] = {
         (topic, part.partition_index): None  # no node tells of it: the link is paused, or its node does not answer
@@ -94,15 +95,16 @@ def _await_leaders(cluster: Cluster, name: str, topics: set[str]) -> None:
         time.sleep(_HEARD_LOOK_S)
 
 
-def _drain(cluster: Cluster, name: str, topics: list[str], wait_s: float, *, quiet: bool) -> None:
+def _drain(cluster: Cluster, name: str, expected: set[tuple[str, int]], wait_s: float, *, quiet: bool) -> None:
     """Until all that the source has is here, for a while, and the offsets of groups that were committed by then."""
     begun = time.monotonic()
     deadline, quiet_since, ends, told = begun + wait_s, begun, None, ""
     while True:
         found = links.progress(cluster, name)
-        ours = [p for p in found.partitions if p.topic in topics]
+        ours = [p for p in found.partitions if (p.topic, p.partition_index) in expected]
         now, lag = time.monotonic(), sum(found.lag(p) for p in ours)
-        heard = ours and all(p.source_end_offset >= 0 and not p.error_message for p in ours)
+        heard = len(ours) == len(expected)  # a partition without a leader here is told by nobody
+        heard = heard and all(p.source_end_offset >= 0 and not p.error_message for p in ours)
         new_ends = [p.source_end_offset for p in ours]
         if lag or new_ends != ends or not heard or found.errors:
             quiet_since, ends = now, new_ends
@@ -114,7 +116,12 @@ def _drain(cluster: Cluster, name: str, topics: list[str], wait_s: float, *, qui
             note(text)
             told = text
         if now >= deadline:
-            why = found.errors[0] if found.errors else f"{human.plural(lag, 'record')} are not here yet, or more come"
+            untold = len(expected) - len(ours)
+            why = f"{human.plural(lag, 'record')} are not here yet, or more come"
+            if untold:
+                why = f"no node tells of {human.plural(untold, 'partition')}: without a leader, or the link is paused"
+            if found.errors:
+                why = found.errors[0]
             raise Failure(
                 f"not promoted: after {human.duration(wait_s)} {why}",
                 "Stop the producers at the source, wait longer (--wait 5m), or promote with what is here (--now).",
