@@ -187,6 +187,32 @@ def test_a_source_without_room_for_fetch_sessions(tmp_path: Path) -> None:
         pair.stop()
 
 
+def test_a_paused_link_does_not_claim_to_be_whole(pair: Pair) -> None:
+    source, target = pair.source.bootstrap, pair.target.bootstrap
+    create(source, "orders")
+    create(target, "other")  # which the link leaves alone
+    create(source, "other")
+    produce(source, "orders", ["a"])
+    link(target, source)
+    caught_up(target, ["orders"], {("orders", 0): 1})
+    barnabas("link", "pause", "east", "-b", target)
+    produce(source, "orders", ["b"])
+    said = barnabas("link", "status", "east", "-b", target, code=1)
+    assert "not known while it is paused" in said and "caught up" not in said
+    assert "is paused" in barnabas("link", "promote", "east", "-b", target, code=1)
+    said = barnabas("link", "verify", "east", "-b", target, code=1)
+    assert "1 record of the source, from 1 on, did not come" in said
+    barnabas("link", "resume", "east", "-b", target)
+    caught_up(target, ["orders"], {("orders", 0): 2})
+    pair.source.kill()
+    until(lambda: bool(status(target)["errors"]), "the source is missed")
+    said = barnabas("link", "promote", "east", "-b", target, code=1)
+    assert "--now" in said
+    pair.source.start()
+    barnabas("link", "promote", "east", "-b", target)  # the topic that was left alone does not hold it up
+    assert "nothing to compare" in barnabas("link", "verify", "east", "-b", target, code=1)
+
+
 def test_metrics_tell_how_far_a_link_is(tmp_path: Path) -> None:
     port = free_port()
     pair = Pair(tmp_path)

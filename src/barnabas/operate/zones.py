@@ -108,6 +108,18 @@ def _loss(
     return Loss(kept, without_data, without_leader, refused, named)
 
 
+def refusing_writes(
+    brokers: Sequence[Broker], partitions: Iterable[Partition], needs: Mapping[str, Needs]
+) -> list[Partition]:
+    """Those that are led, and refuse acks=all now because too few zones are in sync for their `min.insync.zones`."""
+    zone_of = {each.id: each.rack for each in brokers}
+    return [
+        each
+        for each in partitions
+        if each.leader >= 0 and too_few(each.isr, needs.get(each.topic, Needs()).zones, zone_of.get)
+    ]
+
+
 def sharing_a_zone(brokers: Sequence[Broker], partitions: Iterable[Partition]) -> list[Partition]:
     """Those of which two replicas are in one zone although another zone with a data node that is up has none."""
     zone_of = {each.id: each.rack for each in brokers}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.cli.cluster.health import DEGRADED, problems
+from barnabas.cli.cluster.health import DEGRADED, UNAVAILABLE, problems
 from barnabas.cli.cluster.view import View
 from barnabas.cli.cluster.zones import TopicSettings, show, told_loss
 from barnabas.operate.placement.nouns import Broker, Partition
-from barnabas.operate.zones import Loss, Needs, Zone
+from barnabas.operate.zones import Loss, Needs, Zone, refusing_writes
 
 
 @pytest.mark.parametrize(
@@ -59,3 +59,15 @@ def test_replicas_that_share_a_zone_needlessly_are_a_problem() -> None:
     assert problem.text.endswith("t-4, ...") and "cluster balance" in problem.way_out
     view.partitions = [Partition("t", 0, 1, (1, 3), (1, 3))]
     assert problems(view) == []
+
+
+def test_partitions_that_refuse_writes_now_are_told() -> None:
+    """As when min.insync.zones is more than there are."""
+    brokers = [Broker(number, "h", 1, rack, True) for number, rack in ((1, "a"), (2, "b"))]
+    view = View("id", brokers, quorum_leader=1, voters=[1])
+    view.partitions = [Partition("t", 0, 1, (1, 2), (1, 2)), Partition("u", 0, 1, (1, 2), (1, 2))]
+    view.refusing_writes = refusing_writes(brokers, view.partitions, {"t": Needs(1, 3), "u": Needs(1, 2)})
+    (problem,) = problems(view)
+    assert problem.severity == UNAVAILABLE
+    assert problem.text == "1 partition in sync in too few zones for min.insync.zones: t-0"
+    assert "lower min.insync.zones" in problem.way_out

@@ -3,7 +3,8 @@
 0   healthy: every node is up, the quorum has all its voters, every partition all its replicas
 3   degraded: everything is served, but a further failure may not be survived (or a disk is nearly full, or replicas
     share a zone although they need not)
-4   unavailable: a partition has no leader, or one that refuses producers for want of disk, or the quorum has none
+4   unavailable: a partition has no leader, or one that refuses producers for want of disk or of zones in sync, or the
+    quorum has none
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from barnabas.cli.common import human
 
 if TYPE_CHECKING:
     from barnabas.cli.cluster.view import View
+    from barnabas.operate.placement.nouns import Partition
 
 HEALTHY, DEGRADED, UNAVAILABLE = 0, 3, 4
 _NEARLY_FULL = 0.05  # of the disk is free, or less
@@ -71,6 +73,11 @@ def _partitions(found: View) -> list[Problem]:
     if found.without_leader:
         text = f"{human.plural(len(found.without_leader), 'partition')} without a leader"
         listed.append(Problem(UNAVAILABLE, text, "Start the nodes that hold their in-sync replicas."))
+    if refusing := found.refusing_writes:
+        count = human.plural(len(refusing), "partition")
+        text = f"{count} in sync in too few zones for min.insync.zones: {_names(refusing)}"
+        way_out = "They refuse acks=all. Start nodes of other zones, add replicas there, or lower min.insync.zones."
+        listed.append(Problem(UNAVAILABLE, text, way_out))
     if found.under_replicated:
         text = f"{human.plural(len(found.under_replicated), 'partition')} under-replicated"
         way_out = "Start the nodes that are down; replicas catch up by themselves."
@@ -79,10 +86,14 @@ def _partitions(found: View) -> list[Problem]:
             way_out = f"All nodes are up: replicas on {_ids(out)} catch up, or cannot; look at the log and disk there."
         listed.append(Problem(DEGRADED, text, way_out))
     if sharing := found.sharing_a_zone:
-        names = ", ".join(each.name for each in sharing[:_NAMED_MAX]) + (", ..." if len(sharing) > _NAMED_MAX else "")
-        text = f"{human.plural(len(sharing), 'partition')} with replicas in one zone that could be in two: {names}"
+        count = human.plural(len(sharing), "partition")
+        text = f"{count} with replicas in one zone that could be in two: {_names(sharing)}"
         listed.append(Problem(DEGRADED, text, "Move them: barnabas cluster balance."))
     return listed
+
+
+def _names(partitions: list[Partition]) -> str:
+    return ", ".join(each.name for each in partitions[:_NAMED_MAX]) + (", ..." if len(partitions) > _NAMED_MAX else "")
 
 
 def _nodes(found: View) -> list[Problem]:

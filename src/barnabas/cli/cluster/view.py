@@ -15,7 +15,7 @@ from barnabas.cli.common.failure import Failure
 from barnabas.cli.common.link import SERVING_S
 from barnabas.model.ids import METADATA_TOPIC
 from barnabas.operate.placement.nouns import Broker, Partition, led_elsewhere
-from barnabas.operate.zones import Zone, sharing_a_zone, zones
+from barnabas.operate.zones import Zone, refusing_writes, sharing_a_zone, zones
 from barnabas.wire.apis import DESCRIBE_CLUSTER, DESCRIBE_LOG_DIRS, DESCRIBE_QUORUM, METADATA
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ class View:
     lost_votes: list[int] = field(default_factory=list)  # nodes that are up, whose votes belong to folders they lost
     disks: list[LogDirectory] = field(default_factory=list)
     zones: list[Zone] = field(default_factory=list)
+    refusing_writes: list[Partition] = field(default_factory=list)  # for want of zones that are in sync
     preferred: dict[str, list[str]] = field(default_factory=dict)  # leader.preferred.racks, of topics that have them
 
     @property
@@ -110,7 +111,9 @@ def view(cluster: Cluster) -> View:
     _probe(cluster, found)
     settings = topic_settings(cluster, found.brokers, found.partitions)
     found.preferred = settings.preferred()
-    found.zones = zones(found.brokers, found.partitions, found.voters, settings.needs())
+    needs = settings.needs()
+    found.zones = zones(found.brokers, found.partitions, found.voters, needs)
+    found.refusing_writes = refusing_writes(found.brokers, found.partitions, needs)
     return found
 
 

@@ -39,6 +39,7 @@ class Progress:
 
     name: str
     errors: list[str] = field(default_factory=list)
+    unreached: list[str] = field(default_factory=list)  # of these: why the source gives no records
     partitions: list[LinkedPartition] = field(default_factory=list)
     synced_ms: int = -1
 
@@ -121,6 +122,7 @@ def progress(cluster: Cluster, name: str) -> Progress:
             raise refused(answer.error_code, f"describe the link {name!r}")
         for link in answer.links:
             found.errors += [error for error in (link.error_message, link.sync_error_message) if error]
+            found.unreached += [link.error_message] if link.error_message else []
             found.partitions += link.partitions
             found.synced_ms = max(found.synced_ms, link.synced_ms)
     found.errors = list(dict.fromkeys(found.errors))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _LOOK_S = 0.2
 _HEARD_WITHIN_S, _HEARD_LOOK_S = 5.0, 0.05
+_UNREACHED_S = 5.0  # without an answer of the source nothing more comes
 _QUIET_S = 1.0  # nothing new from the source for so long: its producers have stopped
 
 
@@ -46,15 +47,20 @@ class Promoted:
         if unknown:
             say(f"  of {human.plural(unknown, 'partition')} the source was not heard: what is missing is not known")
         if not lost and not unknown:
-            say("  nothing was missing, as far as the source was heard")
+            say("  nothing was missing when the source was last heard")
 
 
 def promoted(cluster: Cluster, name: str, patterns: list[str], wait_s: float | None, *, quiet: bool) -> Promoted:
     """`wait_s` None: at once."""
-    links.must_exist(cluster, name)
+    stored = links.must_exist(cluster, name)
     filled = links.topics_of(cluster, name)
     chosen = _chosen(sorted(filled), name, patterns)
     if wait_s is not None:
+        if stored.get("paused") == "true":
+            raise Failure(
+                f"{name} is paused: what the source has written since is not here",
+                f"Let it catch up (barnabas link resume {name}), or promote with what is here (--now).",
+            )
         expected = {(topic, part.partition_index) for topic in chosen for part in filled[topic].partitions}
         _drain(cluster, name, expected, wait_s, quiet=quiet)
     last = links.progress(cluster, name)
@@ -99,6 +105,7 @@ def _drain(cluster: Cluster, name: str, expected: set[tuple[str, int]], wait_s: 
     """Until all that the source has is here, for a while, and the offsets of groups that were committed by then."""
     begun = time.monotonic()
     deadline, quiet_since, ends, told = begun + wait_s, begun, None, ""
+    unreached_since: float | None = None
     while True:
         found = links.progress(cluster, name)
         ours = [p for p in found.partitions if (p.topic, p.partition_index) in expected]
@@ -106,7 +113,8 @@ def _drain(cluster: Cluster, name: str, expected: set[tuple[str, int]], wait_s: 
         heard = len(ours) == len(expected)  # a partition without a leader here is told by nobody
         heard = heard and all(p.source_end_offset >= 0 and not p.error_message for p in ours)
         new_ends = [p.source_end_offset for p in ours]
-        if lag or new_ends != ends or not heard or found.errors:
+        unreached_since = (unreached_since or now) if found.unreached else None
+        if lag or new_ends != ends or not heard or found.unreached:
             quiet_since, ends = now, new_ends
             quiet_since_ms = time.time() * 1000
         elif now - quiet_since >= _QUIET_S and found.synced_ms >= quiet_since_ms:
@@ -115,15 +123,15 @@ def _drain(cluster: Cluster, name: str, expected: set[tuple[str, int]], wait_s: 
         if not quiet and text != told and now - begun > _QUIET_S:
             note(text)
             told = text
-        if now >= deadline:
+        if now >= deadline or (unreached_since is not None and now - unreached_since > _UNREACHED_S):
             untold = len(expected) - len(ours)
             why = f"{human.plural(lag, 'record')} are not here yet, or more come"
             if untold:
                 why = f"no node tells of {human.plural(untold, 'partition')}: without a leader, or the link is paused"
-            if found.errors:
-                why = found.errors[0]
+            if found.unreached or found.errors:
+                why = (found.unreached or found.errors)[0]
             raise Failure(
-                f"not promoted: after {human.duration(wait_s)} {why}",
+                f"not promoted: after {human.duration(now - begun)} {why}",
                 "Stop the producers at the source, wait longer (--wait 5m), or promote with what is here (--now).",
             )
         time.sleep(_LOOK_S)

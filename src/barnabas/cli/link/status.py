@@ -63,6 +63,9 @@ def _print(found: links.Progress, before: links.Progress, settings: dict[str, st
     lag = found.total_lag
     left = "caught up" if not lag else "not moving" if not records else human.duration(lag / records)
     mean = _mean_record(found)
+    behind = f"{human.plural(lag, 'record')}" + (f", about {human.size(lag * mean)}" if lag and mean else "")
+    if settings.get("paused") == "true":
+        behind, left = "not known while it is paused", f"paused; on again: barnabas link resume {found.name}"
     lines = [
         ("follows", settings["bootstrap.servers"] or ""),
         (
@@ -70,7 +73,7 @@ def _print(found: links.Progress, before: links.Progress, settings: dict[str, st
             human.plural(len({p.topic for p in found.partitions}), "topic")
             + f", {human.plural(len(found.partitions), 'partition')}",
         ),
-        ("behind", f"{human.plural(lag, 'record')}" + (f", about {human.size(lag * mean)}" if lag and mean else "")),
+        ("behind", behind),
         ("rate", f"{human.rate(records, 1)}, {human.size(size)}/s"),
         ("done in", left),
     ]

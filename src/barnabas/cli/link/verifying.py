@@ -33,6 +33,7 @@ _EARLIEST, _LATEST = -2, -1
 _FETCH_BYTES = 4 << 20
 _SHOWN = 20
 _TELL_EVERY_S = 2.0
+_FOLLOWS_S, _FOLLOWS_LOOK_S = 5.0, 0.1
 
 
 @dataclass
@@ -140,6 +141,10 @@ def verified(cluster: Cluster, name: str, source: str, patterns: list[str], *, q
     wanted = [re.compile(pattern) for pattern in patterns]
     result, told = Verified(name), time.monotonic()
     mine = links.topics_of(cluster, name)
+    if not mine:
+        raise Failure(
+            f"{name} fills no topic: there is nothing to compare", f"Were they promoted? barnabas link status {name}"
+        )
     compacted = {t for t, c in links.configs(cluster, links.TOPIC, list(mine)).items() if _is_compacted(c)}
     with Cluster(source or stored["bootstrap.servers"] or "") as other:
         theirs = {t.name: t for t in other.metadata(sorted(mine)).topics if t.name and not t.error_code}
@@ -169,7 +174,14 @@ def _compare(result: Verified, here: Side, there: Side, *, compacted: bool) -> N
     result.partitions += 1
     place = f"{here.topic.name}-{here.index}"
     start = max(here.offset(_EARLIEST), there.offset(_EARLIEST))
-    end, source_end = here.offset(_LATEST), there.offset(_LATEST)
+    source_end = there.offset(_LATEST)
+    end = _followed_to(here, source_end)
+    if end < source_end:
+        missing = human.plural(source_end - end, "record")
+        result.differences.append(
+            f"{place}: {missing} of the source, from {end} on, did not come in {_FOLLOWS_S:.0f} s"
+        )
+    source_end = max(source_end, there.offset(_LATEST))
     if end > source_end:
         result.differences.append(f"{place}: ends at {end} here and at {source_end} at the source")
         return
@@ -187,6 +199,14 @@ def _compare(result: Verified, here: Side, there: Side, *, compacted: bool) -> N
             return
     if (more := next(theirs, None)) is not None:
         result.differences.append(f"{place}: the batch at {more[0].base_offset} of the source is not here")
+
+
+def _followed_to(here: Side, source_end: int) -> int:
+    """Where the log ends here, once all that the source has now has come, or has had the time to."""
+    deadline = time.monotonic() + _FOLLOWS_S
+    while (end := here.offset(_LATEST)) < source_end and time.monotonic() < deadline:
+        time.sleep(_FOLLOWS_LOOK_S)
+    return end
 
 
 def _compare_keys(result: Verified, place: str, ours: Batches, theirs: Batches) -> None:
