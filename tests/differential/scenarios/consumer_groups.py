@@ -65,11 +65,27 @@ def member_id(v: int) -> str:
 def joined(pair: Pair, v: int, base: str, partitions: int = 2, **more: Any) -> tuple[str, str]:
     """A group with one member that owns all partitions; the first heartbeat is compared."""
     topic, group, own = pair.topic(pair.fresh("subscribed"), partitions), pair.fresh(base), member_id(v)
+    for side in pair.sides:
+        _until_coordinated(side, topic, pair.fresh("probe"))
     pair.call(HEART, v, first(group, own, [topic], **more), "the first heartbeat", save=keep("member"))
     for side in pair.sides:
         side.saved.setdefault("member", own)
         side.saved["owned"] = [{"topic_id": side[f"id of {topic}"], "partitions": list(range(partitions))}]
     return topic, group
+
+
+def _until_coordinated(side: Side, topic: str, group: str) -> None:
+    """Kafka's coordinators hear of a new topic a moment after its metadata tells it: a member that comes before that is
+    given nothing."""
+    deadline = time.monotonic() + 10
+    while True:
+        member = str(uuid.uuid4())
+        found = side.client.call(HEART, 1, first(group, member, [topic]))
+        side.client.call(HEART, 1, beat(group, member, -1))
+        given = found["assignment"]
+        if (given and given["topic_partitions"]) or time.monotonic() >= deadline:
+            return
+        time.sleep(0.05)
 
 
 @scenario(HEART)
