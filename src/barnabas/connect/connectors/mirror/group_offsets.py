@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from confluent_kafka import ConsumerGroupState, ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
 
+from barnabas.client.admin.rdkafka import OffsetSpec
 from barnabas.connect.cluster.connection import Cluster, called
 from barnabas.connect.errors import Unavailable
 
@@ -28,11 +30,25 @@ _PASSING = (
 Offsets = dict[tuple[str, int], int]
 
 
-def listed(cluster: Cluster) -> dict[str, bool]:
-    """Every group, and whether it has no members."""
+class Listing(NamedTuple):
+    groups: dict[str, bool]  # whether each has no members
+    is_whole: bool  # no: a node did not answer, and there may be more groups
+
+    def is_idle(self, group: str) -> bool:
+        return self.groups.get(group, True)
+
+    def known(self, group: str, found: Mapping[str, Offsets]) -> Offsets | None:
+        """The offsets of a group by what `committed` found, none for a group that is not there. None: not known, so
+        nothing can be said to be further than they are."""
+        if group in found or group in self.groups:
+            return found.get(group)
+        return {} if self.is_whole else None
+
+
+def listed(cluster: Cluster) -> Listing:
     admin = cluster.admin()
     found = called(lambda: admin.list_consumer_groups(request_timeout=_WAIT_S).result(_WAIT_S))
-    return {each.group_id: each.state in _IDLE for each in found.valid}
+    return Listing({each.group_id: each.state in _IDLE for each in found.valid}, not found.errors)
 
 
 def committed(cluster: Cluster, groups: Iterable[str]) -> dict[str, Offsets]:
@@ -56,6 +72,17 @@ def committed(cluster: Cluster, groups: Iterable[str]) -> dict[str, Offsets]:
                 (each.topic, each.partition): each.offset for each in places if each.error is None and each.offset >= 0
             }
     return found
+
+
+def log_starts(cluster: Cluster, places: Sequence[tuple[str, int]]) -> Offsets:
+    """The first offset of each. Partitions that are gone, or that nobody leads, are left out."""
+    asked = {TopicPartition(*place): OffsetSpec.earliest() for place in places}
+    futures = called(lambda: cluster.admin().list_offsets(asked, request_timeout=_WAIT_S)) if asked else {}
+    return {
+        (place.topic, place.partition): future.result().offset
+        for place, future in futures.items()
+        if future.exception(_WAIT_S) is None
+    }
 
 
 def commit(cluster: Cluster, group: str, offsets: Mapping[tuple[str, int], int]) -> bool:

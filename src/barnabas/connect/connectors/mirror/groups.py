@@ -5,16 +5,20 @@ Offsets only move forward, and never beyond what the map proves: a group that go
 and reads again at most what `mirror status` says. A group that has gone on at the target is brought home in the same
 way: the offsets that it has there of copied topics, translated back, are committed at the source while it has no
 members there.
+
+What the source had before the copy began is not at the target. A group that still has to read some of it gets no
+offset at the target, and none at the source that is beyond it.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from barnabas.connect.cluster.connection import Cluster, new_topic
-from barnabas.connect.connectors.mirror.group_offsets import Offsets, commit, committed, listed
+from barnabas.connect.connectors.mirror.group_offsets import Offsets, commit, committed, listed, log_starts
 from barnabas.connect.connectors.mirror.maps import Maps, lower
 from barnabas.connect.connectors.mirror.mirrormaker import Checkpoint
 from barnabas.connect.connectors.mirror.names import Naming, may_copy_group
@@ -27,18 +31,22 @@ from barnabas.model.limits import LINK_GROUPS_MAX
 
 Place = tuple[str, int]
 
+_STARTS_S = 60.0  # how long the starts of the source's logs count: one that has moved on since is only seen later
+
 
 class Translation:
     """Offsets of both sides of a flow. With the same names on both sides a partition has what both have written, and
     the map of the flow back counts as well, where there is one."""
 
     def __init__(self, naming: Naming, source: Cluster, target: Cluster) -> None:
-        self._naming = naming
+        self._naming, self._source = naming, source
         self.maps = Maps(target, naming.flow)
         self._other: Maps | None = None
         if naming.same_names:
             self._other = Maps(source, Naming(naming.target, naming.source, True).flow)
         self._sources: dict[str, str] = {}  # names at the target to names at the source
+        self._starts: Offsets = {}
+        self._starts_until = 0.0
 
     def refresh(self) -> None:
         self.maps.refresh()
@@ -51,18 +59,31 @@ class Translation:
         return self._other is not None and bool(self._other.places)
 
     def to_target(self, place: Place, offset: int) -> Translated | None:
-        """`place` is one of the source. None: it is not copied."""
+        """`place` is one of the source. None: it is not copied, or not all that the group has not read yet."""
         found = self.maps.of(*place)
-        if found is None:
+        if found is None or self._has_more(place, offset, found.first.source):
             return None
         back = self._other.of(*place) if self._other is not None else None
         return lower(found.translate(offset), None if back is None else back.back(offset))
 
-    def to_source(self, place: Place, offset: int) -> tuple[Place, Translated] | None:
-        """`place` is one of the target."""
+    def to_source(self, place: Place, offset: int, has: Offsets) -> tuple[Place, Translated] | None:
+        """`place` is one of the target. None: it is no copy, the group has read nothing of the copy, or by what it
+        `has` at the source it has not read there what comes before the copy."""
         topic = self._sources.get(place[0])
         found = None if topic is None else self.maps.of(topic, place[1])
-        return None if topic is None or found is None else ((topic, place[1]), found.back(offset))
+        if topic is None or found is None or offset <= found.first.target:
+            return None
+        at, begins = (topic, place[1]), found.first.source
+        return None if self._has_more(at, has.get(at, begins), begins) else (at, found.back(offset))
+
+    def _has_more(self, place: Place, offset: int, begins: int) -> bool:
+        """Whether the source has records from `offset` on that come before the copy, which begins at `begins`."""
+        if offset >= begins:
+            return False
+        if time.monotonic() >= self._starts_until:
+            self._starts = log_starts(self._source, self.maps.places)
+            self._starts_until = time.monotonic() + _STARTS_S
+        return self._starts.get(place, 0) < begins
 
     def close(self) -> None:
         self.maps.close()
@@ -84,23 +105,26 @@ class GroupSync:
         """Checkpoints that are new. Offsets are committed on the way."""
         self._translation.refresh()
         there, here = listed(self._source), listed(self._target)
-        wanted = {group for group in {**there, **here} if self._patterns.match(group) and may_copy_group(group)}
+        listings = {**there.groups, **here.groups}
+        wanted = {group for group in listings if self._patterns.match(group) and may_copy_group(group)}
         if len(wanted) > LINK_GROUPS_MAX:
             raise Unavailable(f"{len(wanted)} groups, {LINK_GROUPS_MAX} are the most", "Name fewer with --groups")
-        at_source = committed(self._source, wanted & set(there))
-        at_target = committed(self._target, wanted & set(here))
+        at_source = committed(self._source, wanted & set(there.groups))
+        at_target = committed(self._target, wanted & set(here.groups))
         checkpoints: list[Checkpoint] = []
         for group, offsets in at_source.items():
             if stop.is_set():
                 return ()
             found = list(self._checkpoints(group, offsets))
             checkpoints += found
-            if here.get(group, True):
-                self._commit_at_target(group, found, at_target.get(group, {}))
+            if here.is_idle(group) and (has := here.known(group, at_target)) is not None:
+                self._commit_at_target(group, found, has)
         if self._brings_home and not self._translation.has_flow_back:
             for group, offsets in at_target.items():
-                if there.get(group, True) and not stop.is_set():
-                    self._commit_at_source(group, offsets, at_source.get(group, {}))
+                if stop.is_set():
+                    return ()
+                if there.is_idle(group) and (has := there.known(group, at_source)) is not None:
+                    self._commit_at_source(group, offsets, has)
         return self._new(checkpoints)
 
     def _checkpoints(self, group: str, offsets: Offsets) -> Iterable[Checkpoint]:
@@ -120,7 +144,7 @@ class GroupSync:
     def _commit_at_source(self, group: str, offsets: Offsets, has: Offsets) -> None:
         moved: Offsets = {}
         for place, offset in offsets.items():
-            if (found := self._translation.to_source(place, offset)) is not None:
+            if (found := self._translation.to_source(place, offset, has)) is not None:
                 at, translated = found
                 if has.get(at, -1) < translated.offset and self._topics.is_wanted(at[0]):
                     moved[at] = translated.offset
@@ -162,8 +186,9 @@ def group_places(
     naming, patterns = options.naming, Patterns("groups", options.groups)
     topics = Topics(source, target, naming, Patterns("topics", options.topics), options.heartbeats)
     there, here = listed(source), listed(target)
-    wanted = sorted(group for group in there if patterns.match(group) and may_copy_group(group))[:LINK_GROUPS_MAX]
-    at_target = committed(target, [group for group in wanted if group in here])
+    groups = sorted(group for group in there.groups if patterns.match(group) and may_copy_group(group))
+    wanted = groups[:LINK_GROUPS_MAX]
+    at_target = committed(target, [group for group in wanted if group in here.groups])
     found: list[GroupPlace] = []
     for group, offsets in committed(source, wanted).items():
         for place, offset in sorted(offsets.items()):
@@ -175,6 +200,6 @@ def group_places(
             has = at_target.get(group, {}).get((remote, place[1]))
             begins = translated.offset if has is None else has
             again = max(0, translated.offset + translated.again_max - begins) + max(0, offset - mapped.last.source)
-            active = not here.get(group, True)
+            active = not here.is_idle(group)
             found.append(GroupPlace(group, remote, place[1], offset, translated.offset, has, again, active))
     return found

@@ -68,6 +68,11 @@ class OffsetMap:
         return cls(anchors, numbers[-1] if len(numbers) % 3 else 0)
 
     @property
+    def first(self) -> Anchor:
+        """Where the copy begins: what the source has before it is not at the target."""
+        return self._anchors[0]
+
+    @property
     def last(self) -> Anchor:
         return self._anchors[-1]
 
