@@ -30,7 +30,7 @@ class PartitionRow(NamedTuple):
     offset: int  # comes next
     lag: int | None  # offsets of the source that were not copied; None: the source does not say
     per_s: float
-    lost: int  # offsets that were deleted at the source before they were copied
+    lost: int  # offsets that were deleted at the source before they were copied, or cut off there after
 
 
 class FlowStatus(NamedTuple):

@@ -36,6 +36,10 @@ class Again(Exception):
     """Not now; a few words why."""
 
 
+class NoTopic(Again):
+    """The cluster does not know the topic, or not yet."""
+
+
 class Cluster:
     def __init__(self, options: SinkOptions) -> None:
         self.options = options
@@ -110,10 +114,13 @@ class Cluster:
             self._find_topic(topic)
         return self._nodes.view.partition_count(topic)
 
-    def leader(self, topic: str, partition: int) -> int:
-        """Raises Again when nobody leads it at the moment."""
+    def leader(self, topic: str, partition: int, *, create: bool = True) -> int:
+        """Raises Again when nobody leads it at the moment. `create`: a topic that is missing may be made by asking,
+        where the cluster does that; whoever only reads has no reason to."""
         if not self._nodes.view.knows_topic(topic):
-            self._look_up(topic)
+            problem = self._look_up(topic, create=create)
+            if problem == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                raise NoTopic(f"topic {topic}: {name_of(problem)}")
         found = self._nodes.view.leader(topic, partition)
         if found is None:
             self.forget_topic(topic)

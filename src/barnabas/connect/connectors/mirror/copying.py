@@ -52,7 +52,9 @@ class CopyReader(Reader):
         self._runs: list[Run] = []  # offsets of the source, since the last commit
         self._is_new = position is None
         self._topic_id = fetching.topic_id(place[0])
-        if position is not None and position.get("id", "") != self._topic_id:
+        known_id = str(position.get("id", "")) if position is not None else ""
+        self._saved_id = self._topic_id or known_id
+        if position is not None and _is_another(self._topic_id, known_id):
             log.warning("mirror: topic %s at the source was made anew; copying it from its beginning", place[0])
             begin = fetching.bound(place, EARLIEST)
             self._map = OffsetMap.beginning_at(begin, OffsetMap.decoded(position["map"]).last.target)
@@ -63,7 +65,7 @@ class CopyReader(Reader):
         else:
             self._offset, self._lost = fetching.bound(place, EARLIEST if start == "earliest" else LATEST), 0
             self._map = OffsetMap.beginning_at(self._offset)
-        fetching.open(place, self._offset)
+        fetching.open(place, self._offset, self._topic_id)
 
     def read(self, most: int, wait_s: float) -> Chunk | None:
         if self._is_new:  # groups of a partition without a record are to be translated, too
@@ -139,7 +141,7 @@ class CopyReader(Reader):
     # --- positions --------------------------------------------------------------------------------------------------
 
     def _position(self) -> Position:
-        found: Position = {"offset": self._offset, "id": self._topic_id, "map": self._map.encoded()}
+        found: Position = {"offset": self._offset, "id": self._saved_id, "map": self._map.encoded()}
         return {**found, "lost": self._lost} if self._lost else found
 
     def placed(self, position: Position, places: Placed) -> Position:
@@ -168,19 +170,24 @@ class CopyReader(Reader):
         """What comes next is not there: deleted before it was read, or the log is shorter than it was."""
         if self._runs:  # what was read before is committed first; then the split is opened again
             raise Unavailable(f"{self._place[0]}-{self._place[1]} at the source: offset {self._offset} is not there")
-        low, high = (self._fetching.bound(self._place, which) for which in (EARLIEST, LATEST))
         topic, partition = self._place
+        if _is_another(self._fetching.topic_id(topic), self._saved_id):
+            raise Unavailable(f"topic {topic} at the source was made anew")  # which is seen when it is opened again
+        low, high = (self._fetching.bound(self._place, which) for which in (EARLIEST, LATEST))
         if self._offset < low:
             self._lost += low - self._offset
             said = f"offsets {self._offset} to {low - 1} were deleted before they were read"
             self._offset = low
-        else:
+        elif self._offset > high:
+            self._lost += self._offset - high
             said = f"it was read up to offset {self._offset} and ends at {high}"
             self._offset = high
             self._map = OffsetMap.beginning_at(high, self._map.last.target)
+        else:
+            said = f"offset {self._offset} was not there, and is there now"  # a leader that did not have it yet
         log.warning("mirror: %s-%d at the source: %s; going on with what is there", topic, partition, said)
         self._fetching.close_place(self._place)
-        self._fetching.open(self._place, self._offset)
+        self._fetching.open(self._place, self._offset, self._topic_id)
 
     def behind(self) -> Behind | None:
         return Behind(records=max(0, self._end - self._offset)) if self._end is not None else None
@@ -191,3 +198,8 @@ class CopyReader(Reader):
 
 def _is_copy(record: WireRecord) -> bool:
     return any(name == ORIGIN_HEADER for name, _ in record.headers)
+
+
+def _is_another(topic_id: str, known: str) -> bool:
+    """Not where one is empty: a source that is upgraded gives ids to the topics it has, and its nodes may differ."""
+    return bool(topic_id and known) and topic_id != known

@@ -3,6 +3,9 @@
 All partitions that have nothing waiting are asked for together, and the next request is on its way while the last
 answer is worked on. A leader that moves and a connection that breaks are tried again; what stays broken is told by
 `take` of the partition concerned, so one bad partition does not stop another.
+
+Topics are asked for by their ids, where the source has them: one that was deleted and made anew is another topic, and
+nothing of it may be taken for what came next in the old one. No topic is made by asking for it.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from barnabas.link.codes import is_retriable, name_of
 from barnabas.link.errors import LinkDown, UnknownApi
 from barnabas.model.errors import ErrorCode
 from barnabas.pipelines.errors import PipelineError
-from barnabas.pipelines.sink.cluster import Again
+from barnabas.pipelines.sink.cluster import Again, NoTopic
 from barnabas.wire.apis import FETCH, LIST_OFFSETS, METADATA
 
 if TYPE_CHECKING:
@@ -26,13 +29,18 @@ if TYPE_CHECKING:
 
 Place = tuple[str, int]
 
-_FETCH_NEWEST, _LIST_OFFSETS_NEWEST, _METADATA_NEWEST = 12, 7, 12  # Fetch 12 is the newest with topics by name
+_FETCH_BY_NAME, _FETCH_BY_ID, _LIST_OFFSETS_NEWEST, _METADATA_NEWEST = 12, 13, 7, 12
 _PARTITION_BYTES, _ANSWER_BYTES = 1 << 20, 8 << 20
 _FETCH_WAIT_MS = 500
 _LOOK_S = 0.002  # between looks at connections, while somebody waits
 _PATIENCE_S = 20.0
 _PAUSE_S = 0.1
 _READ_COMMITTED = 1
+_GONE = (
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.UNKNOWN_TOPIC_ID,
+    ErrorCode.INCONSISTENT_TOPIC_ID,
+)  # to be opened anew: the topic that is there next may be another one
 EARLIEST, LATEST = -2, -1
 
 
@@ -50,6 +58,7 @@ class Fetched:
 @dataclass(slots=True)
 class _Open:
     offset: int  # comes next
+    topic_id: bytes = b""  # empty: the source gives topics none
     found: Fetched | None = None
     lost: bool = False
     problem: str = ""
@@ -67,8 +76,8 @@ class Fetching:
         self._asked: dict[int, dict[Place, int]] = {}  # by node: partitions whose answer is due, and from which offset
         self._asked_at: dict[int, float] = {}
 
-    def open(self, place: Place, offset: int) -> None:
-        self._open[place] = _Open(offset)
+    def open(self, place: Place, offset: int, topic_id: str = "") -> None:
+        self._open[place] = _Open(offset, bytes.fromhex(topic_id))
 
     def close_place(self, place: Place) -> None:
         self._open.pop(place, None)
@@ -114,21 +123,21 @@ class Fetching:
             if each.found is not None or each.lost or place in asked or now < each.not_before:
                 continue
             try:
-                by_node.setdefault(self._nodes.leader(*place), []).append(place)
+                by_node.setdefault(self._nodes.leader(*place, create=False), []).append(place)
             except LinkDown as problem:  # no node answers: asking for each partition would take as often as long
                 for each_place in self._open:
                     self._failed(each_place, str(problem))
                 return
             except (Again, PipelineError) as problem:
-                self._failed(place, str(problem))
+                self._failed(place, str(problem), not isinstance(problem, NoTopic))
         for node_id, places in by_node.items():
             if node_id not in self._asked:
                 self._send(node_id, places)
 
     def _send(self, node_id: int, places: list[Place]) -> None:
-        topics: dict[str, list[dict[str, object]]] = {}
+        topics: dict[tuple[str, bytes], list[dict[str, object]]] = {}
         for topic, partition in places:
-            topics.setdefault(topic, []).append(
+            topics.setdefault((topic, self._open[topic, partition].topic_id), []).append(
                 {
                     "partition": partition,
                     "current_leader_epoch": -1,
@@ -146,13 +155,14 @@ class Fetching:
             "isolation_level": _READ_COMMITTED,
             "session_id": 0,
             "session_epoch": -1,
-            "topics": [{"topic": name, "partitions": parts} for name, parts in topics.items()],
+            "topics": [{"topic": name, "topic_id": id_, "partitions": parts} for (name, id_), parts in topics.items()],
             "forgotten_topics_data": [],
             "rack_id": "",
         }
         try:
             link = self._nodes.link(node_id)
-            link.send(FETCH, link.versions.must(FETCH, _FETCH_NEWEST), body)
+            newest = _FETCH_BY_ID if all(id_ for _, id_ in topics) else _FETCH_BY_NAME
+            link.send(FETCH, link.versions.must(FETCH, newest), body)
         except (LinkDown, PipelineError, UnknownApi) as problem:
             self._dropped(node_id, places, str(problem))
             return
@@ -184,16 +194,19 @@ class Fetching:
             for place in asked:
                 self._failed(place, name_of(answer.error_code))
             return
+        names = {self._open[place].topic_id: place[0] for place in asked if place in self._open}
         for topic in answer.responses:
+            name = topic.topic or names.get(bytes(topic.topic_id), "")
             for part in topic.partitions:
-                place = (topic.topic, part.partition_index)
+                place = (name, part.partition_index)
                 opened = self._open.get(place)
                 if opened is None or opened.offset != asked.get(place):
                     continue  # closed, or opened again elsewhere, since
                 if part.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
                     opened.lost = True
                 elif part.error_code:
-                    self._failed(place, name_of(part.error_code), is_retriable(part.error_code))
+                    passes = is_retriable(part.error_code) and part.error_code not in _GONE
+                    self._failed(place, name_of(part.error_code), passes)
                 else:
                     opened.failing_since = None
                     aborted = [(each.producer_id, each.first_offset) for each in part.aborted_transactions or ()]
@@ -212,8 +225,10 @@ class Fetching:
             return
         now = time.monotonic()
         opened.problem, opened.not_before = why, now + _PAUSE_S
-        if opened.failing_since is None:
-            opened.failing_since = now if passes else now - 2 * _PATIENCE_S
+        if not passes:
+            opened.failing_since = now - 2 * _PATIENCE_S
+        elif opened.failing_since is None:
+            opened.failing_since = now
 
     # --- what is asked once -----------------------------------------------------------------------------------------
 
@@ -229,7 +244,7 @@ class Fetching:
         deadline = time.monotonic() + _PATIENCE_S
         while True:
             try:
-                node_id = self._nodes.leader(*place)
+                node_id = self._nodes.leader(*place, create=False)
                 self._finish(node_id)
                 answer: ListOffsetsResponse = self._nodes.ask_node(node_id, LIST_OFFSETS, body, _LIST_OFFSETS_NEWEST)
                 found = answer.topics[0].partitions[0]
