@@ -30,11 +30,15 @@ TWO = {"source": {"name": "east", "bootstrap": "a:1"}, "target": {"name": "west"
         ("north.west.orders", False),  # it has been there
         ("east.orders", False),  # a wrong name: it would become east.east.orders
         ("east.heartbeats", False),
+        ("sales.east.orders", True),  # a word in the middle is no origin: nothing is copied into the source from itself
+        ("sales.west.orders", False),  # here it cannot be told from one
         ("__consumer_offsets", False),
         ("mm2-offset-syncs.west.internal", False),
         ("north.checkpoints.internal", False),
         ("connect-internal", False),
         ("mirror-west-east.positions", False),
+        ("mirror-west-east.dead", False),
+        ("to-postgres.dead", True),  # of another connector: as any topic
     ],
 )
 def test_what_is_copied(topic: str, is_copied: bool) -> None:

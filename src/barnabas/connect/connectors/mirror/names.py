@@ -3,7 +3,8 @@
 The rules are MirrorMaker 2's DefaultReplicationPolicy and its default filters, so that its clients read what is here:
 `orders` of the cluster east is `east.orders` in every other one, and a name's first part says where it comes from. A
 topic is never mirrored into a cluster that its name has been through, and never out of a cluster under that cluster's
-own name, which is what makes `east.east.heartbeats` of a wrong name.
+own name in front, which is what makes `east.east.heartbeats` of a wrong name. Elsewhere in a name the source's is a
+word like others: `sales.east.orders` of east is copied.
 
 With the same names on both sides only `heartbeats` has the prefix, as in MirrorMaker's IdentityReplicationPolicy: what
 was copied is known by a header of the record.
@@ -12,7 +13,6 @@ was copied is known by a header of the record.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 SEPARATOR = "."
@@ -24,7 +24,7 @@ FLOW_PREFIX = "mirror-"  # of the connectors that are mirrors
 CLUSTER_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")  # no separator: it is the first part of names of topics
 _NOT_COPIED = re.compile(
     r"__.*|\..*|mm2.*\.internal|.*[-.]internal|.*\.replica"
-    rf"|{FLOW_PREFIX}[A-Za-z0-9_-]+\.(?:positions|dead|redrive)"  # of our own connectors
+    rf"|{FLOW_PREFIX}[A-Za-z0-9_-]+\.(?:positions|dead|redrive)"  # of the connectors that mirror
 )
 _GROUPS_NOT_COPIED = re.compile(r"console-consumer-.*|connect-.*|__.*|barnabas-.*")
 
@@ -61,17 +61,17 @@ class Naming:
             return False
         if self.same_names and not is_heartbeats(topic):
             return True
-        return not any(each in (self.source, self.target) for each in origins(topic))
+        before = origins(topic)
+        return self.target not in before and before[:1] != [self.source]
 
     def carries_origin(self, topic: str) -> bool:
         """Whether its records are known by a header, and not by the name of their topic."""
         return self.same_names and not is_heartbeats(topic)
 
 
-def origins(topic: str) -> Iterator[str]:
+def origins(topic: str) -> list[str]:
     """The clusters that a name has been through, the last one first, as far as a name can say."""
-    *before, _ = topic.split(SEPARATOR)
-    yield from before
+    return topic.split(SEPARATOR)[:-1]
 
 
 def is_heartbeats(topic: str) -> bool:
