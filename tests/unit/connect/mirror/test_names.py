@@ -12,6 +12,7 @@ from barnabas.connect.connectors.mirror.flows import load_flows
 from barnabas.connect.connectors.mirror.mirrormaker import Checkpoint, heartbeat, offset_sync, read_checkpoint
 from barnabas.connect.connectors.mirror.names import Naming, may_copy_group
 from barnabas.connect.connectors.mirror.options import Patterns, mirror_options
+from barnabas.connect.connectors.mirror.topics import may_copy_setting
 from barnabas.connect.errors import BadOption
 
 EAST = Naming("east", "west")
@@ -55,6 +56,22 @@ def test_names_at_the_target() -> None:
     assert not same.may_copy("west.heartbeats")
     assert same.carries_origin("orders")
     assert not same.carries_origin("heartbeats")
+
+
+@pytest.mark.parametrize(
+    ("setting", "is_copied"),
+    [
+        ("retention.ms", True),
+        ("cleanup.policy", True),
+        ("min.insync.replicas", False),
+        ("min.insync.zones", False),  # a target without zones would refuse writes
+        ("leader.preferred.racks", False),
+        ("link.name", False),
+        ("confluent.value.schema.validation", False),  # Apache Kafka refuses a topic with what it does not know
+    ],
+)
+def test_settings(setting: str, is_copied: bool) -> None:
+    assert may_copy_setting(setting) == is_copied
 
 
 def test_groups() -> None:

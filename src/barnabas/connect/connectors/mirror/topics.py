@@ -24,10 +24,13 @@ from barnabas.connect.cluster.connection import Cluster, called
 from barnabas.connect.connectors.mirror.names import HEARTBEATS, Naming, is_heartbeats
 from barnabas.connect.connectors.mirror.options import Patterns
 from barnabas.connect.errors import Unavailable
+from barnabas.model.settings import TOPIC_SETTINGS
 
 _WAIT_S = 30.0
 _AT_ONCE = 200
-# MirrorMaker's default property filter: what belongs to the cluster that has the topic, and not to the topic.
+# MirrorMaker's default property filter: what belongs to the cluster that has the topic, and not to the topic. And what
+# Apache Kafka does not know: it refuses a topic with such a setting, and a cluster without zones, or without a schema
+# registry, would refuse what is written.
 _NOT_COPIED = frozenset(
     {
         "follower.replication.throttled.replicas",
@@ -38,9 +41,9 @@ _NOT_COPIED = frozenset(
         "message.timestamp.type",
         "unclean.leader.election.enable",
         "min.insync.replicas",
+        *(row.name for row in TOPIC_SETTINGS.values() if row.internal),
     }
 )
-_OWN_PREFIX = "link."  # of topics that follow another cluster (docs/clusters.md)
 
 
 class Topics:
@@ -142,10 +145,13 @@ class Topics:
                     for name, entry in entries.items()
                     if entry.source == ConfigSource.DYNAMIC_TOPIC_CONFIG.value
                     and entry.value is not None
-                    and name not in _NOT_COPIED
-                    and not name.startswith(_OWN_PREFIX)
+                    and may_copy_setting(name)
                 }
         return found
+
+
+def may_copy_setting(name: str) -> bool:
+    return name not in _NOT_COPIED
 
 
 def _entry(name: str, value: str | None) -> ConfigEntry:
