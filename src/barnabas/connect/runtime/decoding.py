@@ -67,7 +67,7 @@ class Decoding:
         made.read_from = made.topic
         made.key, made.value, made.headers = record.key, record.value, record.headers
         made.topic = record.topic or made.topic
-        made.timestamp_ms = record.timestamp_ms or made.timestamp_ms
+        made.timestamp_ms = made.timestamp_ms if record.timestamp_ms is None else record.timestamp_ms
         return True
 
     def _original(self, message: Message) -> tuple[str, int, int]:

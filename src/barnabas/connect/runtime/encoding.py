@@ -11,7 +11,6 @@ from barnabas.connect.runtime.dead_letters import DeadLetter, Stage
 from barnabas.connect.transform.steps import compiled
 from barnabas.connect.values.formats import BadValue, encode_json, encoder
 
-_NOW = 0
 _SHOWN_MAX = 100_000  # bytes of a value that cannot be encoded, in its dead letter
 
 
@@ -20,7 +19,7 @@ class Outgoing(NamedTuple):
     key: bytes | None
     value: bytes | None
     partition: int | None = None  # None: by key
-    timestamp_ms: int = 0  # 0: when it is written
+    timestamp_ms: int | None = None  # None: when it is written
     headers: Headers = ()
     is_dead: bool = False
 
@@ -58,7 +57,7 @@ class Encoding:
             return self._dead(record, original, stage, str(problem))
         if topic not in self._known:
             self._ensure(topic)
-        return Outgoing(topic, key, value, record.partition, record.timestamp_ms or _NOW, record.headers)
+        return Outgoing(topic, key, value, record.partition, record.timestamp_ms, record.headers)
 
     @property
     def keeps_records(self) -> bool:
@@ -111,7 +110,7 @@ class Encoding:
             key,
             value,
             None,
-            timestamp_ms or _NOW,
+            timestamp_ms,
             letter.all_headers(self._definition, self._task),
             is_dead=True,
         )

@@ -64,14 +64,14 @@ class SourceProducer:
         self._headers: tuple[Headers, bytes] = ((), NO_HEADERS)  # the last ones, and their bytes
 
     def write(self, records: Iterable[Outgoing]) -> None:
-        """In their order within a partition. A `timestamp_ms` of 0 is now."""
+        """In their order within a partition. A `timestamp_ms` of None is now."""
         now_ms = int(time.time() * 1000)
         self._read_counts()
         groups: dict[Place, _Together] = {}
         for each in records:
             topic, partition = each.topic, each.partition
             number = self._partition(topic, each.key) if partition is None else self._named(topic, partition)
-            time_ms, headers = each.timestamp_ms or now_ms, each.headers
+            time_ms, headers = now_ms if each.timestamp_ms is None else each.timestamp_ms, each.headers
             group = groups.get((topic, number))
             if group is None:
                 group = groups[topic, number] = _Together(headers, time_ms)

@@ -96,6 +96,17 @@ def test_keys_headers_and_times(node: RunningNode, topic: str) -> None:
     assert [each.partition() for each in found if each.key() == b"named"] == [2]
 
 
+def test_a_time_of_0_is_a_time(node: RunningNode, topic: str) -> None:
+    producer = SourceProducer(Cluster(node.bootstrap), f"source-{topic}")
+    with told():
+        producer.write([Outgoing(topic, b"old", b"1", 0, 0), Outgoing(topic, b"now", b"2", 0)])
+        producer.commit()
+    producer.close()
+    times = {each.key(): each.timestamp()[1] for each in all_records(node.bootstrap, topic)}
+    assert times[b"old"] == 0
+    assert times[b"now"] > 1_700_000_000_000
+
+
 def test_a_newer_producer_fences_and_takes_back(node: RunningNode, topic: str) -> None:
     first = SourceProducer(Cluster(node.bootstrap), f"source-{topic}")
     with told():
