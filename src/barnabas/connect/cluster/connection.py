@@ -111,8 +111,9 @@ class Cluster:
         _until_led(admin, [each.topic for each in missing])
 
     def partitions_of(self, topic: str) -> list[int]:
-        """Empty when there is no such topic."""
-        found = called(lambda: self.admin().list_topics(topic, timeout=_WAIT_S)).topics.get(topic)
+        """Empty when there is no such topic. All are asked for: librdkafka has one that is named made by asking, where
+        the cluster does that, and it would not be compacted, or have the right number of partitions."""
+        found = called(lambda: self.admin().list_topics(timeout=_WAIT_S)).topics.get(topic)
         return sorted(found.partitions) if found is not None and found.error is None else []
 
 
