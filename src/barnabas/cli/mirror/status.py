@@ -59,7 +59,7 @@ def status_of(flow: Flow) -> FlowStatus:
     entry = definitions.read_all(target).get(name)
     tasks = [each for each in status.read_all(target) if each.connector == name and not each.is_silent]
     problem = next((each.problem for each in tasks if each.problem), "")
-    translation = Translation(options.naming, source, target)
+    translation = Translation(options.naming, source, target, settle_s=0)
     try:
         translation.maps.refresh()
         before = _copied(translation.maps)

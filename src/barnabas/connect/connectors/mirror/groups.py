@@ -18,8 +18,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from barnabas.connect.cluster.connection import Cluster, new_topic
+from barnabas.connect.connectors.mirror.flow_back import SETTLE_S, FlowBack
 from barnabas.connect.connectors.mirror.group_offsets import Offsets, commit, committed, listed, log_starts
-from barnabas.connect.connectors.mirror.maps import Maps, lower
+from barnabas.connect.connectors.mirror.maps import Maps
 from barnabas.connect.connectors.mirror.mirrormaker import Checkpoint
 from barnabas.connect.connectors.mirror.names import Naming, may_copy_group
 from barnabas.connect.connectors.mirror.offset_map import Translated
@@ -38,33 +39,35 @@ class Translation:
     """Offsets of both sides of a flow. With the same names on both sides a partition has what both have written, and
     the map of the flow back counts as well, where there is one."""
 
-    def __init__(self, naming: Naming, source: Cluster, target: Cluster) -> None:
+    def __init__(self, naming: Naming, source: Cluster, target: Cluster, settle_s: float = SETTLE_S) -> None:
         self._naming, self._source = naming, source
         self.maps = Maps(target, naming.flow)
-        self._other: Maps | None = None
-        if naming.same_names:
-            self._other = Maps(source, Naming(naming.target, naming.source, True).flow)
+        self._back = FlowBack(source, naming, settle_s) if naming.same_names else None
         self._sources: dict[str, str] = {}  # names at the target to names at the source
         self._starts: Offsets = {}
         self._starts_until = 0.0
 
     def refresh(self) -> None:
         self.maps.refresh()
-        if self._other is not None:
-            self._other.refresh()
+        if self._back is not None:
+            self._back.refresh()
         self._sources = {self._naming.at_target(topic): topic for topic, _ in self.maps.places}
 
     @property
-    def has_flow_back(self) -> bool:
-        return self._other is not None and bool(self._other.places)
+    def may_have_flow_back(self) -> bool:
+        return self._back is not None and not self._back.is_missing
 
     def to_target(self, place: Place, offset: int) -> Translated | None:
-        """`place` is one of the source. None: it is not copied, or not all that the group has not read yet."""
+        """`place` is one of the source. None: it is not copied, or not all that the group has not read yet, or what it
+        has read of the flow back is not known yet."""
         found = self.maps.of(*place)
         if found is None or self._has_more(place, offset, found.first.source):
             return None
-        back = self._other.of(*place) if self._other is not None else None
-        return lower(found.translate(offset), None if back is None else back.back(offset))
+        translated = found.translate(offset)
+        if self._back is None or not self._naming.carries_origin(place[0]) or not self._back.copies(place[0]):
+            return translated
+        back = self._back.of(*place)
+        return None if back is None else min(translated, back.back(offset))
 
     def to_source(self, place: Place, offset: int, has: Offsets) -> tuple[Place, Translated] | None:
         """`place` is one of the target. None: it is no copy, the group has read nothing of the copy, or by what it
@@ -87,8 +90,8 @@ class Translation:
 
     def close(self) -> None:
         self.maps.close()
-        if self._other is not None:
-            self._other.close()
+        if self._back is not None:
+            self._back.close()
 
 
 class GroupSync:
@@ -119,7 +122,7 @@ class GroupSync:
             checkpoints += found
             if here.is_idle(group) and (has := here.known(group, at_target)) is not None:
                 self._commit_at_target(group, found, has)
-        if self._brings_home and not self._translation.has_flow_back:
+        if self._brings_home and not self._translation.may_have_flow_back:
             for group, offsets in at_target.items():
                 if stop.is_set():
                     return ()

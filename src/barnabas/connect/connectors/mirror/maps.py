@@ -8,12 +8,12 @@ import msgspec
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, TopicPartition
 
 from barnabas.connect.cluster.connection import Cluster, called
-from barnabas.connect.connectors.mirror.offset_map import OffsetMap, Translated
+from barnabas.connect.connectors.mirror.offset_map import OffsetMap
 from barnabas.connect.definition.definition import POSITIONS_SUFFIX
 from barnabas.connect.errors import Unavailable
 
 _LOAD_S = 30.0
-_LOOK_S = 60.0  # for the positions of a flow that is not there
+_LOOK_S = 60.0
 
 
 class CopiedPlace(msgspec.Struct):
@@ -25,9 +25,9 @@ class CopiedPlace(msgspec.Struct):
 
 
 class Maps:
-    def __init__(self, cluster: Cluster, flow: str) -> None:
-        """`cluster` is the flow's target."""
-        self._cluster, self._topic = cluster, flow + POSITIONS_SUFFIX
+    def __init__(self, cluster: Cluster, flow: str, look_s: float = _LOOK_S) -> None:
+        """`cluster` is the flow's target. `look_s`: how often positions are looked for that are not there."""
+        self._cluster, self._topic, self._look_s = cluster, flow + POSITIONS_SUFFIX, look_s
         self._consumer: Consumer | None = None
         self._rows: dict[tuple[str, int], bytes] = {}
         self._ended: set[int] = set()
@@ -40,7 +40,7 @@ class Maps:
                 return
             partitions = self._cluster.partitions_of(self._topic)
             if not partitions:
-                self._look_at = time.monotonic() + _LOOK_S
+                self._look_at = time.monotonic() + self._look_s
                 return
             self._consumer = self._cluster.consumer(
                 group_id="barnabas-mirror-maps", enable_partition_eof=True, fetch_wait_max_ms=50
@@ -102,10 +102,3 @@ class Maps:
             self._consumer = None
             self._ended.clear()
             self._rows.clear()
-
-
-def lower(one: Translated | None, other: Translated | None) -> Translated | None:
-    """Where both have to hold: whoever goes on at the lower one misses nothing of either."""
-    if one is None or other is None:
-        return one or other
-    return min(one, other)

@@ -15,6 +15,7 @@ from barnabas.connect.contract import Options
 from barnabas.connect.errors import BadOption
 from barnabas.connect.options import read_options
 
+ALL = (".*",)
 PATTERNS_MAX = 100
 _PATTERN_MAX_CHARS = 1024
 _PATTERN_MAX_BYTES = 1 << 20  # of a compiled expression
@@ -27,8 +28,8 @@ class NamedCluster(ClusterOptions, kw_only=True, forbid_unknown_fields=True):
 class MirrorOptions(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     source: NamedCluster
     target: NamedCluster
-    topics: tuple[str, ...] = (".*",)  # regular expressions (RE2) of whole names
-    groups: tuple[str, ...] = (".*",)
+    topics: tuple[str, ...] = ALL  # regular expressions (RE2) of whole names
+    groups: tuple[str, ...] = ALL
     same_names: bool = False
     start: Literal["earliest", "latest"] = "earliest"
     group_offsets: Literal["both", "target", "none"] = "both"  # where translated offsets are committed
