@@ -10,7 +10,7 @@ from barnabas.connect.errors import BadOption, ConnectError, Unavailable
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.sink.cluster import Cluster as Links
 from barnabas.pipelines.sink.prepared import Fenced as ProducerFenced
-from barnabas.pipelines.sink.prepared import Prepared, TooOld
+from barnabas.pipelines.sink.prepared import Prepared, Refused, TooOld
 from barnabas.pipelines.sink.sending import BatchSender, Partition, Place
 from barnabas.wire.batch import (
     CODEC_MASK,
@@ -27,6 +27,10 @@ class Fenced(ConnectError):
     """Another worker has this partition."""
 
 
+class RecordsRefused(Unavailable):
+    """A topic does not take some of the records, and would not later; others could be written without them."""
+
+
 @contextmanager
 def told() -> Iterator[None]:
     """Errors of the producer as those of the runtime: around everything that writes."""
@@ -36,6 +40,8 @@ def told() -> Iterator[None]:
         raise Fenced(str(problem)) from None
     except TooOld:
         raise BadOption("the cluster is older than Kafka 4.0: sources need its transactions") from None
+    except Refused as problem:
+        raise RecordsRefused(str(problem)) from None
     except PipelineError as problem:
         raise Unavailable(str(problem)) from None
 

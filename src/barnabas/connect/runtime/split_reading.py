@@ -1,7 +1,9 @@
 """Splits to topics: records and the position that they lead to, in one transaction.
 
 A transaction is open for about `commit_ms`, or until it has many records. What goes wrong in it takes all of it back:
-readers are opened again at their last committed positions.
+readers are opened again at their last committed positions. Where a topic refuses records, the splits that had some in
+the transaction get one each, until one of theirs was committed: the split whose records they are waits, and the others
+go on.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from barnabas.connect.cluster import positions
-from barnabas.connect.cluster.batches import told
+from barnabas.connect.cluster.batches import RecordsRefused, told
 from barnabas.connect.cluster.connection import Cluster
 from barnabas.connect.contract import Alike, Chunk, Copied, Position, Reader, Record, WholeBatch
 from barnabas.connect.definition.definition import Definition
@@ -41,6 +43,7 @@ class _Split:
     reader: Reader | None = None
     reached: Position | None = None  # by what the open transaction has, or without records
     has_records: bool = False  # in the open transaction
+    is_alone: bool = False  # its records may be those that are refused: they share a transaction with no others
     saved_at: float = 0.0
     behind_at: float = 0.0
     pauses: Pauses = field(default_factory=Pauses)
@@ -60,6 +63,7 @@ class SplitReading:
         known: positions.Known | None = None,
     ) -> None:
         """`known`: positions that were read before, so that only what came since has to be."""
+        self._cluster = cluster
         self._definition = definition
         self._progress = progress
         self._partition = numbers[0]
@@ -81,10 +85,14 @@ class SplitReading:
         """Until it is set. Raises Fenced, or Unavailable when the cluster takes nothing."""
         try:
             while not ending.is_set():
-                self._follow_wanted()
-                found = [self._read(each) for each in self._splits.values()]
-                if self._is_full:
-                    self._commit()
+                try:
+                    self._follow_wanted()
+                    found = [self._read(each) for each in self._splits.values()]
+                    if self._is_full:
+                        self._commit()
+                except RecordsRefused as problem:
+                    self._begin_anew(problem)
+                    continue
                 if not any(found):
                     ending.wait(_IDLE_S)
             self._commit()
@@ -125,12 +133,23 @@ class SplitReading:
             split.problem = str(problem)
             split.pauses.failed()
             return False
-        split.problem = ""
-        split.pauses.succeeded()
+        if not split.is_alone:
+            self._is_well(split)
         if chunk is None:
             return False
-        self._write(split, chunk)
+        if split.is_alone and chunk.records:
+            self._commit()  # what the others have
+            self._write(split, chunk)
+            self._commit()
+            split.is_alone = False
+            self._is_well(split)
+        else:
+            self._write(split, chunk)
         return bool(chunk.records)
+
+    def _is_well(self, split: _Split) -> None:
+        split.problem = ""
+        split.pauses.succeeded()
 
     def _wait_s(self) -> float:
         if len(self._splits) > 1:
@@ -243,6 +262,26 @@ class SplitReading:
         for split, reader in readers:
             assert split.reached is not None
             split.reached = reader.placed(split.reached, places)
+
+    def _begin_anew(self, problem: RecordsRefused) -> None:
+        """As a new owner of the partition does: another may have had it meanwhile."""
+        writers = [each for each in self._splits.values() if each.has_records]
+        for each in writers:
+            each.is_alone = True
+        if len(writers) == 1:
+            writers[0].problem = f"{writers[0].name}: {problem}"
+            writers[0].pauses.failed()
+        self._abort()
+        self._records = self._bytes = self._dead = 0
+        self._producer.close()
+        self._producer = SourceProducer(self._cluster, positions.transactional_id(self._definition, self._partition))
+        self.known = positions.read_since(self._cluster, self._definition, self._partition, self.known)
+        self._positions = dict(self.known.positions)
+        for each in self._splits.values():
+            position = self._positions.get(each.name)
+            if each.has_records or position != each.position:
+                self._close(each)
+                each.position = position
 
     def _abort(self) -> None:
         if self._began is not None:

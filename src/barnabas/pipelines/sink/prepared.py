@@ -21,6 +21,10 @@ class Fenced(PipelineError):
     """Somebody else has the transactional id now."""
 
 
+class Refused(PipelineError):
+    """A topic does not take some of the records, and would not later; of others that is not said."""
+
+
 class TooOld(PipelineError):
     """The cluster does not know the transactions of Kafka 4.0 (KIP-890)."""
 

@@ -21,7 +21,7 @@ from barnabas.link.errors import LinkDown
 from barnabas.model.errors import ErrorCode
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.sink.cluster import FIRST_PAUSE_S, LONGEST_PAUSE_S, Again, Cluster
-from barnabas.pipelines.sink.prepared import FENCED, Fenced, TooOld
+from barnabas.pipelines.sink.prepared import FENCED, Fenced, Refused, TooOld
 from barnabas.wire.apis import PRODUCE
 from barnabas.wire.batch_writing import OpenBatch
 
@@ -31,6 +31,13 @@ if TYPE_CHECKING:
 PRODUCE_NEWEST = 12
 FIRST_VERSION_THAT_ADDS = 12  # partitions join a transaction by being written to
 REQUEST_BYTES = 8 * 1024 * 1024
+_OF_THE_RECORDS = (
+    ErrorCode.MESSAGE_TOO_LARGE,
+    ErrorCode.RECORD_LIST_TOO_LARGE,
+    ErrorCode.INVALID_TIMESTAMP,
+    ErrorCode.INVALID_RECORD,
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+)
 
 Place = tuple[str, int]
 
@@ -185,7 +192,8 @@ class BatchSender:
                         f"{topic.name}-{each.index} refuses the rows of {self._transactional_id}: {name_of(code)}"
                     )
                 else:
-                    raise PipelineError(self._refused(place, code, len(partition.ready[0]), each.error_message))
+                    problem = self._refused(place, code, len(partition.ready[0]), each.error_message)
+                    raise Refused(problem) if code in _OF_THE_RECORDS else PipelineError(problem)
 
     def _written(self, place: Place, batch: bytes, base_offset: int) -> None:
         """For whoever wants to know where it stands; -1: the leader had it already, and does not say."""
