@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from barnabas.connect.cluster.connection import Cluster
@@ -135,18 +136,11 @@ class Fetching:
                 self._send(node_id, places)
 
     def _send(self, node_id: int, places: list[Place]) -> None:
-        topics: dict[tuple[str, bytes], list[dict[str, object]]] = {}
-        for topic, partition in places:
-            topics.setdefault((topic, self._open[topic, partition].topic_id), []).append(
-                {
-                    "partition": partition,
-                    "current_leader_epoch": -1,
-                    "fetch_offset": self._open[topic, partition].offset,
-                    "last_fetched_epoch": -1,
-                    "log_start_offset": -1,
-                    "partition_max_bytes": _PARTITION_BYTES,
-                }
-            )
+        # A topic may be named twice: the order of partitions is kept.
+        topics = [
+            {"topic": topic, "topic_id": id_, "partitions": [self._wanted(each) for each in run]}
+            for (topic, id_), run in groupby(places, lambda each: (each[0], self._open[each].topic_id))
+        ]
         body = {
             "replica_id": -1,
             "max_wait_ms": _FETCH_WAIT_MS,
@@ -155,19 +149,29 @@ class Fetching:
             "isolation_level": _READ_COMMITTED,
             "session_id": 0,
             "session_epoch": -1,
-            "topics": [{"topic": name, "topic_id": id_, "partitions": parts} for (name, id_), parts in topics.items()],
+            "topics": topics,
             "forgotten_topics_data": [],
             "rack_id": "",
         }
         try:
             link = self._nodes.link(node_id)
-            newest = _FETCH_BY_ID if all(id_ for _, id_ in topics) else _FETCH_BY_NAME
+            newest = _FETCH_BY_ID if all(self._open[each].topic_id for each in places) else _FETCH_BY_NAME
             link.send(FETCH, link.versions.must(FETCH, newest), body)
         except (LinkDown, PipelineError, UnknownApi) as problem:
             self._dropped(node_id, places, str(problem))
             return
         self._asked[node_id] = {place: self._open[place].offset for place in places}
         self._asked_at[node_id] = time.monotonic()
+
+    def _wanted(self, place: Place) -> dict[str, object]:
+        return {
+            "partition": place[1],
+            "current_leader_epoch": -1,
+            "fetch_offset": self._open[place].offset,
+            "last_fetched_epoch": -1,
+            "log_start_offset": -1,
+            "partition_max_bytes": _PARTITION_BYTES,
+        }
 
     def _collect(self) -> bool:
         """Whether an answer has come."""
@@ -213,6 +217,8 @@ class Fetching:
                     end = part.last_stable_offset if part.last_stable_offset >= 0 else part.high_watermark
                     if part.records:
                         opened.found = Fetched(part.records, aborted, end)
+                        # Named last from now on: a batch above _PARTITION_BYTES is given to the first one only.
+                        self._open[place] = self._open.pop(place)
 
     def _dropped(self, node_id: int, places: Sequence[Place], why: str) -> None:
         self._nodes.drop(node_id)
