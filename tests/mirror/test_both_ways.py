@@ -126,6 +126,7 @@ def test_beside_a_node_and_on_request(tmp_path: Path) -> None:
         has_values(west.bootstrap, "east.orders", ["one"])
         barnabas("mirror", "resume", str(file))
         has_values(west.bootstrap, "east.orders", ["one", "two"])
+        until(lambda: status_of([str(file)])[0]["state"] == "running", "it has told that it runs again")
         table = barnabas("mirror", "status", str(file))
         assert "east -> west" in table and "read again" in table
     assert "Traceback" not in west.log_path.read_text()

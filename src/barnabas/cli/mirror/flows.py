@@ -17,11 +17,15 @@ if TYPE_CHECKING:
 def flows_typed(words: Sequence[str], both: bool, options: Options, engine: Engine = "process") -> list[Flow]:
     """Raises BadOption, and Failure for words that make no sense."""
     from barnabas.connect.connectors.mirror.flows import flows_between, load_flows, pairs_of
+    from barnabas.connect.connectors.mirror.options import Patterns
 
     if len(words) == 1 and "=" not in words[0]:
         if both or options:
             raise usage("a file says everything about a mirror itself", "Leave the options out.")
         return load_flows(Path(words[0]))
+    for option in ("topics", "groups"):  # before anything is started that would only say so in its log
+        if isinstance(expressions := options.get(option), list):
+            Patterns(option, expressions)
     clusters: dict[str, Options] = {}
     for word in words:
         name, equals, address = word.partition("=")

@@ -165,3 +165,8 @@ def test_flows_that_are_typed() -> None:
     words = ["a=h:1", "b=h:2", "c=h:3"]
     assert [flow.definition.name for flow in flows_typed(words, False, {})] == ["mirror-a-b", "mirror-a-c"]
     assert len(flows_typed(words, True, {})) == 6
+
+
+def test_a_bad_expression_is_refused_before_anything_starts() -> None:
+    with pytest.raises(BadOption, match=r"'ord\(' is no regular expression: missing \)"):
+        flows_typed(["east=a:1", "west=b:2"], False, {"topics": ["ord("]})

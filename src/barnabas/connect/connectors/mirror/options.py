@@ -86,8 +86,10 @@ class Patterns:
                     raise re2.error("it is too long")
                 self._compiled.append(re2.compile(each, settings))
             except re2.error as problem:
+                why = problem.args[0] if problem.args else problem
+                text = why.decode() if isinstance(why, bytes) else str(why)
                 raise BadOption(
-                    f"option {option!r} of mirror: {each[:80]!r} is no regular expression: {problem}"
+                    f"option {option!r} of mirror: {each[:80]!r} is no regular expression: {text}"
                 ) from None
 
     def match(self, name: str) -> bool:
