@@ -183,7 +183,7 @@ def test_two_zones_and_a_witness(tmp_path: Path) -> None:
             producer.produce("orders", b"%d" % number, on_delivery=lambda error, _: acknowledged.append(error is None))
             producer.poll(0.02)
         assert producer.flush(30) == 0 and all(acknowledged) and len(acknowledged) == 60
-        until(lambda: "3 of 3 up" in barnabas("cluster", "status", *at, codes=(0, 3)), "it was started again", 30)
+        until(lambda: "3 of 3 up" in barnabas("cluster", "status", *at, codes=(0, 3, 4)), "it was started again", 30)
     finally:
         up.terminate()
         try:

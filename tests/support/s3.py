@@ -24,6 +24,9 @@ S3PROXY = ROOT / ".kafka" / "s3proxy"
 KEY, SECRET = "access", "sesame-42"
 
 
+_ENDINGS = (".parquet", ".jsonl", ".gz", ".zst")
+
+
 class S3Process(ServerProcess):
     def __init__(self, folder: Path, data: Path | None = None) -> None:
         """`data`: where the objects are, else in the folder."""
@@ -114,4 +117,5 @@ class S3Bucket:
         return [json.loads(line) for line in data.splitlines()]
 
     def all_rows(self) -> list[dict[str, Any]]:
-        return [row for name in self.names() for row in self.rows(name)]
+        """A server that was killed while it wrote leaves a file under a name of its own: that is no object."""
+        return [row for name in self.names() if name.endswith(_ENDINGS) for row in self.rows(name)]
