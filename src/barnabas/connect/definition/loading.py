@@ -36,6 +36,11 @@ FORMATS = ("auto", "json", "text", "bytes", "avro", "json-schema", "protobuf")
 
 
 def load_file(path: Path) -> list[Definition]:
+    return load(text_of(path), str(path), path.parent)
+
+
+def text_of(path: Path) -> str:
+    """Of a file that somebody wrote; BadOption where it cannot be one."""
     try:
         with path.open("rb") as file:
             text = file.read(_FILE_MAX_BYTES + 1)
@@ -43,7 +48,7 @@ def load_file(path: Path) -> list[Definition]:
         raise BadOption(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
     if len(text) > _FILE_MAX_BYTES:
         raise BadOption(f"{path} has more than {_FILE_MAX_BYTES} bytes: that is no definition")
-    return load(text.decode("utf-8", "replace"), str(path), path.parent)
+    return text.decode("utf-8", "replace")
 
 
 def load(text: str, where: str = "the definition", folder: Path | None = None) -> list[Definition]:

@@ -21,13 +21,12 @@ import yaml
 from barnabas.connect.connectors.mirror.options import MirrorOptions, mirror_options
 from barnabas.connect.contract import Options
 from barnabas.connect.definition.definition import Definition, Engine
-from barnabas.connect.definition.loading import documents
+from barnabas.connect.definition.loading import documents, text_of
 from barnabas.connect.definition.references import resolved
 from barnabas.connect.errors import BadOption
 from barnabas.connect.hints import hint
 
 _CLUSTERS_MAX = 20
-_FILE_MAX_BYTES = 1024 * 1024
 _ARROW = "->"
 _OF_A_FLOW = tuple(name for name in MirrorOptions.__struct_fields__ if name not in ("source", "target"))
 _TOP = ("clusters", "flows", "engine", "commit_ms", *_OF_A_FLOW)
@@ -80,15 +79,9 @@ def pairs_of(clusters: Sequence[str], both: bool) -> list[tuple[str, str]]:
 
 
 def load_flows(path: Path) -> list[Flow]:
+    text = text_of(path)
     try:
-        with path.open("rb") as file:
-            text = file.read(_FILE_MAX_BYTES + 1)
-    except OSError as error:
-        raise BadOption(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
-    if len(text) > _FILE_MAX_BYTES:
-        raise BadOption(f"{path} has more than {_FILE_MAX_BYTES} bytes: that is no definition")
-    try:
-        found = documents(text.decode("utf-8", "replace"))
+        found = documents(text)
     except (yaml.YAMLError, RecursionError, ValueError) as problem:
         raise BadOption(f"{path}: no valid YAML: {getattr(problem, 'problem', None) or problem}") from None
     if len(found) != 1 or not isinstance(found[0], dict):
