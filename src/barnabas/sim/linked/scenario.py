@@ -118,7 +118,8 @@ class Linked(ClusterScenario):
                 reader = Reader(cluster, f"reader-{'committed' if committed_only else 'all'}")
                 reader.partitions, reader.committed_only = self.partitions(), committed_only
             if len(cluster.computers) > 1 and random.random() < 0.5:
-                Operator(cluster, "operator")
+                # A link leaves a topic alone that is there already: each cluster has its own.
+                Operator(cluster, "operator").grown_topic = f"{cluster.name}-grows"
         Intruder(pair, pair.target, self.partitions(), Phase.LINKED)
         done = self._spawn(world, self._link())
         world.run_until(done.done, 60)

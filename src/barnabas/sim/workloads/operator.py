@@ -13,6 +13,7 @@ _ALTER_REASSIGNMENTS, _LIST_REASSIGNMENTS, _ELECT_LEADERS, _CREATE_PARTITIONS = 
 class Operator(Workload):
     kind = "operator"
     pause_seconds = 2.5
+    grown_topic = "grows"
 
     async def step(self) -> None:
         choice = self.random.random()
@@ -51,13 +52,13 @@ class Operator(Workload):
 
     async def _grow(self) -> None:
         known = self.world.newest_image()
-        topic = known.topics.get("grows") if known is not None else None
+        topic = known.topics.get(self.grown_topic) if known is not None else None
         if topic is None:
             from barnabas.sim.requests import create_topic
 
-            await create_topic(self.client, "grows", 1, {}, 3)
+            await create_topic(self.client, self.grown_topic, 1, {}, 3)
         elif len(topic.partitions) < 6:
-            wanted = {"name": "grows", "count": len(topic.partitions) + 1, "assignments": None}
+            wanted = {"name": self.grown_topic, "count": len(topic.partitions) + 1, "assignments": None}
             await self.client.ask(
                 _CREATE_PARTITIONS, 3, {"topics": [wanted], "timeout_ms": 5000, "validate_only": False}
             )
