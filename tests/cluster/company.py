@@ -16,9 +16,6 @@ IDEMPOTENT = {
     "message.timeout.ms": 180_000,
     "socket.timeout.ms": 5_000,
     "linger.ms": 0,
-    # By default librdkafka is connected to the leaders alone and asks nobody else for metadata: when all of them are
-    # on the smaller side of a cut network, it never hears of the new ones, whatever the cluster does.
-    "enable.sparse.connections": False,
 }
 TOPIC, JAVA_TOPIC = "orders", "java-orders"
 

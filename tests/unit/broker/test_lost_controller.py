@@ -1,6 +1,7 @@
 """Producers that wait on a broker which the controller no longer counts in are sent elsewhere."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -8,8 +9,11 @@ import pytest
 from barnabas.broker.controller import contact as module
 from barnabas.broker.controller.contact import ControllerContact, Deadline
 from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.testing import running_node
+from tests.support.wire import METADATA, WireClient
 
 SESSION_MS, HOUR_MS = 50, 3_600_000
+EVERYTHING = {"topics": None, "allow_auto_topic_creation": False, "include_topic_authorized_operations": False}
 
 
 @pytest.fixture(autouse=True)
@@ -68,3 +72,17 @@ def test_who_comes_later_is_told_sooner_until_the_controller_is_back() -> None:
         assert contact.patience_seconds == SESSION_MS / 1000
 
     asyncio.run(story())
+
+
+def test_a_client_of_long_standing_is_told_what_is_known_and_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    with running_node(settings={"broker.session.timeout.ms": "300", "broker.heartbeat.interval.ms": "100"}) as node:
+        old = WireClient(node.bootstrap)
+        old.call(METADATA, 12, EVERYTHING)
+        monkeypatch.setattr(ControllerContact, "answered", lambda _: None)
+        time.sleep(0.7)
+        new = WireClient(node.bootstrap)
+        assert old.call(METADATA, 12, EVERYTHING)["brokers"]  # what is known is told all the same
+        with pytest.raises(ConnectionError):
+            old.call(METADATA, 12, EVERYTHING)
+        for _ in range(2):  # it has just come: whoever looks at a cluster without a quorum asks more than one thing
+            assert new.call(METADATA, 12, EVERYTHING)["brokers"]

@@ -78,6 +78,9 @@ _answers: WeakKeyDictionary[MetadataEncoder, Answers] = WeakKeyDictionary()
 
 
 def handle(node: MetadataNode, request: MetadataRequest, context: RequestContext) -> Answered[Body]:
+    connection = context.session.connection
+    if connection is not None and node.lifecycle.contact.sends_away(connection.opened_at):
+        connection.close_when_sent()
     if node.suspected_brokers:
         return _when_decided(node, request, context)
     return _answer(node, request, context)

@@ -213,7 +213,14 @@ class MetadataEncoder(BrokersNode, ReadThreads, Protocol):
     """Metadata of the image, perhaps of thousands of topics."""
 
 
-class MetadataNode(MetadataEncoder, TopicCreator, Protocol):
+class CountedNode(Protocol):
+    """Sees whether the controller still counts this broker in."""
+
+    @property
+    def lifecycle(self) -> Lifecycle: ...
+
+
+class MetadataNode(MetadataEncoder, TopicCreator, CountedNode, Protocol):
     @property
     def suspected_brokers(self) -> SuspectedBrokers: ...
 

@@ -61,7 +61,7 @@ class Connection(asyncio.BufferedProtocol):
         self._inside = False
         self.closed = False
         self._on_close: list[Callable[[], None]] = []
-        self.last_active = listener.loop_time()
+        self.opened_at = self.last_active = listener.loop_time()
         self.client_host = ""
         self.local_address: tuple[str, int] = ("", 0)
         self.session = OWN  # until the connection is made
