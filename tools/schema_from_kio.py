@@ -32,6 +32,8 @@ MADE_BY_HAND = {
 }  # wire/headers.py: client_id is never compact, whatever a schema says
 
 OUR_OWN = {10_000: "describe_links"}  # APIs that Kafka does not have: their files are written by hand, and stay
+# Tagged fields that Kafka does not have, by API, kind and first version. Whoever does not know them passes over them.
+OUR_FIELDS = {("fetch", "request", 17): {"name": "continues", "type": "bool", "tag": 10_000}}
 
 PLAIN_TYPES = {
     "error_code": "int16",
@@ -81,6 +83,11 @@ def all_files() -> dict[str, str]:
             document[kind] = merged(shapes_of(versions, kind))
             for shape in document[kind]:
                 set_null_defaults(shape["fields"], NULL_UNLESS_SET.get(name, set()))
+                shape["fields"] += [
+                    field
+                    for (api, of, first), field in OUR_FIELDS.items()
+                    if (api, of) == (name, kind) and shape["first"] >= first
+                ]
         files[f"{name}.json"] = as_text(document)
     files |= {f"{name}.json": (TARGET / f"{name}.json").read_text() for name in OUR_OWN.values()}
     apis = {**dict(api_key_map.items()), **OUR_OWN}

@@ -16,6 +16,7 @@ that the rare coincidence is common. The general scenario (cluster_scenario.py) 
 | `slow-disks`     | all machines lose power while some of them have not flushed                                     |
 | `moved-groups`   | groups that move to another coordinator while the former one is well and still asked            |
 | `strangers`      | access rules and logins; somebody without rights asks for everything while nodes are killed     |
+| `distant`        | nodes that are far from each other, with followers that send fetches ahead                      |
 | `linked`         | two clusters and a link, which is promoted and reversed (linked/scenario.py)                    |
 """
 
@@ -36,8 +37,10 @@ from barnabas.sim.faults.replicas_in_turn import CutLog, DelayedProposal, InTurn
 from barnabas.sim.linked.scenario import Linked
 from barnabas.sim.scenario import Scenario
 from barnabas.sim.workloads.abandoned import AbandoningProducer, UnheardProducer
+from barnabas.sim.workloads.idempotent_producer import IdempotentProducer
 from barnabas.sim.workloads.large_requests import LargeRequests
 from barnabas.sim.workloads.lasting_member import LastingMember, VisitingMember
+from barnabas.sim.workloads.plain_producer import PlainProducer
 from barnabas.sim.workloads.rules import Rules
 from barnabas.sim.workloads.stranger import Stranger
 from barnabas.sim.world import World
@@ -267,6 +270,21 @@ class Strangers(Targeted):
             Stranger(world, f"stranger{number}").partitions = self.partitions()
 
 
+class Distant(ClusterScenario):
+    """The faults of the general scenario. Records follow each other within a round trip, so that several answers to a
+    follower are on their way when something happens to it, to its leader or to the network."""
+
+    def prepare(self, world: World) -> None:
+        super().prepare(world)
+        world.network.base_delay_seconds = self.random.choice((0.003, 0.01))
+
+    def add_operators(self, world: World) -> None:
+        super().add_operators(world)
+        for workload in world.workloads:
+            if isinstance(workload, IdempotentProducer | PlainProducer):
+                workload.pause_seconds = 0.02
+
+
 TARGETED: dict[str, type[Scenario]] = {
     "pairs": Pairs,
     "zones": Zones,
@@ -281,5 +299,6 @@ TARGETED: dict[str, type[Scenario]] = {
     "slow-disks": SlowDisks,
     "moved-groups": MovedGroups,
     "strangers": Strangers,
+    "distant": Distant,
     "linked": Linked,
 }

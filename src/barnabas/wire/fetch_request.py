@@ -18,8 +18,9 @@ _REPLICA_TAGGED_SINCE = 15  # before, the replica's id came first
 _HEAD = Struct(">iiiBii")  # max wait, min bytes, max bytes, isolation level, session id, session epoch
 _PARTITION = Struct(">iiqiqiB")  # index, leader epoch, offset, last fetched epoch, log start, max bytes, no tags
 _INDEX = Struct(">i")
-_TAIL = Struct(">BBBBiqB")  # no rack; one tag, number 1, its size: replica id, broker epoch, no tags of its own
+_TAIL = Struct(">BBBBiqB")  # no rack; the number of tags; tag 1, its size: replica id, broker epoch, no tags of its own
 _REPLICA_STATE_BYTES = 13
+_CONTINUES = uvarint_bytes(10_000) + bytes((1, 1))  # a tag of our own, its size: true
 _CONSUMERS_TAIL = bytes((1, 0))  # no rack, no tags
 
 
@@ -50,8 +51,11 @@ def fetch_body(
     limits: Limits,
     replica: tuple[int, int] | None,
     version: int = VERSION,
+    *,
+    continues: bool = False,
 ) -> bytes:
-    """`session` is its id and epoch; `replica` the id and the broker epoch of a follower, None for a consumer."""
+    """`session` is its id and epoch; `replica` the id and the broker epoch of a follower, None for a consumer.
+    `continues`: a follower's fetch that is sent ahead (broker/fetch/follower_sessions.py)."""
     out = bytearray(b"" if version >= _REPLICA_TAGGED_SINCE else _INDEX.pack(-1))
     out += _HEAD.pack(limits.wait_ms, limits.min_bytes, limits.max_bytes, 0, *session)
     out += uvarint_bytes(len(topics) + 1)
@@ -72,5 +76,7 @@ def fetch_body(
         out += _CONSUMERS_TAIL
     else:
         assert version >= _REPLICA_TAGGED_SINCE
-        out += _TAIL.pack(1, 1, 1, _REPLICA_STATE_BYTES, *replica, 0)
+        out += _TAIL.pack(1, 2 if continues else 1, 1, _REPLICA_STATE_BYTES, *replica, 0)
+        if continues:
+            out += _CONTINUES
     return bytes(out)

@@ -2,7 +2,7 @@
 
 import pytest
 from hypothesis import given
-from hypothesis.strategies import binary, dictionaries, integers, lists, tuples
+from hypothesis.strategies import binary, booleans, dictionaries, integers, lists, tuples
 
 from barnabas.broker.replication.fetch_settings import FetchLimits
 from barnabas.wire.codec import encode_request
@@ -20,6 +20,7 @@ LIMITS = FetchLimits(500, 1, 10_485_760, 1_048_576, 30_000, 1.0)
     INT32,
     INT64,
     tuples(INT32, INT32),
+    booleans(),
 )
 def test_the_same_bytes_as_the_compiled_writer(
     topics: dict[bytes, list[tuple[int, int, int, int, int, int]]],
@@ -27,14 +28,16 @@ def test_the_same_bytes_as_the_compiled_writer(
     replica_id: int,
     broker_epoch: int,
     session: tuple[int, int],
+    continues: bool,
 ) -> None:
     if (replica_id, broker_epoch) == (-1, -1):  # the writer leaves out a tag at its default
         replica_id = 1
     wanted = {topic: [Wanted(*item) for item in items] for topic, items in topics.items()}
     body = _body(wanted, forgotten, session) | {
-        "replica_state": {"replica_id": replica_id, "replica_epoch": broker_epoch}
+        "replica_state": {"replica_id": replica_id, "replica_epoch": broker_epoch},
+        "continues": continues,
     }
-    made = fetch_body(session, wanted, forgotten, LIMITS, (replica_id, broker_epoch))
+    made = fetch_body(session, wanted, forgotten, LIMITS, (replica_id, broker_epoch), continues=continues)
     assert made == encode_request(1, VERSION, body)
 
 

@@ -119,8 +119,14 @@ class LinkFetcher(PartitionFetcher):
         super()._fetch_soon(key)
 
     def _request(
-        self, topics: Mapping[bytes, Sequence[Wanted]], forgotten: Mapping[bytes, Sequence[int]], limits: FetchLimits
+        self,
+        topics: Mapping[bytes, Sequence[Wanted]],
+        forgotten: Mapping[bytes, Sequence[int]],
+        limits: FetchLimits,
+        *,
+        continues: bool,
     ) -> bytes:
+        """It never continues: a source may be Apache Kafka."""
         return fetch_body(self._session, topics, forgotten, limits, None, self._version)
 
     def _wanted(self, key: Key, followed: Followed) -> Wanted | None:

@@ -4,7 +4,8 @@ Only a replica of the partition is served, in the leader's own epoch, with the e
 poses as a follower could otherwise move the high watermark). When there is nothing to send, the fetch is parked until
 bytes are appended to one of its partitions. The first fetch of a session is answered at once: until the follower knows
 its session it could not say anything else. Partitions that are in sync are read first; of the others an answer has no
-more than their pace allows (refill.py).
+more than their pace allows (refill.py). Fetches that continue wait behind each other (follower_sessions.py); only the
+oldest reads, so that answers leave in the order of the log.
 """
 
 import asyncio
@@ -15,7 +16,7 @@ from barnabas.broker import clock
 from barnabas.broker.fetch.answer import pack
 from barnabas.broker.fetch.cold_reads import make_ready, not_ready
 from barnabas.broker.fetch.follower_reader import LeadingNode, read_slot
-from barnabas.broker.fetch.follower_sessions import NO_SESSION, FollowerSession, Slot
+from barnabas.broker.fetch.follower_sessions import NO_SESSION, NOTHING_AHEAD, FollowerSession, Slot
 from barnabas.broker.fetch.reader import PartitionRead
 from barnabas.broker.fetch.sessions import Wanted
 from barnabas.broker.network.connection import Reply
@@ -57,8 +58,13 @@ def handle(
         )
     except KafkaError as error:
         return fetch_response_pieces(version, correlation_id, (), error_code=int(error.code))[0]
-    node.replication.refill.fetched(session.delay)
+    if session.came_back:
+        node.replication.refill.fetched(session.delay)
     fetch = _FollowerFetch(node, session, request, version, correlation_id)
+    if session.waiting:
+        waiting = fetch.wait(request.max_wait_ms)
+        session.serve()
+        return waiting
     found = fetch.read()
     if found >= request.min_bytes or fetch.urgent or request.max_wait_ms <= 0:
         reply = fetch.answer()
@@ -128,9 +134,16 @@ class _FollowerFetch:
             being_opened = read.partition is None and not read.error_code
             if read.error_code or read.diverging_epoch is not None:
                 self.urgent = slot.awaiting = True
+                slot.sent_to = NOTHING_AHEAD
             elif read.slice is not None or read.is_cold:
-                slot.awaiting = True
-                self.urgent = self.urgent or read.is_cold
+                if session.continues and not slot.is_filling and (end := _sent_to_the_end(read)) is not None:
+                    slot.sent_to = end
+                elif slot.sent_to == NOTHING_AHEAD:
+                    slot.awaiting = True
+                    self.urgent = self.urgent or read.is_cold
+                else:
+                    read.leave_out()  # not before the follower has named what it was sent
+                    left[slot] = None
             elif full:
                 left[slot] = None
             found += read.size
@@ -182,12 +195,20 @@ class _FollowerFetch:
 
     # --- waiting ------------------------------------------------------------------------------------------------------
 
-    def park(self, wait_ms: int) -> "asyncio.Future[Reply]":
+    def wait(self, wait_ms: int) -> "asyncio.Future[Reply]":
         self._loop = asyncio.get_running_loop()
         self._future = self._loop.create_future()
         self._future.add_done_callback(self._leave)
-        self._timer = self._loop.call_later(wait_ms / 1000, self.finish)
-        self._session.parked = self
+        self._timer = self._loop.call_later(wait_ms / 1000, self._time_is_up)
+        self._session.waiting.append(self)
+        return self._future
+
+    def park(self, wait_ms: int) -> "asyncio.Future[Reply]":
+        future = self.wait(wait_ms)
+        self._found_nothing()
+        return future
+
+    def _found_nothing(self) -> None:
         for read in self._reads:  # a changed watermark alone is worth no answer: it is sent with the next
             if read.wanted.has_changed(read.high_watermark, read.log_start_offset) and isinstance(read.wanted, Slot):
                 self._session.ready.setdefault(read.wanted)
@@ -196,7 +217,15 @@ class _FollowerFetch:
             self._loop.call_later(self._node.replication.refill.wait_seconds(), self.wake)
         if self._session.unread:  # the offset of this fetch has released a reply, and that caused another append
             self.wake()
-        return self._future
+
+    def look(self) -> None:
+        """Something was named by a fetch behind this one: answer if there is anything to send now."""
+        self._end(with_nothing=False)
+
+    def _time_is_up(self) -> None:
+        """Of the oldest first, whichever it was: answers leave in the order of the fetches."""
+        if self._session.waiting:
+            self._session.waiting[0].finish()
 
     def wake(self) -> None:
         """Bytes have come. In the next turn of the loop: appends that arrive together share an answer."""
@@ -205,20 +234,29 @@ class _FollowerFetch:
             self._loop.call_soon(self.finish)
 
     def finish(self) -> None:
+        self._end(with_nothing=True)
+
+    def _end(self, *, with_nothing: bool) -> None:
         future = self._future
         if future is None or future.done():
+            self._leave()
             return
-        self._leave()
         try:
-            self.read()
+            if self.read() < self._min_bytes and not self.urgent and not with_nothing:
+                self._found_nothing()
+                return
+            self._leave()
             reply = self.answer()
         except Exception as error:  # whatever it is, the request that waits must get it
+            self._leave()
             future.set_exception(error)
             return
         if isinstance(reply, asyncio.Future):
             reply.add_done_callback(self._pass_on)
         else:
             future.set_result(reply)
+        if self._session.unread and self._session.waiting:  # as in _found_nothing
+            self._session.waiting[0].wake()
 
     def _pass_on(self, inner: "asyncio.Future[Reply]") -> None:
         future = self._future
@@ -231,8 +269,16 @@ class _FollowerFetch:
 
     def _leave(self, _: object = None) -> None:
         self._timer.cancel()
-        if self._session.parked is self:
-            self._session.parked = None
+        if self in self._session.waiting:
+            self._session.waiting.remove(self)
+
+
+def _sent_to_the_end(read: PartitionRead) -> int | None:
+    """The end of the log, if all up to it is in the answer and nothing has to be waited for."""
+    piece, opened = read.slice, read.opened
+    if piece is None or opened is None or piece.segment is not opened.log.segments[-1] or not_ready(piece):
+        return None
+    return opened.log.log_end_offset if piece.position + piece.length == piece.segment.size else None
 
 
 def _in_sync_first(ready: dict[Slot, None]) -> dict[Slot, None]:

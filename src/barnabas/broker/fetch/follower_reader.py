@@ -80,8 +80,9 @@ def _read(
     named: bool,
     min_one_batch: bool,
 ) -> bool:
-    log, offset = opened.log, slot.fetch_offset
-    read.diverging_epoch = diverging_epoch(opened, slot.last_fetched_epoch, offset)
+    log, offset = opened.log, slot.next_offset
+    if named or offset == slot.fetch_offset:
+        read.diverging_epoch = diverging_epoch(opened, slot.last_fetched_epoch, slot.fetch_offset)
     end = log.log_end_offset
     if read.diverging_epoch is None:
         if not log.log_start_offset <= offset <= end:

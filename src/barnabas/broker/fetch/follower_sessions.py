@@ -12,9 +12,17 @@ So ten thousand idle partitions cost nothing, however often their followers fetc
 
 A second fetch may arrive while the first is parked, because the follower has to name a partition. The first is answered
 at once then.
+
+A follower that is far away would be sent nothing while its next fetch is on its way, and a write would wait for up to
+two round trips instead of one. So it sends several fetches ahead, which say that they continue: whatever was sent
+before, it appends, or it names the partition in a fetch that does not continue. They wait behind each other, the oldest
+is answered first, and a slot that was sent everything up to the end of the log is not awaiting: the next answer goes on
+at `sent_to`, before the follower has named what it was sent. Its fetch offset counts as before, so what is committed
+does not depend on any of this.
 """
 
 import random
+from collections import deque
 from collections.abc import Container, Iterable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
@@ -30,6 +38,8 @@ if TYPE_CHECKING:
 _FINAL_EPOCH, _INITIAL_EPOCH = -1, 0
 _EPOCH_MAX = 0x7FFFFFFF
 NO_SESSION = 0
+NOTHING_AHEAD = -1
+WAITING_MAX = 8  # fetches of one session
 
 SlotKey = tuple[str | bytes, int]
 
@@ -38,13 +48,14 @@ class Parked(Protocol):
     """A fetch that waits for bytes."""
 
     def wake(self) -> None: ...
+    def look(self) -> None: ...
     def finish(self) -> None: ...
 
 
 class Slot(Wanted):
     """One partition of a follower, as it last named it."""
 
-    __slots__ = ("awaiting", "follower_log_start", "named", "partition", "session")
+    __slots__ = ("awaiting", "follower_log_start", "named", "partition", "sent_to", "session")
 
     def __init__(
         self, session: "FollowerSession", topic: str, topic_id: bytes, asked: "FetchRequestFetchPartition"
@@ -57,8 +68,24 @@ class Slot(Wanted):
         super().update(asked)
         self.follower_log_start: int = asked.log_start_offset
         self.awaiting = False
+        self.sent_to = NOTHING_AHEAD
         self.named = True  # not yet read since
         self.session.ready[self] = None
+
+    def follow_on(self, asked: "FetchRequestFetchPartition") -> None:
+        """Named by a follower that appends all that it was sent. Where nothing has changed, it was named before the
+        last answer arrived, and will be again."""
+        same = asked.fetch_offset <= self.fetch_offset
+        awaiting, sent_to = self.awaiting, self.sent_to
+        self.update(asked)
+        self.awaiting = awaiting and same
+        if sent_to > self.fetch_offset:
+            self.sent_to = sent_to
+
+    @property
+    def next_offset(self) -> int:
+        """Of the first record that it was not sent."""
+        return max(self.fetch_offset, self.sent_to)
 
     def attach(self, partition: HostedPartition | None) -> None:
         if self.partition is partition:
@@ -84,12 +111,17 @@ class Slot(Wanted):
             session = self.session
             session.ready[self] = None
             session.unread = True
-            if session.parked is not None:
-                session.parked.wake()
+            if session.waiting:
+                session.waiting[0].wake()
 
     def watermark_moved(self) -> None:
         if not self.awaiting:
             self.session.ready[self] = None
+
+    def log_cut(self) -> None:
+        """What it was sent beyond its fetch offset may be another log by now: it has to name where it is."""
+        if self.sent_to != NOTHING_AHEAD:
+            self.sent_to, self.awaiting = NOTHING_AHEAD, True
 
     def changed(self) -> None:
         self.named = True  # its fetch offset counts once more: the leader may not have been able to record it
@@ -99,15 +131,17 @@ class Slot(Wanted):
 class FollowerSession:
     __slots__ = (
         "broker_epoch",
+        "came_back",
+        "continues",
         "delay",
         "epoch",
         "id",
         "last_fetch_ms",
-        "parked",
         "ready",
         "replica_id",
         "slots",
         "unread",
+        "waiting",
     )
 
     def __init__(self, replica_id: int, session_id: int, now_ms: int) -> None:
@@ -120,15 +154,33 @@ class FollowerSession:
         self.ready: dict[Slot, None] = {}
         self.unread = False  # bytes were appended since the slots were last read
         self.delay = FollowerDelay()
-        self.parked: Parked | None = None
+        self.came_back = False  # does the last fetch name a partition that was sent records to fill it?
+        self.continues = False  # does the follower send fetches ahead?
+        self.waiting: deque[Parked] = deque()  # oldest first; more than one only where fetches continue
+
+    def answer_waiting(self) -> None:
+        while self.waiting:
+            self.waiting[0].finish()
+
+    def serve(self) -> None:
+        """Another fetch has come to wait behind the others: what it names may be news for the oldest."""
+        if len(self.waiting) > WAITING_MAX:
+            self.waiting[0].finish()
+        elif self.waiting:
+            self.waiting[0].look()
 
     def name(self, request: "FetchRequest", by_id: bool) -> None:
         """Update the slots by what the follower names."""
+        self.came_back = False
         for topic in request.topics:
             name: str | bytes = topic.topic_id if by_id else topic.topic
             for asked in topic.partitions:
                 slot = self.slots.get((name, asked.partition))
-                if slot is not None:
+                if slot is not None and slot.awaiting and slot.is_filling:
+                    self.came_back = True
+                if slot is not None and request.continues:
+                    slot.follow_on(asked)
+                elif slot is not None:
                     slot.update(asked)
                 else:
                     self.slots[name, asked.partition] = Slot(self, topic.topic, topic.topic_id, asked)
@@ -144,8 +196,7 @@ class FollowerSession:
         self.ready.pop(slot, None)
 
     def close(self) -> None:
-        if self.parked is not None:
-            self.parked.finish()
+        self.answer_waiting()
         for slot in self.slots.values():
             slot.attach(None)
         self.slots.clear()
@@ -191,8 +242,10 @@ class FollowerSessions:
         else:
             session = known
             session.epoch = 1 if epoch == _EPOCH_MAX else epoch + 1
-            if session.parked is not None:
-                session.parked.finish()
+            if request.continues:
+                session.continues = True
+            else:
+                session.answer_waiting()
         session.broker_epoch = broker_epoch
         self._behind(session)
         session.last_fetch_ms = now_ms

@@ -87,6 +87,10 @@ class PartitionRead:
     def later(self, again: Callable[[], None]) -> None:
         self._again = again
 
+    def leave_out(self) -> None:
+        """No records with this answer."""
+        self.slice = self._again = None
+
 
 class ReadingNode(HostedPartitions, RackView, Protocol):
     """What a consumer's fetch reads from: partitions, and who else has them in which rack."""

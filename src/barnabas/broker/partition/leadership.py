@@ -23,6 +23,7 @@ class FollowerSlot(Protocol):
     def appended(self) -> None: ...
     def watermark_moved(self) -> None: ...
     def changed(self) -> None: ...
+    def log_cut(self) -> None: ...
 
 
 class Leadership:
@@ -72,6 +73,8 @@ class Leadership:
 
     def begin_anew(self) -> None:
         """The end of our log was cut: what was committed beyond it no longer is."""
+        for slot in self.slots:
+            slot.log_cut()
         self.state = None
         self.update_replicas()
         self.recheck_followers()

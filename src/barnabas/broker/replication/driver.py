@@ -156,6 +156,14 @@ class Replication:
         """Does this node lead a partition whose records must have registered schemas?"""
         return any(partition.schemas is not None for partition in self._hooks.partitions().led())
 
+    def silent_brokers(self, session_ms: int) -> frozenset[int]:
+        """Those that follow this broker, or that it follows, and were not heard for so long."""
+        since_ms = self.steady_ms() - session_ms
+        followers = {broker for partition in self._hooks.partitions().led() for broker in partition.image.isr}
+        silent = {broker for broker in followers if self.last_fetches.get(broker, since_ms) < since_ms}
+        since = self.loop_time() - session_ms / 1000
+        return frozenset(silent | {broker for broker, each in self._fetchers.items() if each.answered_at < since})
+
     # --- the image ----------------------------------------------------------------------------------------------------
 
     def assignment_changed(self, partition: HostedPartition) -> None:

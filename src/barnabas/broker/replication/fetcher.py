@@ -21,8 +21,9 @@ from functools import partial
 from barnabas.broker.partition.partition import HostedPartition
 from barnabas.broker.replication.environment import FetcherHost, ReplicaIO
 from barnabas.broker.replication.fetch_settings import FetchLimits
+from barnabas.broker.replication.fetches_ahead import FetchesAhead
 from barnabas.broker.replication.fetching import PartitionFetcher
-from barnabas.broker.replication.followed import Answered, Followed, Key
+from barnabas.broker.replication.followed import NOT_YET, Answered, Followed, Key
 from barnabas.broker.roles import RegisteredBroker
 from barnabas.link.asyncio_driver import AsyncLink
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -35,6 +36,7 @@ class ReplicaFetcher(PartitionFetcher):
     def __init__(self, source_id: int, broker: RegisteredBroker, io: ReplicaIO, host: FetcherHost) -> None:
         super().__init__(f"broker {source_id}", io, host)
         self._source_id, self._broker = source_id, broker
+        self._ahead = FetchesAhead(allowed=True)
 
     def follow(self, partition: HostedPartition) -> None:
         self.add(_key(partition), Followed(partition, partition.leader_epoch))
@@ -46,10 +48,15 @@ class ReplicaFetcher(PartitionFetcher):
         return await self._io.peers.connection(self._source_id, "fetch")
 
     def _request(
-        self, topics: Mapping[bytes, Sequence[Wanted]], forgotten: Mapping[bytes, Sequence[int]], limits: FetchLimits
+        self,
+        topics: Mapping[bytes, Sequence[Wanted]],
+        forgotten: Mapping[bytes, Sequence[int]],
+        limits: FetchLimits,
+        *,
+        continues: bool,
     ) -> bytes:
         replica = (self._broker.node_id, self._broker.broker_epoch)
-        return fetch_body(self._session, topics, forgotten, limits, replica)
+        return fetch_body(self._session, topics, forgotten, limits, replica, continues=continues)
 
     def _wanted(self, key: Key, followed: Followed) -> Wanted | None:
         partition = followed.partition
@@ -76,6 +83,7 @@ class ReplicaFetcher(PartitionFetcher):
     def _process(self, key: Key, followed: Followed, part: Answered) -> None:
         partition, code = followed.partition, part.error_code
         if partition.opened is not None and partition.opened.rebuild is not None:
+            followed.named_in = NOT_YET
             self._due[key] = None  # it is not named before they are known
             return
         try:
@@ -91,6 +99,7 @@ class ReplicaFetcher(PartitionFetcher):
                 if own.truncate(own.truncation_point(diverging.epoch, diverging.end_offset)):
                     self._truncated(key, followed)
                 else:
+                    followed.named_in = NOT_YET
                     self._fetch_soon(key)
                 return
             if part.records:

@@ -5,6 +5,11 @@ its fetch state has changed: it is new here, its log has grown or was truncated.
 parked at the leader while nothing is written; when partitions have to be named meanwhile (a new leader, a flush that
 is done), a second one is sent behind it, and the leader answers the first at once.
 
+From a leader that is far away several are under way while records come, so that a record finds one that waits for it
+(fetch/follower_sessions.py). They continue each other: each names only partitions whose answers were all appended. When
+one was not, because of an error or a cut, it is named anew in a fetch that does not continue, and what comes for it in
+answers to earlier ones is passed over.
+
 What is asked for and what becomes of an answer is said by who uses it: fetcher.py for the followers of this cluster,
 cluster_links/fetcher.py for the leaders of partitions that a link fills.
 """
@@ -15,12 +20,14 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 
 from barnabas.broker import clock
 from barnabas.broker.partition.opened import OpenPartition
 from barnabas.broker.partition.slow_openings import BeingOpened
 from barnabas.broker.replication.environment import FetcherHost, ReplicaIO
 from barnabas.broker.replication.fetch_settings import FetchLimits
+from barnabas.broker.replication.fetches_ahead import AHEAD_MAX, FetchesAhead
 from barnabas.broker.replication.followed import NOT_YET, SESSION_ERRORS, Answered, Followed, Key
 from barnabas.link.asyncio_driver import AsyncLink
 from barnabas.link.errors import LinkDown
@@ -48,6 +55,7 @@ class PartitionFetcher(ABC):
         self._loop = asyncio.get_running_loop()
         self._version = VERSION  # of Fetch
         self._pipelined = _PIPELINED
+        self._ahead = FetchesAhead(allowed=False)
         self._followed: dict[Key, Followed] = {}
         self._due: dict[Key, None] = {}  # to be named in the next fetch
         self._named: dict[Key, None] = {}  # in the session
@@ -59,6 +67,7 @@ class PartitionFetcher(ABC):
         self._backoff = 0.0
         self._session = (0, 0)
         self._requests = self._under_way = 0
+        self.answered_at = self._loop.time()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due = 0.0
         self._woken = self.closed = False
@@ -79,7 +88,12 @@ class PartitionFetcher(ABC):
 
     @abstractmethod
     def _request(
-        self, topics: Mapping[bytes, Sequence[Wanted]], forgotten: Mapping[bytes, Sequence[int]], limits: FetchLimits
+        self,
+        topics: Mapping[bytes, Sequence[Wanted]],
+        forgotten: Mapping[bytes, Sequence[int]],
+        limits: FetchLimits,
+        *,
+        continues: bool,
     ) -> bytes:
         """The body of the next fetch of the session."""
 
@@ -129,13 +143,17 @@ class PartitionFetcher(ABC):
         if self._connection is None or self._connection.closed:
             self._connect()
             return
-        fresh = self._session[0] == 0
-        while self._under_way == 0 or (
-            not fresh and self._under_way < self._pipelined and (self._due or self._forgotten)
-        ):
+        while self._may_send():
             self._send(self._connection)
-            if fresh or not self._due:
-                return
+
+    def _may_send(self) -> bool:
+        if self._under_way == 0:
+            return True
+        if self._session[0] == 0:
+            return False  # the first of a session
+        if self._due or self._forgotten:
+            return self._under_way < (AHEAD_MAX + _PIPELINED if self._ahead.continue_each_other else self._pipelined)
+        return self._under_way < self._ahead.count(self._loop.time(), self._limits.wait_ms)
 
     def _pause(self) -> None:
         """The disk is full. A follower that fetches counts as one that keeps up, so it does not fetch either."""
@@ -151,7 +169,8 @@ class PartitionFetcher(ABC):
         self._requests += 1
         topics: dict[bytes, list[Wanted]] = {}
         until = clock.source.monotonic() + _STEP_SECONDS
-        for key in list(self._due)[:_NAMED_AT_ONCE]:
+        keys, continues = self._next_named()
+        for key in keys:
             del self._due[key]
             followed = self._followed[key]
             wanted = self._wanted(key, followed)
@@ -167,12 +186,22 @@ class PartitionFetcher(ABC):
             forgotten.setdefault(topic_id, []).append(index)
             self._named.pop((topic_id, index), None)
         self._forgotten.clear()
-        body = self._request(topics, forgotten, limits)
+        body = self._request(topics, forgotten, limits, continues=continues)
         session_id, epoch = self._session
         self._session = (session_id, 1 if epoch == 0x7FFFFFFF else epoch + 1)
         self._under_way += 1
         answer = connection.ask_raw(_FETCH, self._version, body, limits.wait_ms + limits.timeout_ms)
         answer.add_done_callback(partial(self._answered, connection, self._requests, clock.source.monotonic()))
+
+    def _next_named(self) -> tuple[list[Key], bool]:
+        """The partitions to name, and whether the fetch continues those before it."""
+        if not self._ahead.continue_each_other:
+            return list(islice(self._due, _NAMED_AT_ONCE)), False
+        anew = (key for key in self._due if self._followed[key].named_in == NOT_YET)
+        some = list(islice(anew, _NAMED_AT_ONCE))
+        if some or self._forgotten:
+            return some, False
+        return list(islice(self._due, _NAMED_AT_ONCE)), True
 
     def _opened(self, key: Key, followed: Followed) -> OpenPartition | None:
         """The partition, if its log can be fetched for now; else it is named when that has changed."""
@@ -199,13 +228,16 @@ class PartitionFetcher(ABC):
         if self.closed or link is not self._connection:
             return
         self._under_way -= 1
-        self._host.fetch_times.add(clock.source.monotonic() - begun)
+        taken = clock.source.monotonic() - begun
+        self._host.fetch_times.add(taken)
+        self._ahead.answered(taken, self._loop.time(), in_session=self._session[0] != 0)
         try:
             response = decode_response(_FETCH, self._version, answer.result())
         except (LinkDown, ProtocolError, asyncio.CancelledError) as error:
             self._connection_lost(link, str(error))
             return
         self._backoff = 0.0
+        self.answered_at = self._loop.time()
         if response.error_code:
             self._refused(ErrorCode(response.error_code))
             return
@@ -229,6 +261,8 @@ class PartitionFetcher(ABC):
                 key = (topic_id, part.partition_index)
                 followed = self._followed.get(key)
                 if followed is not None and followed.named_in <= number:
+                    if part.records:
+                        self._ahead.received(self._loop.time())
                     self._process(key, followed, part)
                 if clock.source.monotonic() >= until:
                     self._loop.call_soon(self._process_answers)
@@ -238,6 +272,7 @@ class PartitionFetcher(ABC):
 
     def _truncated(self, key: Key, followed: Followed) -> None:
         """Named again when the recovery point of the truncated log is written."""
+        followed.named_in = NOT_YET
         self._host.write_recovery_points(partial(self._fetch_again, key, followed))
 
     def _fetch_again(self, key: Key, followed: Followed) -> None:
@@ -256,6 +291,7 @@ class PartitionFetcher(ABC):
 
     def _begin_session(self) -> None:
         self._session = (0, 0)
+        self._ahead.continue_each_other = False
         self._named.clear()
         self._forgotten.clear()
         for key, followed in self._followed.items():
@@ -265,6 +301,7 @@ class PartitionFetcher(ABC):
 
     def _hold(self, key: Key, followed: Followed, code: ErrorCode | None = None) -> None:
         """Back off: the image of one of the brokers is behind, or the disk of the leader fails."""
+        followed.named_in = NOT_YET
         followed.backoff = self._doubled(followed.backoff)
         if code is not None:
             log.debug("%s: %s says %s", followed.partition.id, self._source_name, code.name)
@@ -319,6 +356,7 @@ class PartitionFetcher(ABC):
         finally:
             self._connecting = None
         self._under_way = 0
+        self._ahead.connected()
         self._begin_session()
         self._wake()
 

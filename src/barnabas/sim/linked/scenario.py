@@ -267,12 +267,13 @@ class Linked(ClusterScenario):
         if pair.planned is False:
             yield from l1_nothing_missing.at_promotion(pair, partitions)
         pair.common = l7_cut_is_kept.common_ends(pair, partitions)
-        for partition, end in pair.common.items():
-            view = log_of(pair.source, partition)
-            if view is None or view.high_watermark > end:
+        topics = sorted({topic for topic, _ in partitions})
+        # Whole topics are given back. Where a partition had no leader, nobody can say what will be cut.
+        for partition in (each for each in self._everything() if each[0] in topics):
+            end, view = pair.common.get(partition), log_of(pair.source, partition)
+            if end is None or view is None or view.high_watermark > end:
                 pair.source.losses.cut.add(partition)
         pair.source.losses.followed = pair.target.losses
-        topics = sorted({topic for topic, _ in partitions})
         yield from self._until_done(world, lambda: self.operator.reverse(topics), "the link cannot be reversed")
         Intruder(pair, pair.source, self.partitions(), Phase.REVERSED)
         if self.random.random() < 0.5:

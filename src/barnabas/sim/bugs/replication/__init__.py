@@ -2,6 +2,7 @@
 
 from barnabas.sim.bugs.replication import (
     ack_before_isr,
+    ahead_kept,
     cut_to_watermark,
     follower_before_fsync,
     former_life_counts,
@@ -30,4 +31,5 @@ BUGS = (
     never_cut.BUG,
     zombie_acknowledges.BUG,
     watermark_off_by_one.BUG,
+    ahead_kept.BUG,
 )
