@@ -274,9 +274,8 @@ class Node:
         self.producer_ids = ProducerIds(self.controller_requests.producer_id_block)
         incarnation_id, endpoints = self.platform.new_uuid(), self._addresses.advertised
         broker = BrokerFacts(self.node_id, self.cluster_id, incarnation_id, endpoints, self.rack, directory_id)
-        hooks = LifecycleHooks(
-            self.dispatcher.answer_here, lambda: self.disk_space.is_better_fenced(self.partitions), self.fail
-        )
+        better_fenced = partial(self.disk_space.is_better_fenced, self.partitions)
+        hooks = LifecycleHooks(self.dispatcher.answer_here, better_fenced, self.replication.silent_brokers, self.fail)
         # A connection of its own: the controller fences a broker whose connection closes.
         leader = LeaderConnection(self.node_id, quorum, self.quorum_connector)
         self.lifecycle = Lifecycle(broker, self, self.controller, leader, hooks, clock)

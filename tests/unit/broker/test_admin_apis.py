@@ -56,6 +56,9 @@ class FakeNode:
         self.quorum_ports: frozenset[int] | None = frozenset({PORT + 1})
         self.has_broker = True
         self.suspected_brokers = ()
+        self.lifecycle: Any = self
+        self.is_cut_off = False
+        self.sends_away = lambda _: False
         self.controller_requests = self
         self.recently_departed = RecentlyDeparted()
         self.access: Access | None = None
@@ -64,6 +67,8 @@ class FakeNode:
     @property
     def image(self) -> Any:
         return self.stage.image
+
+    told_image = image
 
     async def submit(self, decide: Any, *args: Any, **named: Any) -> Any:
         return self.stage.do(decide.__name__, *args, **named)

@@ -6,11 +6,16 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from barnabas.broker.api import api_versions
 from barnabas.broker.controller import contact as module
+from barnabas.broker.controller import lifecycle
 from barnabas.broker.controller.contact import ControllerContact, Deadline
+from barnabas.broker.controller.doubted_leaders import DoubtedLeaders
+from barnabas.broker.controller.lifecycle import Lifecycle
+from barnabas.core.cluster.image import MetadataImage, PartitionImage, TopicImage
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.testing import running_node
-from tests.support.wire import METADATA, WireClient
+from tests.support.wire import API_VERSIONS, METADATA, WireClient
 
 SESSION_MS, HOUR_MS = 50, 3_600_000
 EVERYTHING = {"topics": None, "allow_auto_topic_creation": False, "include_topic_authorized_operations": False}
@@ -74,15 +79,46 @@ def test_who_comes_later_is_told_sooner_until_the_controller_is_back() -> None:
     asyncio.run(story())
 
 
-def test_a_client_of_long_standing_is_told_what_is_known_and_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    with running_node(settings={"broker.session.timeout.ms": "300", "broker.heartbeat.interval.ms": "100"}) as node:
+def test_clients_of_a_broker_that_is_cut_off_are_told_what_is_known_and_sent_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lifecycle, "CUT_OFF_PAUSE_SECONDS", 0.3)
+    monkeypatch.setattr(api_versions, "CUT_OFF_PAUSE_SECONDS", 0.3)
+    with running_node() as node:
         old = WireClient(node.bootstrap)
         old.call(METADATA, 12, EVERYTHING)
-        monkeypatch.setattr(ControllerContact, "answered", lambda _: None)
-        time.sleep(0.7)
+        monkeypatch.setattr(Lifecycle, "is_cut_off", True)
+        time.sleep(0.4)
+        begun = time.monotonic()
+        new = WireClient(node.bootstrap)
+        new.call(API_VERSIONS, 0, {})
+        assert time.monotonic() - begun >= 0.3
         new = WireClient(node.bootstrap)
         assert old.call(METADATA, 12, EVERYTHING)["brokers"]  # what is known is told all the same
         with pytest.raises(ConnectionError):
             old.call(METADATA, 12, EVERYTHING)
         for _ in range(2):  # it has just come: whoever looks at a cluster without a quorum asks more than one thing
             assert new.call(METADATA, 12, EVERYTHING)["brokers"]
+
+
+def _partition(leader: int, *isr: int) -> PartitionImage:
+    return PartitionImage(leader, 0, (1, 2, 3), isr, 0, (bytes(16),) * 3)
+
+
+def _told(silent: frozenset[int]) -> list[int]:
+    """The leaders of two partitions, as clients are told of them by a broker without a controller."""
+
+    async def story() -> list[int]:
+        topic = TopicImage("t", bytes(16), (_partition(1, 1, 2), _partition(1, 1, 3)), {})
+        told = DoubtedLeaders(lambda: silent).told(MetadataImage(topics={"t": topic}))
+        return [partition.leader for partition in told.topics["t"].partitions]
+
+    return asyncio.run(story())
+
+
+def test_a_leader_that_cannot_commit_is_named_no_longer() -> None:
+    assert _told(frozenset({3})) == [1, -1]
+
+
+def test_a_cluster_whose_controllers_are_down_has_its_leaders() -> None:
+    assert _told(frozenset()) == [1, 1]

@@ -4,7 +4,8 @@ The first question of every client. v3 adds features and the client's name and v
 to v3 a feature whose lowest level is 0 is left out of the supported ones, because older clients choke on it
 (KAFKA-17492). A version nobody knows is answered in version 0 with UNSUPPORTED_VERSION and the versions of this one
 API, so that any client can go on (KIP-511). A listener of the controllers names what a controller answers. The APIs of
-telemetry are named where the node receives it: a client that sees them asks what it is to push.
+telemetry are named where the node receives it: a client that sees them asks what it is to push. A broker that is cut
+off answers after a second (controller/doubted_leaders.py).
 
 Versions: 1 throttle time, 2 throttling by the client (KIP-219), 3 flexible, features (KIP-584) and the client's
 software (KIP-511), 4 features whose lowest level is 0.
@@ -12,11 +13,13 @@ software (KIP-511), 4 features whose lowest level is 0.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from barnabas.broker.network.context import RequestContext
+from barnabas.broker.controller.contact import CUT_OFF_PAUSE_SECONDS
+from barnabas.broker.network.context import Answered, RequestContext
 from barnabas.core.cluster import MetadataImage
 from barnabas.core.cluster.features import SUPPORTED
 from barnabas.model.errors import ErrorCode
@@ -32,6 +35,21 @@ _answers: WeakKeyDictionary[ListenersNode, tuple[MetadataImage, dict[tuple[int, 
 
 
 def handle(
+    node: ListenersNode, request: ApiVersionsRequest, context: RequestContext
+) -> Answered[ApiVersionsResponseBody | bytes]:
+    if node.has_broker and node.lifecycle.is_cut_off:
+        return _later(node, request, context)
+    return _answer(node, request, context)
+
+
+async def _later(
+    node: ListenersNode, request: ApiVersionsRequest, context: RequestContext
+) -> ApiVersionsResponseBody | bytes:
+    await asyncio.sleep(CUT_OFF_PAUSE_SECONDS)
+    return _answer(node, request, context)
+
+
+def _answer(
     node: ListenersNode, request: ApiVersionsRequest, context: RequestContext
 ) -> ApiVersionsResponseBody | bytes:
     version = context.api_version

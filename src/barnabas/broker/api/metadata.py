@@ -73,13 +73,12 @@ _REFUSED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 _TOPICS_AT_ONCE = 500  # answered without a pause, 10 us each
 _PARTITIONS_AT_ONCE = 5_000  # the same, 2 us each
 
-
 _answers: WeakKeyDictionary[MetadataEncoder, Answers] = WeakKeyDictionary()
 
 
 def handle(node: MetadataNode, request: MetadataRequest, context: RequestContext) -> Answered[Body]:
     connection = context.session.connection
-    if connection is not None and node.lifecycle.contact.sends_away(connection.opened_at):
+    if connection is not None and node.lifecycle.sends_away(connection.last_active - connection.opened_at):
         connection.close_when_sent()
     if node.suspected_brokers:
         return _when_decided(node, request, context)
@@ -220,26 +219,24 @@ def _encoded(
     answers = _answers.get(node)
     if answers is None:
         answers = _answers[node] = Answers()
-    if answers.image is not node.image:
-        answers.begin(node.image)
-    with_topics, with_cluster = (
-        request.include_topic_authorized_operations,
-        request.include_cluster_authorized_operations,
-    )
+    image = node.lifecycle.told_image
+    if answers.image is not image:
+        answers.begin(image)
+    with_topics = request.include_topic_authorized_operations
+    with_cluster = request.include_cluster_authorized_operations
     listener = (context.session.listener_host, context.session.listener_port)
     departed = node.recently_departed.named_to(context.session)
     key = (context.api_version, names, with_topics, with_cluster, *listener, departed)
     # With an authorizer the operations are whoever's who asks.
     is_shared = not failed and (node.access is None or not (with_topics or with_cluster))
-    body = answers.bodies.get(key) if is_shared else None
-    if body is not None:
+    if is_shared and (body := answers.bodies.get(key)) is not None:
         return body
     allowed = partial(operations, node, context, AclResourceType.TOPIC) if with_topics else _not_asked
-    if _is_much(node.image, names):
+    if _is_much(image, names):
         if not is_shared:
             return _in_turns(node, context, names, allowed, with_cluster, failed or {})
         return answers.shared(key, lambda: _in_turns(node, context, names, allowed, with_cluster, {}))
-    topics = topic_items(node.image, names, allowed, failed or {})
+    topics = topic_items(image, names, allowed, failed or {})
     body = encode_response(METADATA, context.api_version, _whole(node, context, topics, with_cluster))
     if is_shared:
         answers.keep(key, body)
@@ -269,7 +266,7 @@ async def _in_turns(
     with_cluster: bool,
     failed: dict[str, ErrorCode],
 ) -> bytes:
-    image = node.image
+    image = node.lifecycle.told_image
     found = await in_turns(image.topics if names is None else names, partial(_told, image, allowed, failed))
     found.sort(key=itemgetter(0))
     body = _whole(node, context, [item for _, item in found], with_cluster)
@@ -386,7 +383,7 @@ async def _by_id_in_turns(
 def _told_by_id(
     node: MetadataEncoder, context: RequestContext, allowed: Operations, topic_id: bytes
 ) -> MetadataResponseTopicBody:
-    topic = node.image.topic_by_id(topic_id)
+    topic = node.lifecycle.told_image.topic_by_id(topic_id)
     if topic is None:
         return _missing(None, ErrorCode.UNKNOWN_TOPIC_ID, topic_id)
     if not may(node, context, DESCRIBE, TOPIC, topic.name):

@@ -162,6 +162,8 @@ class ListenersNode(Protocol):
     def has_broker(self) -> bool: ...
     @property
     def quorum_ports(self) -> frozenset[int] | None: ...
+    @property
+    def lifecycle(self) -> Lifecycle: ...
 
 
 class VotersNode(QuorumMember, GuardedNode, Protocol):
@@ -212,15 +214,11 @@ class ReadThreads(Protocol):
 class MetadataEncoder(BrokersNode, ReadThreads, Protocol):
     """Metadata of the image, perhaps of thousands of topics."""
 
-
-class CountedNode(Protocol):
-    """Sees whether the controller still counts this broker in."""
-
     @property
     def lifecycle(self) -> Lifecycle: ...
 
 
-class MetadataNode(MetadataEncoder, TopicCreator, CountedNode, Protocol):
+class MetadataNode(MetadataEncoder, TopicCreator, Protocol):
     @property
     def suspected_brokers(self) -> SuspectedBrokers: ...
 

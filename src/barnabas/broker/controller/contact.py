@@ -6,9 +6,7 @@ another leader after REQUEST_TIMED_OUT. So producers that wait are told NOT_LEAD
 have ended (broker/api/produce.py). Nothing that is committed is refused: a cluster whose controllers are down goes on
 with the in-sync replicas that it has.
 
-They must also hear of the new leader from somebody. librdkafka asks the brokers that it is connected to, and those may
-all be on the smaller side, which knows nothing new. So a broker that is not counted in ends a connection that is older
-than a session once it has answered Metadata (broker/api/metadata.py): the client connects to another broker.
+They must also hear of the new leader from somebody: doubted_leaders.py.
 """
 
 import asyncio
@@ -18,6 +16,7 @@ from collections.abc import Callable
 from barnabas.model.errors import ErrorCode, KafkaError
 
 _PATIENCE_WHEN_LOST_SECONDS = 0.5
+CUT_OFF_PAUSE_SECONDS = 1.0
 
 
 class ControllerContact:
@@ -41,11 +40,6 @@ class ControllerContact:
         if lost:
             self.patience_seconds = _PATIENCE_WHEN_LOST_SECONDS
         return lost
-
-    def sends_away(self, connected_at: float) -> bool:
-        """Is a client that has been connected since then better off with another broker?"""
-        connected_seconds = asyncio.get_running_loop().time() - connected_at
-        return connected_seconds > self._session_ms() / 1000 and self.is_lost()
 
     def refusal(self) -> KafkaError:
         """Of a record that was not committed in time."""

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from barnabas.broker.controller.contact import ControllerContact
+from barnabas.broker.controller.contact import CUT_OFF_PAUSE_SECONDS, ControllerContact
 from barnabas.broker.controller.driver import ControllerDriver
 from barnabas.broker.controller.last_stop import LastStop
 from barnabas.broker.controller.leader_connection import LeaderConnection
@@ -20,6 +20,7 @@ from barnabas.broker.network.session import OWN
 from barnabas.broker.roles import ConfiguredView
 from barnabas.core.cluster.controller import Controller
 from barnabas.core.cluster.features import SUPPORTED
+from barnabas.core.cluster.image import MetadataImage
 from barnabas.core.cluster.items import Registration
 from barnabas.core.cluster.records import Endpoint
 from barnabas.link.errors import LinkDown
@@ -28,6 +29,7 @@ from barnabas.wire.apis import BROKER_HEARTBEAT, BROKER_REGISTRATION
 from barnabas.wire.codec import Decoded, request_of, response_of
 
 if TYPE_CHECKING:
+    from barnabas.broker.controller.doubted_leaders import DoubtedLeaders
     from barnabas.wire.messages import BrokerHeartbeatResponse
 
 log = logging.getLogger(__name__)
@@ -60,6 +62,7 @@ class LifecycleHooks(NamedTuple):
         [Decoded, RequestContext], Awaitable[Mapping[str, object]]
     ]  # a request to this node's own controller
     is_better_fenced: Callable[[], bool]  # this broker cannot write while another one can
+    silent_brokers: Callable[[int], frozenset[int]]  # replicas that were not heard for so many milliseconds
     failed: Callable[[BaseException], None]
 
 
@@ -86,8 +89,31 @@ class Lifecycle:
         self._wants_fence = True  # until the logs are recovered
         self._wants_shutdown = False
         self._may_stop = asyncio.Event()
-        self.contact = ControllerContact(lambda: cluster.settings.int("broker.session.timeout.ms"))
+        self.contact = ControllerContact(self._session_ms)
+        self._doubted_leaders: DoubtedLeaders | None = None
         self.unfenced = asyncio.Event()
+
+    def _session_ms(self) -> int:
+        return self._cluster.settings.int("broker.session.timeout.ms")
+
+    @property
+    def told_image(self) -> MetadataImage:
+        """The image as clients are told of it."""
+        if not self.contact.is_lost():
+            return self._cluster.image
+        if self._doubted_leaders is None:
+            from barnabas.broker.controller.doubted_leaders import DoubtedLeaders  # only where it is needed
+
+            self._doubted_leaders = DoubtedLeaders(lambda: self._hooks.silent_brokers(self._session_ms()))
+        return self._doubted_leaders.told(self._cluster.image)
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Are neither a controller nor all in-sync replicas heard, so that clients are better off with others?"""
+        return self.told_image is not self._cluster.image
+
+    def sends_away(self, connected_seconds: float) -> bool:
+        return self.is_cut_off and connected_seconds > CUT_OFF_PAUSE_SECONDS
 
     # --- start ------------------------------------------------------------------------------------------------------
 
@@ -245,7 +271,7 @@ class Lifecycle:
             context = RequestContext(api_key, version, 0, None, OWN)
             return response_of(api_key, await self._hooks.answer_here(request_of(api_key, body), context))
         connection = await self._leader.get()
-        timeout_ms = self._cluster.settings.int("broker.session.timeout.ms") // 2
+        timeout_ms = self._session_ms() // 2
         return await connection.ask(api_key, version, body, max(timeout_ms, 500))
 
     # --- stop -------------------------------------------------------------------------------------------------------
