@@ -41,7 +41,7 @@ def test_the_newer_folder_of_a_node_is_the_one_to_add(monkeypatch: pytest.Monkey
     found = Quorum(1, 4, [Replica(2, "old", "", "voter", 9), Replica(2, "new", "", "observer", 0)])
     monkeypatch.setattr("barnabas.cli.cluster.voters.quorum", lambda _: found)
     with pytest.raises(Failure, match="belongs to the old one") as refused:
-        candidate(SimpleNamespace(brokers={2: ("h", 1)}), 2)  # type: ignore[arg-type]
+        candidate(SimpleNamespace(brokers={2: ("h", 1)}, bootstrap="h:1"), 2)  # type: ignore[arg-type]
     assert "--remove 2" in refused.value.way_out
 
 

@@ -4,14 +4,15 @@ import pytest
 
 from barnabas.cli.cluster.voters import Quorum, Replica, rejoins, too_few_voters, voters
 from barnabas.cli.common.failure import USAGE, Failure
+from barnabas.cli.common.options import DEFAULT_BOOTSTRAP
 
 
 def test_a_quorum_that_survives_no_loss_is_named() -> None:
-    assert too_few_voters([1, 2, 3], []) == ""
-    told = too_few_voters([1, 3], [4, 5])
+    assert too_few_voters([1, 2, 3], [], DEFAULT_BOOTSTRAP) == ""
+    told = too_few_voters([1, 3], [4, 5], DEFAULT_BOOTSTRAP)
     assert told.startswith("the quorum has 2 voters, nodes 1 and 3, left: when one of them is down")
     assert told.endswith("To make another node a voter, run: barnabas cluster voters --add 4")
-    alone = too_few_voters([1], [])
+    alone = too_few_voters([1], [], DEFAULT_BOOTSTRAP)
     assert alone.startswith("the quorum has 1 voter, node 1, left:")
     assert alone.endswith("start one more broker and controller, then run: barnabas cluster voters --add NODE")
 

@@ -8,7 +8,7 @@ import typer
 
 from barnabas.cli.common import human
 from barnabas.cli.common.failure import Failure, usage
-from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, Yes, confirm
+from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, Yes, confirm, to_paste
 from barnabas.cli.common.screen import Column, emit_json, say, table
 
 if TYPE_CHECKING:
@@ -139,7 +139,8 @@ def _planned(cluster: Cluster, leaving: frozenset[int]) -> list[Move]:
     found = view(cluster)
     if found.quorum_leader < 0:
         raise Failure(
-            "the quorum has no leader: nothing can be moved", "See which voters are down: barnabas cluster status"
+            "the quorum has no leader: nothing can be moved",
+            f"See which voters are down: {to_paste('cluster status', cluster.bootstrap)}",
         )
     stuck = [each for each in found.without_leader if leaving & set(each.replicas)]
     if stuck:

@@ -62,7 +62,7 @@ def status(
         with Cluster(bootstrap) as cluster:
             while True:
                 found = view(cluster)
-                listed = problems(found)
+                listed = problems(found, bootstrap)
                 if as_json:
                     emit_json({"health": HEALTH_WORDS[exit_code(listed)], "problems": listed, **asdict(found)})
                 else:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from barnabas.cli.common import human
+from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, to_paste
 
 if TYPE_CHECKING:
     from barnabas.cli.cluster.view import View
@@ -31,8 +32,9 @@ class Problem:
     way_out: str
 
 
-def problems(found: View) -> list[Problem]:
-    listed = [*_quorum(found), *_partitions(found), *_nodes(found), *_disks(found)]
+def problems(found: View, bootstrap: str = DEFAULT_BOOTSTRAP) -> list[Problem]:
+    """`bootstrap`: where this was asked, for the commands that help."""
+    listed = [*_quorum(found, bootstrap), *_partitions(found, bootstrap), *_nodes(found, bootstrap), *_disks(found)]
     return sorted(listed, key=lambda each: -each.severity)
 
 
@@ -40,7 +42,7 @@ def exit_code(listed: list[Problem]) -> int:
     return max((each.severity for each in listed), default=HEALTHY)
 
 
-def _quorum(found: View) -> list[Problem]:
+def _quorum(found: View, bootstrap: str) -> list[Problem]:
     down = [
         each.id for each in found.brokers if each.id in found.voters and (not each.up or each.id in found.lost_votes)
     ]
@@ -60,15 +62,12 @@ def _quorum(found: View) -> list[Problem]:
     text = f"{len(down)} of {human.plural(voters, 'voter')} of the quorum down ({_ids(down)}): {more}"
     way_out = f"Start {_it(down)} again, or replace {_it(down)}: docs/operations.md, a machine is dead."
     if lost := [node for node in down if node in found.lost_votes]:
-        node = lost[0]
-        way_out = (
-            f"Node {node} has a new folder, and its vote belongs to the old one:"
-            f" barnabas cluster voters --remove {node}, then barnabas cluster voters --add {node}."
-        )
+        remove, add = (to_paste(f"cluster voters --{what} {lost[0]}", bootstrap) for what in ("remove", "add"))
+        way_out = f"Node {lost[0]} has a new folder, and its vote belongs to the old one: {remove}, then {add}."
     return [Problem(DEGRADED, text, way_out)]
 
 
-def _partitions(found: View) -> list[Problem]:
+def _partitions(found: View, bootstrap: str) -> list[Problem]:
     listed = []
     if found.without_leader:
         text = f"{human.plural(len(found.without_leader), 'partition')} without a leader"
@@ -88,7 +87,7 @@ def _partitions(found: View) -> list[Problem]:
     if sharing := found.sharing_a_zone:
         count = human.plural(len(sharing), "partition")
         text = f"{count} with replicas in one zone that could be in two: {_names(sharing)}"
-        listed.append(Problem(DEGRADED, text, "Move them: barnabas cluster balance."))
+        listed.append(Problem(DEGRADED, text, f"Move them: {to_paste('cluster balance', bootstrap)}."))
     return listed
 
 
@@ -96,7 +95,7 @@ def _names(partitions: list[Partition]) -> str:
     return ", ".join(each.name for each in partitions[:_NAMED_MAX]) + (", ..." if len(partitions) > _NAMED_MAX else "")
 
 
-def _nodes(found: View) -> list[Problem]:
+def _nodes(found: View, bootstrap: str) -> list[Problem]:
     down = [each.id for each in found.brokers if not each.up and each.port]
     if not down:
         return []
@@ -104,7 +103,7 @@ def _nodes(found: View) -> list[Problem]:
     way_out = f"Start {_it(down)} again"
     if found.quorum_leader >= 0:
         node = down[0] if len(down) == 1 else "NODE"
-        way_out += f", or take {_it(down)} out: barnabas cluster drain {node}"
+        way_out += f", or take {_it(down)} out: {to_paste(f'cluster drain {node}', bootstrap)}"
     return [Problem(DEGRADED, text, f"{way_out}.")]
 
 

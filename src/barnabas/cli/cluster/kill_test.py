@@ -21,7 +21,7 @@ import typer
 
 from barnabas.cli.common import human
 from barnabas.cli.common.failure import FAILED, Failure
-from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, Yes, confirm
+from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, Yes, confirm, to_paste
 from barnabas.cli.common.screen import emit_json, facts, note, paint, say
 
 if TYPE_CHECKING:
@@ -172,7 +172,8 @@ class _Writer:
         while not done():
             if time.monotonic() > deadline:
                 why = f": {self.failed[-1]}" if self.failed else ""
-                raise Failure(f"{complaint} ({human.duration(seconds)}){why}", "See: barnabas cluster status")
+                see = to_paste("cluster status", self.bootstrap)
+                raise Failure(f"{complaint} ({human.duration(seconds)}){why}", f"See: {see}")
             time.sleep(0.02)
 
     def gap_after(self, moment: float) -> float:

@@ -22,7 +22,7 @@ def leave(cluster: Cluster, node: int, promote: int | None = None) -> None:
     _give_back_vote(cluster, node, promote)
     answer: UnregisterBrokerResponse = cluster.ask_any(UNREGISTER_BROKER, {"broker_id": node})
     if answer.error_code and answer.error_code != ErrorCode.BROKER_ID_NOT_REGISTERED:
-        raise refused(answer.error_code, f"end the registration of node {node}")
+        raise refused(answer.error_code, f"end the registration of node {node}", cluster.bootstrap)
 
 
 def _give_back_vote(cluster: Cluster, node: int, promote: int | None) -> None:
@@ -30,7 +30,7 @@ def _give_back_vote(cluster: Cluster, node: int, promote: int | None) -> None:
         add_voter(cluster, promote)  # first, so that the quorum is never smaller than it was
     others = [each for each in promotable(cluster) if each != node]  # before: a new leader has not seen them yet
     left = remove_voter(cluster, node)
-    if text := too_few_voters(left, others):
+    if text := too_few_voters(left, others, cluster.bootstrap):
         warn(text)
 
 

@@ -98,7 +98,7 @@ def _reassign(cluster: Cluster, partition: Partition, replicas: Sequence[int] | 
     code = answer.error_code or answer.responses[0].partitions[0].error_code
     gone = (ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if code and not (replicas is None and code in gone):
-        raise refused(code, f"move {partition.name}")
+        raise refused(code, f"move {partition.name}", cluster.bootstrap)
 
 
 def _under_way(cluster: Cluster) -> set[tuple[str, int]]:
@@ -106,7 +106,7 @@ def _under_way(cluster: Cluster) -> set[tuple[str, int]]:
         LIST_PARTITION_REASSIGNMENTS, {"timeout_ms": 30_000, "topics": None}
     )
     if answer.error_code:
-        raise refused(answer.error_code, "list what is being moved")
+        raise refused(answer.error_code, "list what is being moved", cluster.bootstrap)
     return {(topic.name, part.partition_index) for topic in answer.topics for part in topic.partitions}
 
 

@@ -74,7 +74,7 @@ class View:
 def view(cluster: Cluster) -> View:
     told: DescribeClusterResponse = cluster.ask_any(DESCRIBE_CLUSTER, {"include_fenced_brokers": True})
     if told.error_code:
-        raise refused(told.error_code, "describe the cluster")
+        raise refused(told.error_code, "describe the cluster", cluster.bootstrap)
     brokers = {
         each.broker_id: Broker(each.broker_id, each.host, each.port, each.rack, not getattr(each, "is_fenced", False))
         for each in told.brokers

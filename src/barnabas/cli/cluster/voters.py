@@ -11,7 +11,7 @@ import typer
 
 from barnabas.cli.common import human
 from barnabas.cli.common.failure import Failure, usage, warn
-from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, Yes, confirm
+from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, Yes, confirm, to_paste
 from barnabas.cli.common.screen import Column, emit_json, say, table
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def quorum(cluster: Cluster) -> Quorum:
         if not code:
             break
         if time.monotonic() > deadline:
-            raise refused(code, "describe the quorum")
+            raise refused(code, "describe the quorum", cluster.bootstrap)
         time.sleep(0.1)  # between two leaders: the one before may be the voter that was removed
     told = answer.topics[0].partitions[0]
     addresses = {
@@ -174,7 +174,7 @@ def candidate(cluster: Cluster, node: int) -> Replica:
     replica = found.get(node)
     if node in found.lost_votes:
         problem = f"node {node} has a new folder, and its vote belongs to the old one"
-        raise Failure(problem, f"Take that first: barnabas cluster voters --remove {node}")
+        raise Failure(problem, f"Take that first: {to_paste(f'cluster voters --remove {node}', cluster.bootstrap)}")
     if node in found.voters:
         raise Failure(f"node {node} is a voter already")
     if replica is None or node not in cluster.brokers:
@@ -203,7 +203,7 @@ def add_voter(cluster: Cluster, node: int) -> None:
         "listeners": [{"name": name, "host": host, "port": port}],
         "ack_when_committed": True,
     }
-    _checked(cluster.ask_any(ADD_RAFT_VOTER, body), f"make node {node} a voter")
+    _checked(cluster, cluster.ask_any(ADD_RAFT_VOTER, body), f"make node {node} a voter")
 
 
 def remove_voter(cluster: Cluster, node: int) -> list[int]:
@@ -218,12 +218,13 @@ def remove_voter(cluster: Cluster, node: int) -> list[int]:
         return found.voters
     if len(found.voters) == 1:
         raise Failure(
-            f"node {node} is the only voter of the quorum", "Add another one first: barnabas cluster voters --add NODE"
+            f"node {node} is the only voter of the quorum",
+            f"Add another one first: {to_paste('cluster voters --add NODE', cluster.bootstrap)}",
         )
     body = {"cluster_id": None, "voter_id": node, "voter_directory_id": parse_uuid(replica.directory_id)}
     answer: RemoveRaftVoterResponse = cluster.ask_any(REMOVE_RAFT_VOTER, body)
     if answer.error_code != ErrorCode.VOTER_NOT_FOUND:
-        _checked(answer, f"take back the vote of node {node}")
+        _checked(cluster, answer, f"take back the vote of node {node}")
     return [each for each in found.voters if each != node]
 
 
@@ -237,7 +238,7 @@ def _remove(cluster: Cluster, node: int, yes: bool) -> None:
     left = remove_voter(cluster, node)
     if named:
         warn(rejoins(node))
-    if text := too_few_voters(left, others):
+    if text := too_few_voters(left, others, cluster.bootstrap):
         warn(text)
 
 
@@ -248,7 +249,7 @@ def rejoins(node: int) -> str:
     )
 
 
-def too_few_voters(left: list[int], others: list[int]) -> str:
+def too_few_voters(left: list[int], others: list[int], bootstrap: str) -> str:
     """What to tell about a quorum of so many voters; nothing when it survives the loss of one."""
     if len(left) >= 3:
         return ""
@@ -258,7 +259,7 @@ def too_few_voters(left: list[int], others: list[int]) -> str:
     first = "" if others else "start one more broker and controller, then "
     return (
         f"the quorum has {len(left)} {who}, left: {when}, nothing about the cluster can be changed. "
-        f"To make another node a voter, {first}run: barnabas cluster voters --add {node}"
+        f"To make another node a voter, {first}run: {to_paste(f'cluster voters --add {node}', bootstrap)}"
     )
 
 
@@ -304,11 +305,11 @@ def _setting(cluster: Cluster, node: int, name: str) -> str:
     return str(found[0].value or "") if found else ""
 
 
-def _checked(answer: AddRaftVoterResponse | RemoveRaftVoterResponse, doing: str) -> None:
+def _checked(cluster: Cluster, answer: AddRaftVoterResponse | RemoveRaftVoterResponse, doing: str) -> None:
     from barnabas.cli.common.cluster import refused
 
     if answer.error_code:
-        failure = refused(answer.error_code, doing)
+        failure = refused(answer.error_code, doing, cluster.bootstrap)
         if answer.error_message:
             failure.message += f" ({answer.error_message})"
         raise failure

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 from barnabas.cli.common import link as settings
 from barnabas.cli.common.failure import Failure
 from barnabas.cli.common.login import login_for
+from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, to_paste
 from barnabas.link.blocking_driver import BlockingLink, LinkOptions
 from barnabas.link.codes import name_of
 from barnabas.link.errors import LinkDown, NotKafka, Silent, UnknownApi, Unreachable
@@ -128,7 +129,9 @@ class Cluster:
         try:
             link = self._nodes.link(node_id)
         except LinkDown as problem:
-            raise Failure(f"cannot reach {where}: {in_words(problem)}", "Find out more: barnabas doctor") from None
+            raise Failure(
+                f"cannot reach {where}: {in_words(problem)}", f"Find out more: {to_paste('doctor', self.bootstrap)}"
+            ) from None
         try:
             return link.ask(api_key, body)
         except UnknownApi as problem:
@@ -183,7 +186,8 @@ class Cluster:
             raise Failure(f"{self.bootstrap}: {in_words(problem)}") from None
         found = self._nodes.view.coordinator(TRANSACTION_KEY, transactional_id)
         if failed or found is None:
-            raise refused(failed.get(transactional_id, -1), f"find the coordinator of {transactional_id!r}")
+            doing = f"find the coordinator of {transactional_id!r}"
+            raise refused(failed.get(transactional_id, -1), doing, self.bootstrap)
         return found
 
     def __enter__(self) -> Self:
@@ -197,8 +201,9 @@ def _too_old(problem: UnknownApi) -> Failure:
     return Failure(str(problem), "It is older than Kafka 3.0, or another kind of server.")
 
 
-def refused(code: int, doing: str) -> Failure:
+def refused(code: int, doing: str, bootstrap: str = DEFAULT_BOOTSTRAP) -> Failure:
     """A node's no as one line."""
     if code in (ErrorCode.NOT_CONTROLLER, ErrorCode.NOT_LEADER_OR_FOLLOWER):
-        return Failure(f"{doing}: the quorum has no leader", "See which voters are down: barnabas cluster status")
+        way_out = f"See which voters are down: {to_paste('cluster status', bootstrap)}"
+        return Failure(f"{doing}: the quorum has no leader", way_out)
     return Failure(f"{doing}: the cluster refused it: {name_of(code)}")

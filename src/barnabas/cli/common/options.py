@@ -1,5 +1,7 @@
 """Options that many commands share, written once, so that they look and mean the same everywhere."""
 
+import os
+import shlex
 from typing import Annotated
 
 import typer
@@ -7,6 +9,7 @@ import typer
 from barnabas.cli.common.failure import usage
 
 DEFAULT_BOOTSTRAP = "127.0.0.1:9092"
+_VARIABLE = "BARNABAS_BOOTSTRAP"
 
 Bootstrap = Annotated[
     str,
@@ -14,7 +17,7 @@ Bootstrap = Annotated[
         "--bootstrap",
         "--bootstrap-server",
         "-b",
-        envvar="BARNABAS_BOOTSTRAP",
+        envvar=_VARIABLE,
         metavar="HOST:PORT",
         help="The node to speak to, or several with commas.",
     ),
@@ -22,6 +25,12 @@ Bootstrap = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Topic = Annotated[str, typer.Argument(metavar="TOPIC", help="The topic's name.")]
+
+
+def to_paste(words: str, bootstrap: str) -> str:
+    """A command for the same cluster as this one: pasted without -b it would speak to another, and change that."""
+    usual = os.environ.get(_VARIABLE) or DEFAULT_BOOTSTRAP
+    return f"barnabas {words}" + ("" if bootstrap == usual else f" -b {shlex.quote(bootstrap)}")
 
 
 def pairs(items: list[str] | None, flag: str, example: str = "retention.ms=3600000") -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from barnabas.cli.common.failure import Failure, usage
-from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, Yes, confirm
+from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, Yes, confirm, to_paste
 from barnabas.cli.common.screen import Column, emit_json, outcome, say, table
 
 if TYPE_CHECKING:
@@ -77,11 +77,14 @@ def create(
     }
     with _cluster(bootstrap) as cluster:
         if name in links.names(cluster):
-            raise Failure(f"there is a link {name!r} already", f"Look at it: barnabas link status {name}")
+            raise Failure(
+                f"there is a link {name!r} already", f"Look at it: {to_paste(f'link status {name}', bootstrap)}"
+            )
         _check_source(cluster, source)
         links.alter(cluster, links.LINK, {name: {key: value for key, value in settings.items() if value is not None}})
         found = _await_first(cluster, name)
-    text = f"{name}: follows {source}, {_topics_text(found)}. How far it is: barnabas link status {name}"
+    see = to_paste(f"link status {name}", bootstrap)
+    text = f"{name}: follows {source}, {_topics_text(found)}. How far it is: {see}"
     outcome(as_json, {"name": name, "topics": sorted({p.topic for p in found.partitions})}, text)
 
 
@@ -141,7 +144,8 @@ def list_links(as_json: AsJson = False, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP
         emit_json([_summary(each, settings[each.name]) for each in found])
         return
     if not found:
-        say("no links. Make one: barnabas link create NAME --from HOST:PORT --topics REGEX")
+        make = to_paste("link create NAME --from HOST:PORT --topics REGEX", bootstrap)
+        say(f"no links. Make one: {make}")
         return
     columns = (
         Column("name", style="bold"),
@@ -214,7 +218,8 @@ def pause(name: Name, as_json: AsJson = False, bootstrap: Bootstrap = DEFAULT_BO
     Example:
       barnabas link pause east
     """
-    _change(bootstrap, name, {"paused": "true"}, as_json, f"{name}: paused. On again: barnabas link resume {name}")
+    again = to_paste(f"link resume {name}", bootstrap)
+    _change(bootstrap, name, {"paused": "true"}, as_json, f"{name}: paused. On again: {again}")
 
 
 @app.command("resume")
@@ -361,7 +366,7 @@ def delete(name: Name, as_json: AsJson = False, bootstrap: Bootstrap = DEFAULT_B
         if filled:
             raise Failure(
                 f"{name} fills {len(filled)} topics: {', '.join(filled[:5])}",
-                f"Promote them first: barnabas link promote {name}",
+                f"Promote them first: {to_paste(f'link promote {name}', bootstrap)}",
             )
         links.alter(cluster, links.LINK, {name: dict.fromkeys(stored)})
     outcome(as_json, {"deleted": name}, f"{name}: deleted")

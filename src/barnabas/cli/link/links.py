@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.cli.common.cluster import Cluster, refused
 from barnabas.cli.common.failure import Failure
+from barnabas.cli.common.options import to_paste
 from barnabas.model.settings.link import LOGIN_SETTINGS
 from barnabas.wire.apis import (
     DESCRIBE_CONFIGS,
@@ -59,14 +60,15 @@ class Progress:
 def names(cluster: Cluster) -> list[str]:
     answer: ListConfigResourcesResponse = cluster.ask_any(LIST_CONFIG_RESOURCES, {"resource_types": [LINK]})
     if answer.error_code:
-        raise refused(answer.error_code, "list the links")
+        raise refused(answer.error_code, "list the links", cluster.bootstrap)
     return sorted(resource.resource_name for resource in answer.config_resources)
 
 
 def must_exist(cluster: Cluster, name: str) -> dict[str, str | None]:
     known = names(cluster)
     if name not in known:
-        there = f"There are: {', '.join(known)}" if known else "Make one: barnabas link create NAME --from HOST:PORT"
+        make = to_paste("link create NAME --from HOST:PORT", cluster.bootstrap)
+        there = f"There are: {', '.join(known)}" if known else f"Make one: {make}"
         raise Failure(f"there is no link {name!r}", there)
     return configs(cluster, LINK, [name])[name]
 
@@ -80,7 +82,7 @@ def configs(cluster: Cluster, kind: int, resources: list[str]) -> dict[str, dict
         ]
         answer: DescribeConfigsResponse = cluster.ask_any(DESCRIBE_CONFIGS, {"resources": asked})
         for result in answer.results:
-            _check(result.error_code, result.error_message, f"settings of {result.resource_name!r}")
+            _check(cluster, result.error_code, result.error_message, f"settings of {result.resource_name!r}")
             found[result.resource_name] = {each.name: each.value for each in result.configs}
     return found
 
@@ -101,12 +103,12 @@ def alter(cluster: Cluster, kind: int, changes: dict[str, Settings]) -> None:
         body = {"resources": resources, "validate_only": False}
         answer: IncrementalAlterConfigsResponse = cluster.ask_any(INCREMENTAL_ALTER_CONFIGS, body)
         for done in answer.responses:
-            _check(done.error_code, done.error_message, done.resource_name)
+            _check(cluster, done.error_code, done.error_message, done.resource_name)
 
 
-def _check(code: int, message: str | None, doing: str) -> None:
+def _check(cluster: Cluster, code: int, message: str | None, doing: str) -> None:
     if code:
-        raise Failure(f"{doing}: {message}") if message else refused(code, doing)
+        raise Failure(f"{doing}: {message}") if message else refused(code, doing, cluster.bootstrap)
 
 
 def progress(cluster: Cluster, name: str) -> Progress:
@@ -119,7 +121,7 @@ def progress(cluster: Cluster, name: str) -> Progress:
             found.errors.append(str(down))
             continue
         if answer.error_code:
-            raise refused(answer.error_code, f"describe the link {name!r}")
+            raise refused(answer.error_code, f"describe the link {name!r}", cluster.bootstrap)
         for link in answer.links:
             found.errors += [error for error in (link.error_message, link.sync_error_message) if error]
             found.unreached += [link.error_message] if link.error_message else []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.cli.common import human
 from barnabas.cli.common.failure import Failure, usage
+from barnabas.cli.common.options import to_paste
 from barnabas.cli.common.screen import note, say
 from barnabas.cli.link import links
 
@@ -54,12 +55,13 @@ def promoted(cluster: Cluster, name: str, patterns: list[str], wait_s: float | N
     """`wait_s` None: at once."""
     stored = links.must_exist(cluster, name)
     filled = links.topics_of(cluster, name)
-    chosen = _chosen(sorted(filled), name, patterns)
+    chosen = _chosen(sorted(filled), name, patterns, cluster.bootstrap)
     if wait_s is not None:
         if stored.get("paused") == "true":
+            resume = to_paste(f"link resume {name}", cluster.bootstrap)
             raise Failure(
                 f"{name} is paused: what the source has written since is not here",
-                f"Let it catch up (barnabas link resume {name}), or promote with what is here (--now).",
+                f"Let it catch up ({resume}), or promote with what is here (--now).",
             )
         expected = {(topic, part.partition_index) for topic in chosen for part in filled[topic].partitions}
         _drain(cluster, name, expected, wait_s, quiet=quiet)
@@ -80,7 +82,7 @@ def promoted(cluster: Cluster, name: str, patterns: list[str], wait_s: float | N
     return Promoted(name, chosen, missing)
 
 
-def _chosen(filled: list[str], name: str, patterns: list[str]) -> list[str]:
+def _chosen(filled: list[str], name: str, patterns: list[str], bootstrap: str) -> list[str]:
     try:
         wanted = [re.compile(pattern) for pattern in patterns]
     except re.error as error:
@@ -89,7 +91,9 @@ def _chosen(filled: list[str], name: str, patterns: list[str]) -> list[str]:
     if not found:
         raise Failure(
             f"{name} fills no topic" + (f" like {', '.join(patterns)}" if patterns else ""),
-            f"It fills: {', '.join(filled[:10])}" if filled else f"Look at it: barnabas link status {name}",
+            f"It fills: {', '.join(filled[:10])}"
+            if filled
+            else f"Look at it: {to_paste(f'link status {name}', bootstrap)}",
         )
     return found
 

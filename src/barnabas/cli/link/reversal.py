@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypedDict
 from barnabas.cli.common.cluster import Cluster
 from barnabas.cli.common.failure import Failure
 from barnabas.cli.common.human import plural
+from barnabas.cli.common.options import to_paste
 from barnabas.cli.link import links, rewinding
 from barnabas.model.ids import uuid_text
 from barnabas.model.linked_topics import epoch_block_above
@@ -28,14 +29,15 @@ def reversed_link(cluster: Cluster, name: str, address: str) -> Reversed:
     if filled := sorted(links.topics_of(cluster, name)):
         raise Failure(
             f"{name} still fills {len(filled)} topics: {', '.join(filled[:5])}",
-            f"Promote them first: barnabas link promote {name}",
+            f"Promote them first: {to_paste(f'link promote {name}', cluster.bootstrap)}",
         )
     bootstrap = stored["bootstrap.servers"] or ""
     here = cluster.metadata(None)
     with Cluster(bootstrap) as former:
         there = former.metadata(None)
         if name in links.names(former):
-            raise Failure(f"{bootstrap} has a link {name!r} already", f"Delete it: barnabas link delete {name}")
+            delete = to_paste(f"link delete {name}", bootstrap)
+            raise Failure(f"{bootstrap} has a link {name!r} already", f"Delete it: {delete}")
         settings = _given_back(cluster, former, here, there, name)
         mine = {topic.name: topic for topic in here.topics if topic.name in settings and topic.name}
         ends = rewinding.common_ends(cluster, mine, _own_epochs(cluster, mine))
@@ -89,8 +91,7 @@ def _given_back(
         if len(mine.partitions) != len(topic.partitions):
             raise Failure(
                 f"topic {topic.name!r} has {len(topic.partitions)} partitions there and {len(mine.partitions)} here",
-                f"Add partitions: barnabas topic alter {topic.name} --partitions "
-                f"{max(len(mine.partitions), len(topic.partitions))}",
+                f"Add partitions: {_growing(cluster, former, mine, topic)}",
             )
         settings[topic.name] = {
             "link.name": name,
@@ -99,6 +100,13 @@ def _given_back(
             "link.leader.epoch": str(_epoch_above(mine, topic)),
         }
     return settings
+
+
+def _growing(cluster: Cluster, former: Cluster, mine: MetadataResponseTopic, theirs: MetadataResponseTopic) -> str:
+    """The command for the one of both that has fewer."""
+    fewer = cluster if len(mine.partitions) < len(theirs.partitions) else former
+    most = max(len(mine.partitions), len(theirs.partitions))
+    return to_paste(f"topic grow {mine.name} {most}", fewer.bootstrap)
 
 
 def _epoch_above(*topics: MetadataResponseTopic) -> int:

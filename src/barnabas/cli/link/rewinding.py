@@ -36,7 +36,8 @@ def common_ends(cluster: Cluster, topics: Mapping[str, MetadataResponseTopic], e
             answer: OffsetForLeaderEpochResponse = cluster.ask(part.leader_id, OFFSET_FOR_LEADER_EPOCH, body)
             told = answer.topics[0].partitions[0]
             if told.error_code:
-                raise refused(told.error_code, f"find where the records of {name}-{part.partition_index} came over to")
+                doing = f"find where the records of {name}-{part.partition_index} came over to"
+                raise refused(told.error_code, doing, cluster.bootstrap)
             found[name, part.partition_index] = max(told.end_offset, 0)
     return found
 
@@ -78,4 +79,4 @@ def _commit(former: Cluster, group: str, topics: Mapping[str, MetadataResponseTo
         for part in topic.partitions:
             if part.error_code:
                 doing = f"set the group {group!r} of the former source back (stop its consumers first)"
-                raise refused(part.error_code, doing)
+                raise refused(part.error_code, doing, former.bootstrap)

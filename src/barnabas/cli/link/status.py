@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from barnabas.cli.common import human
+from barnabas.cli.common.options import to_paste
 from barnabas.cli.common.screen import Column, emit_json, facts, say, table
 from barnabas.cli.link import links
 
@@ -30,7 +31,7 @@ def show(cluster: Cluster, name: str, *, watch: bool, as_json: bool) -> bool:
         if as_json:
             emit_json(_as_json(found, first, settings))
         else:
-            _print(found, first, settings)
+            _print(found, first, settings, cluster.bootstrap)
         if not watch:
             return fine
         first = found
@@ -58,14 +59,15 @@ def _seconds_behind(partition: LinkedPartition) -> float | None:
     return max(time.time() - partition.caught_up_ms / 1000, 0.0)
 
 
-def _print(found: links.Progress, before: links.Progress, settings: dict[str, str | None]) -> None:
+def _print(found: links.Progress, before: links.Progress, settings: dict[str, str | None], bootstrap: str) -> None:
     records, size = _rates(found, before, _SAMPLE_S)
     lag = found.total_lag
     left = "caught up" if not lag else "not moving" if not records else human.duration(lag / records)
     mean = _mean_record(found)
     behind = f"{human.plural(lag, 'record')}" + (f", about {human.size(lag * mean)}" if lag and mean else "")
     if settings.get("paused") == "true":
-        behind, left = "not known while it is paused", f"paused; on again: barnabas link resume {found.name}"
+        behind = "not known while it is paused"
+        left = f"paused; on again: {to_paste(f'link resume {found.name}', bootstrap)}"
     lines = [
         ("follows", settings["bootstrap.servers"] or ""),
         (

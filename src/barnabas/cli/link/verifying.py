@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from barnabas.cli.common import human
 from barnabas.cli.common.cluster import Cluster
 from barnabas.cli.common.failure import Failure
+from barnabas.cli.common.options import to_paste
 from barnabas.cli.common.screen import note, say
 from barnabas.cli.link import links
 from barnabas.cli.link.group_offsets import offsets
@@ -143,7 +144,8 @@ def verified(cluster: Cluster, name: str, source: str, patterns: list[str], *, q
     mine = links.topics_of(cluster, name)
     if not mine:
         raise Failure(
-            f"{name} fills no topic: there is nothing to compare", f"Were they promoted? barnabas link status {name}"
+            f"{name} fills no topic: there is nothing to compare",
+            f"Were they promoted? {to_paste(f'link status {name}', cluster.bootstrap)}",
         )
     compacted = {t for t, c in links.configs(cluster, links.TOPIC, list(mine)).items() if _is_compacted(c)}
     with Cluster(source or stored["bootstrap.servers"] or "") as other:
