@@ -7,6 +7,8 @@ import pytest
 
 from barnabas.cli.main import main
 
+_CLUSTERS = "clusters: {east: {bootstrap: 'a:1'}, west: {bootstrap: 'b:1'}}\n"
+
 
 @pytest.fixture(autouse=True)
 def _nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,6 +62,38 @@ USAGE = [
     "txn abort",
     "txn abort x --topic t --partition 0 --start-offset 0",
     "txn abort --topic t --partition 0",
+    "link create",
+    "link create bad! --from h:1",
+    "link create e --from h:port",
+    "link create e --from http://h:1",
+    "link create e --from h:1 --topics (",
+    "link create e --from h:1 --topics a{1,3}",
+    "link create e --from h:1 --topics=",
+    "link create e --from h:1 --groups *",
+    "link create e --from h:1 --groups g --no-groups",
+    "link create e --from h:1 --rate fast",
+    "link throttle e fast",
+    "link throttle e 10MB/h",
+    "link promote e --topics (",
+    "link promote e --wait soon",
+    "link promote e --now",
+    "link verify e --topics [",
+    "link verify e --from h:port",
+    "link reverse e --from h:port --yes",
+    "link status",
+    "mirror run",
+    "mirror run east=h:1",
+    "mirror run east=h:1 west",
+    "mirror run east=h:1 west=h:port",
+    "mirror run east=h:1 west=h:1",
+    "mirror run ea.st=h:1 west=h:2",
+    "mirror run east=h:1 west=h:2 --topics (",
+    "mirror run east=h:1 west=h:2 --groups (?=x)",
+    "mirror run east=h:1 west=h:2 --groups g --no-groups",
+    "mirror status east=h:1",
+    "mirror pause east=h:1 east=h:2",
+    "mirror resume east=h:1 west=",
+    "mirror remove east=h:1 west=h:port --yes",
     "config list planet mars",
     "config list node mars",
     "config set topic x nothing",
@@ -110,6 +144,14 @@ NOBODY_THERE = [
     "config delete topic x retention.ms",
     "config append topic x cleanup.policy=compact",
     "config subtract topic x cleanup.policy=compact",
+    "link create e --from h:1",
+    "link list",
+    "link status e",
+    "link pause e",
+    "link promote e",
+    "link verify e",
+    "link reverse e --yes",
+    "link delete e",
 ]  # fmt: skip
 
 
@@ -126,6 +168,33 @@ def test_a_bad_address(capsys: pytest.CaptureFixture[str]) -> None:
     assert "is not a port" in one_line(capsys)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("clusters:\n  east: {bootstrap: 'a:1'\n  west: {}\n", "mirror.yaml, line 3, column 3: no valid YAML"),
+        ("clusters:\n\teast: 1\n", "mirror.yaml, line 2, column 1: no valid YAML"),
+        ("a: 1\nbc: \x01\n", r"mirror.yaml, line 2, column 5: no valid YAML: the character '\x01' may not be in it"),
+        ("a: &x 1\nb: *x\n", "mirror.yaml: aliases"),
+        (f"{_CLUSTERS}flows: 5\n", "flows is a list"),
+        (f"{_CLUSTERS}topics: ['*x']\n", "'*x' is no regular expression: * has nothing before it to repeat"),
+        (f"{_CLUSTERS}groups: ['(a']\n", "'(a' is no regular expression: a ( is not closed"),
+        (f"{_CLUSTERS}start: never\n", "'start'"),
+        ("clusters: {east: {bootstrap: 'a:1'}, west: {bootstrap: 'b:x'}}\n", "cluster 'west'"),
+    ],
+)
+@pytest.mark.parametrize("command", ["mirror run", "mirror status", "up --port 0 --mirror", "up --nodes 2 --mirror"])
+def test_a_file_of_a_mirror_that_cannot_be_right(
+    text: str, said: str, command: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Before anything is started."""
+    file = tmp_path / "mirror.yaml"
+    file.write_text(text)
+    more = ["--data", str(tmp_path / "data")] if command.startswith("up") else []
+    assert main([*command.split(), str(file), *more]) == 2
+    assert said in one_line(capsys)
+    assert not (tmp_path / "data").exists()
+
+
 def test_files_that_are_not_there(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["produce", "x", str(tmp_path / "none.txt")]) == 1
     assert "none.txt" in one_line(capsys)
@@ -135,6 +204,10 @@ def test_files_that_are_not_there(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert "there is no file" in one_line(capsys)
     assert main(["log", "dump", str(tmp_path)]) == 1
     assert "no files of a log" in one_line(capsys)
+    assert main(["mirror", "run", str(tmp_path / "none.yaml")]) == 1
+    assert "none.yaml" in one_line(capsys)
+    assert main(["up", "--mirror", str(tmp_path / "none.yaml")]) == 1
+    assert "none.yaml" in one_line(capsys)
     assert main(["up", "--config", str(tmp_path / "none.toml")]) == 1
     assert "none.toml" in one_line(capsys)
 

@@ -1,190 +1,33 @@
-"""`barnabas link`: topics that follow those of another cluster, byte for byte, until they are promoted."""
+"""`barnabas link`: topics that follow those of another cluster, byte for byte, until they are promoted.
+
+This file has what is done with a link; `create` and `list` are beside it.
+"""
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from barnabas.cli.common.failure import Failure, usage
 from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, Yes, confirm, to_paste
-from barnabas.cli.common.screen import Column, emit_json, outcome, say, table
+from barnabas.cli.common.screen import emit_json, outcome
+from barnabas.cli.link.creating import check_source, create
+from barnabas.cli.link.listing import list_links
+from barnabas.cli.link.options import Name, Topics
 
 if TYPE_CHECKING:
     from barnabas.cli.common.cluster import Cluster
-    from barnabas.cli.link.links import Progress
 
 app = typer.Typer(help="Topics that follow those of another cluster.", no_args_is_help=True)
-
-_FIRST_LOOK_S = 5.0
-
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The link's name.")]
-Topics = Annotated[
-    list[str] | None,
-    typer.Option("--topics", metavar="REGEX", help="Topics, by their whole names; may be repeated. Default: all."),
-]
+app.command("create")(create)
+app.command("list")(list_links)
 
 
-def _cluster(bootstrap: str) -> Cluster:
+def _opened(bootstrap: str) -> Cluster:
     from barnabas.cli.common.cluster import Cluster
 
     return Cluster(bootstrap)
-
-
-@app.command("create")
-def create(
-    name: Name,
-    source: Annotated[str, typer.Option("--from", metavar="HOST:PORT", help="A node of the source, or several.")],
-    topics: Topics = None,
-    groups: Annotated[
-        list[str] | None,
-        typer.Option("--groups", metavar="REGEX", help="Groups whose offsets come along. Default: all."),
-    ] = None,
-    no_groups: Annotated[bool, typer.Option("--no-groups", help="Without the offsets of groups.")] = False,
-    acls: Annotated[bool, typer.Option("--acls", help="Rules about the topics and groups come along.")] = False,
-    keep_deleted: Annotated[
-        bool, typer.Option("--keep-deleted", help="A topic that is deleted at the source stays here.")
-    ] = False,
-    rate: Annotated[
-        str, typer.Option("--rate", metavar="BYTES", help="How much each node fetches a second, such as 10MB.")
-    ] = "",
-    as_json: AsJson = False,
-    bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
-) -> None:
-    """Follow topics of another cluster under their own names.
-
-    The other one is Barnabas or Apache Kafka. Topics appear here with the same partitions, settings, records and
-    offsets, and follow as they change. Clients may only read them, until `barnabas link promote`. How to log in at
-    the source says the client profile of its address.
-
-    \b
-    Example:
-      barnabas link create east --from east-1:9092 --topics 'orders.*'
-      barnabas link status east
-    """
-    from barnabas.cli.link import links
-
-    settings: dict[str, str | None] = {
-        "bootstrap.servers": source,
-        "topics": ",".join(topics) if topics else None,
-        "groups": ",".join(groups) if groups else None,
-        "sync.groups": "false" if no_groups else None,
-        "sync.acls": "true" if acls else None,
-        "sync.deletes": "false" if keep_deleted else None,
-        "max.bytes.per.second": _bytes(rate) if rate else None,
-        **links.login_settings(source),
-    }
-    with _cluster(bootstrap) as cluster:
-        if name in links.names(cluster):
-            raise Failure(
-                f"there is a link {name!r} already", f"Look at it: {to_paste(f'link status {name}', bootstrap)}"
-            )
-        _check_source(cluster, source)
-        links.alter(cluster, links.LINK, {name: {key: value for key, value in settings.items() if value is not None}})
-        found = _await_first(cluster, name)
-    see = to_paste(f"link status {name}", bootstrap)
-    text = f"{name}: follows {source}, {_topics_text(found)}. How far it is: {see}"
-    outcome(as_json, {"name": name, "topics": sorted({p.topic for p in found.partitions})}, text)
-
-
-def _check_source(cluster: Cluster, source: str) -> None:
-    """It answers, and is another cluster."""
-    with _cluster(source) as other:
-        if other.metadata([]).cluster_id == cluster.metadata([]).cluster_id:
-            raise usage(f"--from {source} is this cluster itself", "Name a node of the cluster that it is to follow.")
-
-
-def _await_first(cluster: Cluster, name: str) -> Progress:
-    """Its first topics are there after a moment."""
-    from barnabas.cli.link import links
-
-    deadline = time.monotonic() + _FIRST_LOOK_S
-    while True:
-        found = links.progress(cluster, name)
-        if found.partitions or found.errors or found.synced_ms >= 0 or time.monotonic() >= deadline:
-            return found
-        time.sleep(0.1)
-
-
-def _topics_text(found: Progress) -> str:
-    from barnabas.cli.common.human import plural
-
-    return plural(len({partition.topic for partition in found.partitions}), "topic") + " so far"
-
-
-def _bytes(text: str) -> str:
-    from barnabas.operate.access.quotas import amount
-    from barnabas.operate.unusable import Unusable
-
-    if text.strip() == "0":
-        return "0"
-    try:
-        return str(int(amount("consumer_byte_rate", text)))
-    except Unusable as error:
-        raise usage(str(error), "Write it as 10MB or 10MB/s; 0 is no limit.") from None
-
-
-@app.command("list")
-def list_links(as_json: AsJson = False, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
-    """List the links, with what they follow and how far behind they are.
-
-    \b
-    Example:
-      barnabas link list
-    """
-    from barnabas.cli.common import human
-    from barnabas.cli.link import links
-
-    with _cluster(bootstrap) as cluster:
-        known = links.names(cluster)
-        settings = links.configs(cluster, links.LINK, known)
-        found = [links.progress(cluster, name) for name in known]
-    if as_json:
-        emit_json([_summary(each, settings[each.name]) for each in found])
-        return
-    if not found:
-        make = to_paste("link create NAME --from HOST:PORT --topics REGEX", bootstrap)
-        say(f"no links. Make one: {make}")
-        return
-    columns = (
-        Column("name", style="bold"),
-        Column("follows", flexible=True),
-        Column("topics", right=True),
-        Column("partitions", right=True),
-        Column("lag", right=True),
-        Column("state", flexible=True),
-    )
-    rows = [
-        [
-            each.name,
-            settings[each.name]["bootstrap.servers"] or "",
-            human.count(len({p.topic for p in each.partitions})),
-            human.count(len(each.partitions)),
-            human.count(each.total_lag),
-            _state(each),
-        ]
-        for each in found
-    ]
-    table(columns, rows)
-
-
-def _summary(found: Progress, settings: dict[str, str | None]) -> dict[str, object]:
-    return {
-        "name": found.name,
-        "from": settings["bootstrap.servers"],
-        "topics": sorted({p.topic for p in found.partitions}),
-        "partitions": len(found.partitions),
-        "lag_records": found.total_lag,
-        "errors": found.errors,
-    }
-
-
-def _state(found: Progress) -> str:
-    if found.errors:
-        return found.errors[0]
-    wrong = sum(bool(p.error_message) for p in found.partitions)
-    return f"{wrong} partitions with errors" if wrong else "follows"
 
 
 @app.command("status")
@@ -205,7 +48,7 @@ def status(
     """
     from barnabas.cli.link.status import show
 
-    with _cluster(bootstrap) as cluster:
+    with _opened(bootstrap) as cluster:
         if not show(cluster, name, watch=watch, as_json=as_json):
             raise typer.Exit(1)
 
@@ -247,7 +90,9 @@ def throttle(
       barnabas link throttle east 10MB
       barnabas link throttle east 0
     """
-    limit = _bytes(rate)
+    from barnabas.cli.link.typed import byte_rate
+
+    limit = byte_rate("BYTES", rate)
     text = f"{name}: no limit" if limit == "0" else f"{name}: at most {rate} a second and node"
     _change(bootstrap, name, {"max.bytes.per.second": None if limit == "0" else limit}, as_json, text)
 
@@ -265,10 +110,10 @@ def login(name: Name, as_json: AsJson = False, bootstrap: Bootstrap = DEFAULT_BO
     from barnabas.cli.link import links
     from barnabas.model.settings.link import LOGIN_SETTINGS
 
-    with _cluster(bootstrap) as cluster:
+    with _opened(bootstrap) as cluster:
         source = links.must_exist(cluster, name)["bootstrap.servers"] or ""
         settings: links.Settings = {**dict.fromkeys(LOGIN_SETTINGS), **links.login_settings(source)}
-        _check_source(cluster, source)
+        check_source(cluster, source)
         links.alter(cluster, links.LINK, {name: settings})
     user = settings["sasl.username"] or "nobody in particular"
     outcome(as_json, {"name": name, "user": settings["sasl.username"]}, f"{name}: logs in at {source} as {user}")
@@ -277,7 +122,7 @@ def login(name: Name, as_json: AsJson = False, bootstrap: Bootstrap = DEFAULT_BO
 def _change(bootstrap: str, name: str, settings: dict[str, str | None], as_json: bool, text: str) -> None:
     from barnabas.cli.link import links
 
-    with _cluster(bootstrap) as cluster:
+    with _opened(bootstrap) as cluster:
         links.must_exist(cluster, name)
         links.alter(cluster, links.LINK, {name: settings})
     outcome(as_json, {"name": name, **settings}, text)
@@ -308,15 +153,17 @@ def promote(
     """
     from barnabas.cli.common.moments import duration_ms
     from barnabas.cli.link.promotion import promoted
+    from barnabas.cli.link.typed import patterns
 
+    wanted = patterns("--topics", topics or ())
     try:
         wait_s = duration_ms(wait) / 1000
     except ValueError as error:
         raise usage(f"--wait: {error}", "Write it as --wait 60s.") from None
     if now:
         confirm("Records that are not here yet stay behind. Promote now?", yes)
-    with _cluster(bootstrap) as cluster:
-        result = promoted(cluster, name, topics or [], None if now else wait_s, quiet=as_json)
+    with _opened(bootstrap) as cluster:
+        result = promoted(cluster, name, wanted, None if now else wait_s, quiet=as_json)
     if as_json:
         emit_json(result.as_json())
     else:
@@ -343,10 +190,12 @@ def reverse(
       barnabas link reverse east
     """
     from barnabas.cli.link.reversal import in_words, reversed_link
+    from barnabas.cli.link.typed import address
 
+    found_at = address("--from" if source else "--bootstrap", source or bootstrap)
     confirm(f"Records that only the former source of {name} has are cut off there. Go on?", yes)
-    with _cluster(bootstrap) as cluster:
-        result = reversed_link(cluster, name, source or bootstrap)
+    with _opened(bootstrap) as cluster:
+        result = reversed_link(cluster, name, found_at)
     outcome(as_json, result, in_words(result))
 
 
@@ -360,7 +209,7 @@ def delete(name: Name, as_json: AsJson = False, bootstrap: Bootstrap = DEFAULT_B
     """
     from barnabas.cli.link import links
 
-    with _cluster(bootstrap) as cluster:
+    with _opened(bootstrap) as cluster:
         stored = links.must_exist(cluster, name)
         filled = sorted(links.topics_of(cluster, name))
         if filled:
@@ -391,10 +240,13 @@ def verify(
     Example:
       barnabas link verify east
     """
+    from barnabas.cli.link.typed import address, patterns
     from barnabas.cli.link.verifying import verified
 
-    with _cluster(bootstrap) as cluster:
-        result = verified(cluster, name, source, topics or [], quiet=as_json)
+    wanted = patterns("--topics", topics or ())
+    other = address("--from", source) if source else ""
+    with _opened(bootstrap) as cluster:
+        result = verified(cluster, name, other, wanted, quiet=as_json)
     if as_json:
         emit_json(result.as_json())
     else:

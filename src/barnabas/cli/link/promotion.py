@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from barnabas.cli.common import human
-from barnabas.cli.common.failure import Failure, usage
+from barnabas.cli.common.failure import Failure
 from barnabas.cli.common.options import to_paste
 from barnabas.cli.common.screen import note, say
 from barnabas.cli.link import links
 
 if TYPE_CHECKING:
     from barnabas.cli.common.cluster import Cluster
+    from barnabas.core.cluster.name_patterns import NamePatterns
 
 _LOOK_S = 0.2
 _HEARD_WITHIN_S, _HEARD_LOOK_S = 5.0, 0.05
@@ -51,11 +51,13 @@ class Promoted:
             say("  nothing was missing when the source was last heard")
 
 
-def promoted(cluster: Cluster, name: str, patterns: list[str], wait_s: float | None, *, quiet: bool) -> Promoted:
+def promoted(
+    cluster: Cluster, name: str, wanted: NamePatterns | None, wait_s: float | None, *, quiet: bool
+) -> Promoted:
     """`wait_s` None: at once."""
     stored = links.must_exist(cluster, name)
     filled = links.topics_of(cluster, name)
-    chosen = _chosen(sorted(filled), name, patterns, cluster.bootstrap)
+    chosen = _chosen(sorted(filled), name, wanted, cluster.bootstrap)
     if wait_s is not None:
         if stored.get("paused") == "true":
             resume = to_paste(f"link resume {name}", cluster.bootstrap)
@@ -82,15 +84,11 @@ def promoted(cluster: Cluster, name: str, patterns: list[str], wait_s: float | N
     return Promoted(name, chosen, missing)
 
 
-def _chosen(filled: list[str], name: str, patterns: list[str], bootstrap: str) -> list[str]:
-    try:
-        wanted = [re.compile(pattern) for pattern in patterns]
-    except re.error as error:
-        raise usage(f"--topics: {error}") from None
-    found = [topic for topic in filled if not wanted or any(each.fullmatch(topic) for each in wanted)]
+def _chosen(filled: list[str], name: str, wanted: NamePatterns | None, bootstrap: str) -> list[str]:
+    found = [topic for topic in filled if wanted is None or wanted.match(topic)]
     if not found:
         raise Failure(
-            f"{name} fills no topic" + (f" like {', '.join(patterns)}" if patterns else ""),
+            f"{name} fills no topic" + (" like that" if wanted is not None else ""),
             f"It fills: {', '.join(filled[:10])}"
             if filled
             else f"Look at it: {to_paste(f'link status {name}', bootstrap)}",

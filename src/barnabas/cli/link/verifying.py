@@ -6,7 +6,6 @@ compacted, and so does whether a deleted key is still shown as deleted.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from barnabas.cli.common.options import to_paste
 from barnabas.cli.common.screen import note, say
 from barnabas.cli.link import links
 from barnabas.cli.link.group_offsets import offsets
+from barnabas.core.cluster.name_patterns import NamePatterns
 from barnabas.wire.apis import FETCH, LIST_OFFSETS
 from barnabas.wire.batch import BatchHeader, iter_batches
 from barnabas.wire.records import iter_records
@@ -137,9 +137,8 @@ class Side:
         }
 
 
-def verified(cluster: Cluster, name: str, source: str, patterns: list[str], *, quiet: bool) -> Verified:
+def verified(cluster: Cluster, name: str, source: str, wanted: NamePatterns | None, *, quiet: bool) -> Verified:
     stored = links.must_exist(cluster, name)
-    wanted = [re.compile(pattern) for pattern in patterns]
     result, told = Verified(name), time.monotonic()
     mine = links.topics_of(cluster, name)
     if not mine:
@@ -151,7 +150,7 @@ def verified(cluster: Cluster, name: str, source: str, patterns: list[str], *, q
     with Cluster(source or stored["bootstrap.servers"] or "") as other:
         theirs = {t.name: t for t in other.metadata(sorted(mine)).topics if t.name and not t.error_code}
         for topic, here in mine.items():
-            if wanted and not any(each.fullmatch(topic) for each in wanted):
+            if wanted is not None and not wanted.match(topic):
                 continue
             result.topics += 1
             there = theirs.get(topic)
@@ -246,9 +245,9 @@ def _compare_groups(
         return
     here, active = offsets(cluster, {topic.topic_id: name for name, topic in mine.items()})
     there, _ = offsets(other, {topic.topic_id: name for name, topic in theirs.items()})
-    wanted = [re.compile(pattern) for pattern in (settings.get("groups") or ".*").split(",")]
+    wanted = NamePatterns.of((settings.get("groups") or ".*").split(","), "groups")
     for group, places in there.items():
-        if group in active or not any(each.fullmatch(group) for each in wanted):
+        if group in active or not wanted.match(group):
             continue
         result.groups += 1
         for (topic, index), offset in sorted(places.items()):

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from barnabas.cli.common.failure import Failure, usage
 from barnabas.cli.common.options import AsJson, Yes, confirm
-from barnabas.cli.common.screen import outcome
+from barnabas.cli.common.screen import outcome, say
 from barnabas.cli.connect.problems import told_in_one_line
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def run(
     ] = False,
     no_groups: Annotated[bool, typer.Option("--no-groups", help="Without the offsets of groups.")] = False,
     spark: Annotated[bool, typer.Option("--spark", help="Copy in tasks of Spark.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only look whether what was typed makes sense.")] = False,
 ) -> None:
     """Mirror clusters, until Ctrl-C.
 
@@ -49,10 +51,12 @@ def run(
     \b
     Example:
       barnabas mirror run east=10.0.0.1:9092 west=10.1.0.1:9092 --both
+      barnabas mirror run mirror.yaml --check
     """
     from barnabas.cli.mirror.flows import flows_typed
-    from barnabas.cli.mirror.running import run_flows
 
+    if no_groups and groups:
+        raise usage("--no-groups and --groups do not go together", "Say which groups, or that none are translated.")
     options: dict[str, object] = {}
     if topics:
         options["topics"] = topics
@@ -62,8 +66,14 @@ def run(
         options["same_names"] = True
     if no_groups:
         options["group_offsets"] = "none"
+    flows = flows_typed(clusters, both, options, "spark" if spark else "process")
+    if check:
+        say(f"makes sense: {', '.join(flow.definition.name for flow in flows)}")
+        return
+    from barnabas.cli.mirror.running import run_flows
+
     with told_in_one_line():
-        run_flows(flows_typed(clusters, both, options, "spark" if spark else "process"))
+        run_flows(flows)
 
 
 @app.command("status")
@@ -119,6 +129,8 @@ def remove(clusters: Clusters, both: Both = False, yes: Yes = False, as_json: As
 
     with told_in_one_line():
         flows = _flows(clusters, both)
+        for flow in flows:
+            _must_run(flow, clusters)
         names = [flow.definition.name for flow in flows]
         confirm(f"Remove {', '.join(names)} and where they stand?", yes)
         done = [each for flow in flows for each in forget(_target(flow), flow.definition.name)]
@@ -130,12 +142,24 @@ def _set(clusters: list[str], both: bool, as_json: bool, state: Literal["running
 
     with told_in_one_line():
         flows = _flows(clusters, both)
+        for flow in flows:
+            _must_run(flow, clusters)
         changed = [
             flow.definition.name for flow in flows if states.set_state(_target(flow), flow.definition.name, state)
         ]
     names = ", ".join(flow.definition.name for flow in flows)
     text = f"{names}: {state}" + ("" if changed else " already")
     outcome(as_json, {"mirrors": [flow.definition.name for flow in flows], "state": state}, text)
+
+
+def _must_run(flow: Flow, words: list[str]) -> None:
+    """Has it ever? Else "there is no connector" would be said of something that nobody calls so."""
+    from barnabas.cli.mirror.flows import command
+    from barnabas.connect.cluster import definitions
+
+    if flow.definition.name not in definitions.read_all(_target(flow)):
+        sides = f"{flow.options.source.name} -> {flow.options.target.name}"
+        raise Failure(f"there is no mirror {sides} in {flow.target}", f"Start it: {command('run', [flow], words)}")
 
 
 def _flows(clusters: list[str], both: bool) -> list[Flow]:

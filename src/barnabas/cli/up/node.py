@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 
 def run(options: UpOptions) -> int:
+    if options.mirror is not None:
+        from barnabas.cli.mirror.child import check
+
+        check(options.mirror)
     if options.secure:
         os.umask(0o077)  # records, and what is kept of passwords, are for this user only
     if options.nodes is not None:

@@ -54,12 +54,8 @@ def text_of(path: Path) -> str:
 def load(text: str, where: str = "the definition", folder: Path | None = None) -> list[Definition]:
     try:
         found = list(documents(text))
-    except yaml.YAMLError as problem:
-        mark = getattr(problem, "problem_mark", None)
-        line = f", line {mark.line + 1}" if mark is not None else ""
-        raise BadOption(f"{where}{line}: no valid YAML: {getattr(problem, 'problem', None) or problem}") from None
-    except (RecursionError, ValueError) as problem:
-        raise BadOption(f"{where}: no valid YAML: {problem}") from None
+    except (yaml.YAMLError, RecursionError, ValueError) as problem:
+        raise no_yaml(where, text, problem) from None
     if not found:
         raise BadOption(f"{where} is empty", "See what a definition looks like: barnabas connect new NAME")
     definitions = [_definition(each, where, folder) for each in found]
@@ -67,6 +63,22 @@ def load(text: str, where: str = "the definition", folder: Path | None = None) -
     if twice := {each for each in names if names.count(each) > 1}:
         raise BadOption(f"{where} has two connectors of the name {sorted(twice)[0]!r}", "Give each its own name.")
     return definitions
+
+
+def no_yaml(where: str, text: str, problem: Exception) -> BadOption:
+    """One line, with the place as far as it is known."""
+    mark, why = getattr(problem, "problem_mark", None), getattr(problem, "problem", None) or str(problem)
+    if isinstance(problem, yaml.reader.ReaderError):  # a character that may not be in a file of YAML
+        before = text[: problem.position]
+        line, column = before.count("\n"), len(before) - before.rfind("\n") - 1
+        why = (
+            f"the character {chr(problem.character)!r} may not be in it" if isinstance(problem.character, int) else why
+        )
+    elif mark is not None:
+        line, column = mark.line, mark.column
+    else:
+        return BadOption(f"{where}: no valid YAML: {' '.join(why.split()) or type(problem).__name__}")
+    return BadOption(f"{where}, line {line + 1}, column {column + 1}: no valid YAML: {' '.join(why.split())}")
 
 
 def documents(text: str) -> list[object]:

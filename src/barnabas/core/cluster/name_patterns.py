@@ -6,6 +6,7 @@ import re2
 
 from barnabas.core.coordinator.pattern import Pattern
 from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.model.expressions import expression_problem
 from barnabas.model.limits import LINK_PATTERN_MAX_BYTES, LINK_PATTERN_MAX_CHARS, LINK_PATTERNS_MAX
 
 
@@ -28,10 +29,11 @@ def _compiled(text: str, setting: str) -> Pattern:
     options = re2.Options()
     options.log_errors = False
     options.max_mem = LINK_PATTERN_MAX_BYTES
+    why = f"it is longer than {LINK_PATTERN_MAX_CHARS} characters"
     if len(text) <= LINK_PATTERN_MAX_CHARS:
         try:
             pattern: Pattern = re2.compile(text, options)
             return pattern
-        except re2.error:
-            pass
-    raise KafkaError(ErrorCode.INVALID_CONFIG, f"{setting}: {text[:80]!r} is no regular expression of RE2")
+        except re2.error as problem:
+            why = expression_problem(problem)
+    raise KafkaError(ErrorCode.INVALID_CONFIG, f"{setting}: {text[:80]!r} is no regular expression: {why}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.cli.common.failure import Failure
+from barnabas.cli.common.failure import USAGE, Failure
 from barnabas.cli.mirror.flows import flows_typed
 from barnabas.connect.connectors.mirror.flows import load_flows
 from barnabas.connect.connectors.mirror.mirrormaker import Checkpoint, heartbeat, offset_sync, read_checkpoint
@@ -168,5 +168,6 @@ def test_flows_that_are_typed() -> None:
 
 
 def test_a_bad_expression_is_refused_before_anything_starts() -> None:
-    with pytest.raises(BadOption, match=r"'ord\(' is no regular expression: missing \)"):
+    with pytest.raises(Failure, match=r"'ord\(' is no regular expression: a \( is not closed") as refused:
         flows_typed(["east=a:1", "west=b:2"], False, {"topics": ["ord("]})
+    assert refused.value.code == USAGE

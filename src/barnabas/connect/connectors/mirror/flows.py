@@ -18,10 +18,10 @@ from pathlib import Path
 import msgspec
 import yaml
 
-from barnabas.connect.connectors.mirror.options import MirrorOptions, mirror_options
+from barnabas.connect.connectors.mirror.options import MirrorOptions, Patterns, cluster_of, mirror_options
 from barnabas.connect.contract import Options
 from barnabas.connect.definition.definition import Definition, Engine
-from barnabas.connect.definition.loading import documents, text_of
+from barnabas.connect.definition.loading import documents, no_yaml, text_of
 from barnabas.connect.definition.references import resolved
 from barnabas.connect.errors import BadOption
 from barnabas.connect.hints import hint
@@ -59,7 +59,7 @@ def flows_between(
             "target": {"name": target, **clusters[target]},
             **options,
         }
-        naming = mirror_options(resolved(given)).naming
+        naming = _checked(mirror_options(resolved(given))).naming
         definition = Definition(
             name=naming.flow,
             side="source",
@@ -73,6 +73,18 @@ def flows_between(
     return found
 
 
+def _checked(options: MirrorOptions) -> MirrorOptions:
+    """Now, before anything is started that would only say so in its log."""
+    Patterns("topics", options.topics)
+    Patterns("groups", options.groups)
+    for side in (options.source, options.target):
+        try:
+            cluster_of(side)
+        except BadOption as problem:
+            raise BadOption(f"cluster {side.name!r}: {problem.message}", problem.way_out) from None
+    return options
+
+
 def pairs_of(clusters: Sequence[str], both: bool) -> list[tuple[str, str]]:
     """From the first to the others, or from each to each."""
     return list(permutations(clusters, 2)) if both else [(clusters[0], each) for each in clusters[1:]]
@@ -82,8 +94,10 @@ def load_flows(path: Path) -> list[Flow]:
     text = text_of(path)
     try:
         found = documents(text)
+    except BadOption as problem:
+        raise BadOption(f"{path}: {problem.message}", problem.way_out) from None
     except (yaml.YAMLError, RecursionError, ValueError) as problem:
-        raise BadOption(f"{path}: no valid YAML: {getattr(problem, 'problem', None) or problem}") from None
+        raise no_yaml(str(path), text, problem) from None
     if len(found) != 1 or not isinstance(found[0], dict):
         raise BadOption(f"{path}: a mirror is one document with clusters and flows")
     try:
@@ -102,7 +116,9 @@ def _flows(given: Options) -> list[Flow]:
     ):
         raise BadOption("'clusters' is missing", 'It says names and addresses: east: {bootstrap: "HOST:PORT"}.')
     named = {str(name): each for name, each in clusters.items()}
-    pairs = [_pair(each, named) for each in given["flows"]] if given.get("flows") else pairs_of(list(named), both=True)
+    pairs = (
+        [_pair(each, named) for each in _listed(given["flows"])] if given.get("flows") else pairs_of(list(named), True)
+    )
     options = {name: value for name, value in given.items() if name in _OF_A_FLOW}
     for word in ("topics", "groups"):
         if isinstance(options.get(word), str):
@@ -113,6 +129,15 @@ def _flows(given: Options) -> list[Flow]:
     if not isinstance(commit_ms, int) or not 1 <= commit_ms <= 60_000:
         raise BadOption(f"commit_ms is 1 to 60000, not {commit_ms!r}")
     return flows_between(named, pairs, options, engine, commit_ms)
+
+
+def _listed(flows: object) -> list[object]:
+    """One alone need not be a list."""
+    if isinstance(flows, str):
+        return [flows]
+    if not isinstance(flows, list):
+        raise BadOption(f"flows is a list of SOURCE{_ARROW}TARGET, not {flows!r}")
+    return flows
 
 
 def _pair(text: object, clusters: Mapping[str, object]) -> tuple[str, str]:

@@ -14,6 +14,7 @@ from barnabas.connect.connectors.mirror.names import CLUSTER_NAME, Naming
 from barnabas.connect.contract import Options
 from barnabas.connect.errors import BadOption
 from barnabas.connect.options import read_options
+from barnabas.model.expressions import expression_problem
 
 ALL = (".*",)
 PATTERNS_MAX = 100
@@ -86,11 +87,8 @@ class Patterns:
                     raise re2.error("it is too long")
                 self._compiled.append(re2.compile(each, settings))
             except re2.error as problem:
-                why = problem.args[0] if problem.args else problem
-                text = why.decode() if isinstance(why, bytes) else str(why)
-                raise BadOption(
-                    f"option {option!r} of mirror: {each[:80]!r} is no regular expression: {text}"
-                ) from None
+                why = expression_problem(problem)
+                raise BadOption(f"option {option!r} of mirror: {each[:80]!r} is no regular expression: {why}") from None
 
     def match(self, name: str) -> bool:
         return any(each.fullmatch(name) for each in self._compiled)
