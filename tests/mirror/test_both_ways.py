@@ -132,6 +132,33 @@ def test_beside_a_node_and_on_request(tmp_path: Path) -> None:
     assert "Traceback" not in west.log_path.read_text()
 
 
+def test_a_paused_mirror_stays_so_over_a_restart(sides: Sides) -> None:
+    """Only the flow that was paused, and the new process says how it goes on."""
+    east, west = sides.east, sides.west
+    create(east, "orders", 1)
+    create(west, "views", 1)
+    first = sides.mirror("--both", "--topics", "orders|views")
+    produce(east, "orders", ["one"])
+    has_values(west, "east.orders", ["one"])
+    told = barnabas("mirror", "pause", *sides.words)
+    resume = f"barnabas mirror resume {' '.join(sides.words)}"
+    assert told == f"mirror-east-west: paused. On again: {resume}\n"
+    until(lambda: sides.status("east")["workers"] == 0, "it is paused")
+    first.stop()
+
+    again = sides.mirror("--both", "--topics", "orders|views")
+    produce(east, "orders", ["two"])
+    produce(west, "views", ["other way"])
+    has_values(east, "west.views", ["other way"])
+    assert sides.status("east")["state"] == "paused"
+    has_values(west, "east.orders", ["one"])
+    log = again.log_path.read_text()
+    assert "east -> west (paused)" in log and f"nothing is copied. To go on: {resume}\n" in log
+    assert "west -> east (paused)" not in log
+    assert barnabas(*resume.split()[1:]) == "mirror-east-west: running\n"
+    has_values(west, "east.orders", ["one", "two"])
+
+
 def test_one_cluster_under_two_names_is_refused(sides: Sides) -> None:
     port = sides.east.rpartition(":")[2]
     words = [f"east={sides.east}", f"west=localhost:{port}"]

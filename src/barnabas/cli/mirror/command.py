@@ -46,7 +46,8 @@ def run(
     """Mirror clusters, until Ctrl-C.
 
     The topic orders of east is east.orders in the others. The same command on another machine shares the work and takes
-    over. Where it stands is kept in the cluster that is written to, in one transaction with the records.
+    over. Where it stands is kept in the cluster that is written to, in one transaction with the records. A mirror that
+    was paused stays so.
 
     \b
     Example:
@@ -73,7 +74,7 @@ def run(
     from barnabas.cli.mirror.running import run_flows
 
     with told_in_one_line():
-        run_flows(flows)
+        run_flows(flows, clusters)
 
 
 @app.command("status")
@@ -138,6 +139,7 @@ def remove(clusters: Clusters, both: Both = False, yes: Yes = False, as_json: As
 
 
 def _set(clusters: list[str], both: bool, as_json: bool, state: Literal["running", "paused"]) -> None:
+    from barnabas.cli.mirror.flows import command
     from barnabas.connect.operations import states
 
     with told_in_one_line():
@@ -149,6 +151,8 @@ def _set(clusters: list[str], both: bool, as_json: bool, state: Literal["running
         ]
     names = ", ".join(flow.definition.name for flow in flows)
     text = f"{names}: {state}" + ("" if changed else " already")
+    if state == "paused":
+        text += f". On again: {command('resume', flows, clusters)}"
     outcome(as_json, {"mirrors": [flow.definition.name for flow in flows], "state": state}, text)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from types import FrameType
 
 from barnabas.cli.common.screen import note
+from barnabas.cli.mirror.flows import command
 from barnabas.connect.cluster.connection import Cluster
 from barnabas.connect.connectors.mirror.flows import Flow
 from barnabas.connect.connectors.mirror.options import cluster_of
@@ -21,7 +22,8 @@ from barnabas.connect.runtime.worker import Worker
 log = logging.getLogger("barnabas.connect")
 
 
-def run_flows(flows: Sequence[Flow]) -> None:
+def run_flows(flows: Sequence[Flow], words: Sequence[str]) -> None:
+    """`words`: as they were typed."""
     from barnabas.cli.up.logging import log_to_stderr
     from barnabas.cli.up.options import UpOptions
 
@@ -39,7 +41,7 @@ def run_flows(flows: Sequence[Flow]) -> None:
         stop.set()
 
     before = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
-    threads = [_Target(each, stop) for each in by_target.values()]
+    threads = [_Target(each, words, stop) for each in by_target.values()]
     try:
         for thread in threads:
             thread.start()
@@ -60,9 +62,9 @@ def run_flows(flows: Sequence[Flow]) -> None:
 class _Target(threading.Thread):
     """The flows into one cluster."""
 
-    def __init__(self, flows: Sequence[Flow], stop: threading.Event) -> None:
+    def __init__(self, flows: Sequence[Flow], words: Sequence[str], stop: threading.Event) -> None:
         super().__init__(name=f"mirror-to-{flows[0].target}", daemon=True)
-        self._flows, self._stop_event = flows, stop
+        self._flows, self._words, self._stop_event = flows, words, stop
         self.failure: BadOption | None = None
 
     def run(self) -> None:
@@ -80,7 +82,18 @@ class _Target(threading.Thread):
     def _work(self, cluster: Cluster) -> None:
         cluster.check()
         definitions = [flow.definition for flow in self._flows]
-        states.run_from_file(cluster, definitions)
+        # As somebody left it: a restart, of the machine for one, must not undo a pause that was meant.
+        paused = states.run_from_file(cluster, definitions, keep_paused=True)
         worker = Worker(cluster, {each.name: each.engine for each in definitions})
-        told = ", ".join(f"{flow.options.source.name} -> {flow.options.target.name}" for flow in self._flows)
-        worker.run(self._stop_event, lambda: note(f"mirroring {told}, as worker {worker.id}; Ctrl-C ends it"))
+        worker.run(self._stop_event, lambda: self._tell(worker.id, paused))
+
+    def _tell(self, worker: str, paused: Sequence[str]) -> None:
+        def named(flow: Flow) -> str:
+            return f"{flow.options.source.name} -> {flow.options.target.name}"
+
+        told = [named(each) + (" (paused)" if each.definition.name in paused else "") for each in self._flows]
+        note(f"mirroring {', '.join(told)}, as worker {worker}; Ctrl-C ends it")
+        for flow in self._flows:
+            if flow.definition.name in paused:
+                again = command("resume", [flow], self._words)
+                note(f"{named(flow)} is paused: nothing is copied. To go on: {again}")

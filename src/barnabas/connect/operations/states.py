@@ -23,12 +23,18 @@ def add(cluster: Cluster, definition: Definition) -> bool:
     return _put(cluster, before, Entry(definition=definition, state=before.state if before is not None else "running"))
 
 
-def run_from_file(cluster: Cluster, given: Sequence[Definition]) -> None:
-    """Those that are paused go on."""
+def run_from_file(cluster: Cluster, given: Sequence[Definition], *, keep_paused: bool = False) -> list[str]:
+    """Those that are paused go on, or stay so; gives their names."""
     definitions.ensure(cluster)
     known = definitions.read_all(cluster)
+    paused = []
     for each in given:
-        _put(cluster, known.get(each.name), Entry(definition=each, from_file=True))
+        before, entry = known.get(each.name), Entry(definition=each, from_file=True)
+        if keep_paused and before is not None and before.state == "paused":
+            entry = msgspec.structs.replace(entry, state="paused")
+            paused.append(each.name)
+        _put(cluster, before, entry)
+    return paused
 
 
 def _put(cluster: Cluster, before: Entry | None, entry: Entry) -> bool:
