@@ -51,6 +51,7 @@ def run(options: UpOptions) -> int:
             raise usage(f"--nodes chooses {name} by itself", "Leave it out, or start each node with its own --config.")
     if options.witness and count < 3:
         raise usage(f"--witness with --nodes {count}: two data nodes and a witness are the least", "Use --nodes 3.")
+    zones(options, count)  # a wrong list is refused before a folder is made
     host = options.host or HOST
     ports = _ports(host, PORT if options.port is None else options.port, count)
     data = Path(options.data).expanduser() if options.data else default_cluster_data()

@@ -109,6 +109,10 @@ def zones(options: UpOptions, count: int) -> list[str | None]:
         return [None] * count
     named = [_zone(each) for each in options.zone.split(",")]
     alone = [named.pop()] if options.witness and len(named) > 1 else []
+    data_nodes = count - options.witness
+    if empty := list(dict.fromkeys(named))[data_nodes:]:
+        text = f"--zone {options.zone} with --nodes {count}: no node with data is left for {', '.join(empty)}"
+        raise usage(text, f"Name fewer zones, or use --nodes {count + len(empty)}.")
     return [*(named[index % len(named)] for index in range(count - len(alone))), *alone]
 
 
