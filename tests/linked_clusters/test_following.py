@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import urllib.request
 from functools import cache
 from pathlib import Path
@@ -99,7 +100,7 @@ def test_records_settings_and_groups_follow(pair: Pair) -> None:
     equal(target)
 
 
-def test_clients_may_only_read(pair: Pair) -> None:
+def test_clients_may_only_read(pair: Pair, tmp_path: Path) -> None:
     source, target = pair.source.bootstrap, pair.target.bootstrap
     create(source, "orders")
     produce(source, "orders", ["one", "two"])
@@ -120,6 +121,24 @@ def test_clients_may_only_read(pair: Pair) -> None:
     with pytest.raises(KafkaException):
         _admin(target).delete_topics(["orders"])["orders"].result(20)
     assert read(target, "orders") == {0: ["one", "two"]}
+
+    # The command line names the link, and the way out.
+    way_out = (
+        f"orders is filled by the link 'east' and can only be read. .* link promote east --topics orders -b {target}"
+    )
+    line = tmp_path / "line.txt"
+    line.write_text("five\n")
+    for words in (
+        ["produce", "orders", str(line)],
+        ["topic", "delete", "orders", "--yes"],
+        ["topic", "grow", "orders", "9"],
+        ["topic", "delete-records", "orders", "--before", "end", "--yes"],
+    ):
+        told = barnabas(*words, "-b", target, code=1)
+        assert re.search(way_out, told) and told.count("\n") == 1, told
+    barnabas("link", "promote", "east", "--topics", "orders", "-b", target)
+    barnabas("produce", "orders", str(line), "-b", target)
+    assert read(target, "orders") == {0: ["one", "two", "five"]}
 
 
 def test_what_is_deleted_at_the_source(pair: Pair) -> None:

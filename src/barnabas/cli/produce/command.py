@@ -112,7 +112,7 @@ def produce(
             _pump(descriptor, sender, headers, as_json, key_separator, written, _bar(total) if show else None)
         finally:
             sender.finish()
-    _summary(sender, failures, topic, quiet)
+    _summary(sender, failures, topic, quiet, bootstrap)
 
 
 def _pump(
@@ -195,12 +195,17 @@ def _bar(total: int | None) -> Progress:
     return Progress(total)
 
 
-def _summary(sender: Sender, failures: Failures, topic: str, quiet: bool) -> None:
+def _summary(sender: Sender, failures: Failures, topic: str, quiet: bool, bootstrap: str) -> None:
     from barnabas.cli.common.screen import note, paint
 
     if failures.count:
         lost = f"{human.plural(failures.count, 'record')} of {sender.records:,}"
         known = sender.full_disk or sender.no_leader
+        if "Policy violation" in failures.first:
+            from barnabas.cli.common.linked import filled_by
+
+            if told := filled_by(bootstrap, topic):
+                raise Failure(f"{lost} did not arrive: {told}")
         raise Failure(f"{lost} did not arrive: {failures.first}", _way_out(failures.first, topic, known))
     if quiet:
         return

@@ -11,6 +11,7 @@ import typer
 from barnabas.cli.common import human, moments
 from barnabas.cli.common.failure import Failure, usage
 from barnabas.cli.common.link import admin, no_topic
+from barnabas.cli.common.linked import told_with_link
 from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, Topic, Yes, confirm, pairs
 from barnabas.cli.common.screen import Column, emit_json, facts, outcome, paint, say, table
 
@@ -211,7 +212,8 @@ def grow(
         before = _existing(cluster, topic)
         if partitions <= before:
             raise Failure(f"{topic} has {human.plural(before, 'partition')} already", "It can only grow.")
-        cluster.grow_topic(topic, partitions)
+        with told_with_link(bootstrap, topic, f"grow topic {topic!r}"):
+            cluster.grow_topic(topic, partitions)
     told = f"{topic} grew from {before} to {human.plural(partitions, 'partition')}"
     outcome(as_json, {"topic": topic, "before": before, "partitions": partitions}, told)
 
@@ -229,7 +231,8 @@ def delete_topic(
     with admin(bootstrap) as cluster:
         _existing(cluster, topic)
         confirm(f"Delete topic {topic} and all its records?", yes)
-        cluster.delete_topic(topic)
+        with told_with_link(bootstrap, topic, f"delete topic {topic!r}"):
+            cluster.delete_topic(topic)
     outcome(as_json, {"topic": topic, "deleted": True}, f"deleted topic {topic}")
 
 
@@ -280,10 +283,11 @@ def delete_records(
             case _:
                 raise usage(f"--before {before!r}: nothing is older", "Give an offset, a time, or end.")
         confirm(f"Delete what is older than {before} from {human.plural(len(chosen), 'partition')} of {topic}?", yes)
-        if isinstance(bound, dict) or (isinstance(bound, int) and len(chosen) == count):
-            left = cluster.delete_records(topic, bound)
-        else:
-            left = cluster.delete_records(topic, dict.fromkeys(chosen, bound))
+        with told_with_link(bootstrap, topic, f"delete records of {topic!r}"):
+            if isinstance(bound, dict) or (isinstance(bound, int) and len(chosen) == count):
+                left = cluster.delete_records(topic, bound)
+            else:
+                left = cluster.delete_records(topic, dict.fromkeys(chosen, bound))
     begins = [{"topic": topic, "partition": index, "start_offset": offset} for index, offset in sorted(left.items())]
     outcome(as_json, begins, "\n".join(f"{topic}-{index} begins at {offset}" for index, offset in sorted(left.items())))
 
