@@ -177,14 +177,18 @@ def test_pause_resume_and_errors(pair: Pair) -> None:
     assert "this cluster itself" in barnabas("link", "create", "self", "--from", target, "-b", target, code=2)
     assert "there is no link 'west'" in barnabas("link", "status", "west", "-b", target, code=1)
     assert "Promote them first" in barnabas("link", "delete", "east", "-b", target, code=1)
-    said = barnabas("link", "create", "bad", "--from", source, "--topics", "(", "-b", target, code=1)
-    assert "is no regular expression" in said
+    said = barnabas("link", "create", "bad", "--from", source, "--topics", "(", "-b", target, code=2)
+    assert "'(' is no regular expression: a ( is not closed" in said
 
     pair.source.kill()
-    until(lambda: bool(status(target)["errors"]), "the source is gone, and status says so")
+    until(lambda: status(target)["unreached_since_ms"] > 0, "the source is gone, and status says so")
+    told = barnabas("link", "status", "east", "-b", target, code=1)
+    assert "not reached since 20" in told and "source not reached for " in told, told
+    assert not re.search(r"^orders .*follows", told, re.MULTILINE), told
     pair.source.start()
     produce(source, "orders", ["two"])
     caught_up(target, ["orders"], {("orders", 0): 2})
+    assert status(target)["unreached_since_ms"] == -1
     equal(target)
 
 

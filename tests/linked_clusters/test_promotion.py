@@ -35,6 +35,12 @@ def test_a_planned_promotion_loses_nothing(pair: Pair) -> None:
     assert sorted(value for values in here.values() for value in values) == sorted(value for _, _, value in sent)
     assert committed(target, "billing", "orders", 2) == {0: 11, 1: 13}
 
+    status = in_json("link", "status", "east", "-b", target)
+    assert (status["partitions"], status["promoted"], status["errors"]) == ([], ["orders"], [])
+    assert in_json("link", "list", "-b", target)[0]["promoted"] == ["orders"]
+    told = barnabas("link", "status", "east", "-b", target)
+    assert "1 topic: orders" in told and "its topics were promoted" in told
+
     after = produce(target, "orders", ["written here"])
     assert after[0][1] == len(here[after[0][0]])
     barnabas("link", "delete", "east", "-b", target)

@@ -3,6 +3,7 @@
 import pytest
 
 from barnabas.core.cluster import ConfigChange, MorePartitions, NewTopic
+from barnabas.core.cluster.links import promoted_topics
 from barnabas.core.cluster.name_patterns import NamePatterns
 from barnabas.model import limits
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -48,6 +49,24 @@ def test_partitions_begin_in_their_block_and_are_promoted_by_a_new_epoch() -> No
     assert epochs(stage) == [BLOCK + 1] * 3
     assert stage.image.config(TOPIC, "t") == {"link.leader.epoch": str(BLOCK)}
     assert stage.replayed() == stage.image
+
+
+@pytest.mark.parametrize("told", ["SOURCE", None])
+def test_promoted_topics_are_known_by_the_id_of_the_source(told: str | None) -> None:
+    """An older link does not have it in its settings: then a topic that it still fills says it."""
+    stage = Stage()
+    for topic, settings in {
+        "filled": {"link.name": "east", "link.cluster.id": "SOURCE"},
+        "was": {"link.cluster.id": "SOURCE"},
+        "other": {"link.cluster.id": "ELSEWHERE"},
+        "own": {},
+    }.items():
+        new = NewTopic(topic, num_partitions=1, replication_factor=1, configs=list(settings.items()))
+        assert stage.do("create_topics", [new])[0].code is NONE
+    given = {} if told is None else {"source_cluster_id": told}
+    assert alter(stage, LINK, "east", bootstrap_servers="h:1", **given) is NONE
+    assert alter(stage, LINK, "west", bootstrap_servers="h:2", source_cluster_id="NOWHERE") is NONE
+    assert promoted_topics(stage.image, ["east", "west"]) == {"east": ["was"], "west": []}
 
 
 def test_clients_neither_grow_nor_delete_it() -> None:

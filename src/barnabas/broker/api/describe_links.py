@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from barnabas.broker.cluster_links.linked import Linked
+from barnabas.broker.cluster_links.linked import UNKNOWN, Linked
 from barnabas.broker.network.context import RequestContext
 from barnabas.broker.network.loop_budget import in_turns
+from barnabas.core.cluster.links import promoted_topics
 from barnabas.model.settings import ResourceType
 
 if TYPE_CHECKING:
@@ -26,18 +27,22 @@ async def handle(node: LinksNode, request: DescribeLinksRequest, context: Reques
     known = [name for kind, name in node.image.configs if kind == ResourceType.LINK]
     asked = frozenset(request.names)
     wanted = [name for name in known if name in asked] if asked else known
-    return {"error_code": 0, "error_message": None, "links": [await _link(node, name) for name in wanted]}
+    promoted = promoted_topics(node.image, wanted) if wanted else {}
+    links = [await _link(node, name, promoted[name]) for name in wanted]
+    return {"error_code": 0, "error_message": None, "links": links}
 
 
-async def _link(node: LinksNode, name: str) -> DescribedLinkBody:
+async def _link(node: LinksNode, name: str, promoted: list[str]) -> DescribedLinkBody:
     links = node.cluster_links
     link, sync = links.running.get(name), links.syncs.get(name)
     return {
         "name": name,
         "error_message": links.unusable.get(name) if link is None else link.error or None,
+        "unreached_ms": UNKNOWN if link is None else link.unreached_ms,
         "keeps_topics": sync is not None,
         "synced_ms": -1 if sync is None else sync.synced_ms,
         "sync_error_message": None if sync is None else sync.error or None,
+        "promoted_topics": promoted,
         "partitions": [] if link is None else await in_turns(list(link.linked.values()), _partition),
     }
 

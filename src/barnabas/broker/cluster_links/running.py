@@ -8,6 +8,7 @@ until it was made anew here (topics.py).
 import asyncio
 import logging
 
+from barnabas.broker.clock import wall_ms
 from barnabas.broker.cluster_links.fetcher import LinkFetcher
 from barnabas.broker.cluster_links.linked import UNKNOWN, Linked
 from barnabas.broker.cluster_links.source import LinkSettings, source_nodes
@@ -29,6 +30,7 @@ class RunningLink:
         self.nodes = source_nodes(name, settings, io.threads)
         self.rate = ByteRate(settings.int("max.bytes.per.second"))
         self.error = ""  # of the source as a whole; empty: it was reached
+        self.unreached_ms = UNKNOWN  # since when it was not
         self.linked: dict[HostedPartition, Linked] = {}
         self._io, self._host = io, host
         self._fetchers: dict[int, LinkFetcher] = {}
@@ -68,10 +70,11 @@ class RunningLink:
     def source_failed(self, why: str) -> None:
         if why != self.error:
             log.warning("link %r: %s", self.name, why)
+        self.unreached_ms = self.unreached_ms if self.error else wall_ms()
         self.error = why
 
     def source_reached(self) -> None:
-        self.error = ""
+        self.error, self.unreached_ms = "", UNKNOWN
 
     # --- leaders at the source ----------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from barnabas.broker.cluster_links.source import LinkSettings
 from barnabas.broker.controller.requests import AskController
 from barnabas.broker.roles import ConfiguredBroker
 from barnabas.core.cluster.image import TopicImage
-from barnabas.core.cluster.links import LINK_EPOCH, LINK_NAME
+from barnabas.core.cluster.links import CLUSTER_ID, LINK_EPOCH, LINK_NAME
 from barnabas.core.cluster.name_patterns import NamePatterns
 from barnabas.link.async_nodes import AsyncNodes
 from barnabas.link.codes import name_of
@@ -38,7 +38,7 @@ _TIMEOUT_MS = 30_000
 _PROBLEMS_SHOWN = 5
 _MISSING_ROUNDS = 2  # a topic is deleted when the source did not name it so often: one answer may be a moment old
 _SET, _DELETE = 0, 1
-CLUSTER_ID, TOPIC_ID = "link.cluster.id", "link.topic.id"
+TOPIC_ID = "link.topic.id"
 # Of this cluster's own replicas and zones, or of the link itself: never the source's.
 _OWN = (
     "link.",

@@ -113,7 +113,7 @@ def login(name: Name, as_json: AsJson = False, bootstrap: Bootstrap = DEFAULT_BO
     with _opened(bootstrap) as cluster:
         source = links.must_exist(cluster, name)["bootstrap.servers"] or ""
         settings: links.Settings = {**dict.fromkeys(LOGIN_SETTINGS), **links.login_settings(source)}
-        check_source(cluster, source)
+        settings["source.cluster.id"] = check_source(cluster, source)
         links.alter(cluster, links.LINK, {name: settings})
     user = settings["sasl.username"] or "nobody in particular"
     outcome(as_json, {"name": name, "user": settings["sasl.username"]}, f"{name}: logs in at {source} as {user}")

@@ -14,7 +14,7 @@ from barnabas.cli.link.options import Name, Topics
 
 if TYPE_CHECKING:
     from barnabas.cli.common.cluster import Cluster
-    from barnabas.cli.link.links import Progress
+    from barnabas.operate.cluster_links import Progress
 
 _FIRST_LOOK_S = 5.0
 
@@ -73,21 +73,23 @@ def create(
             raise Failure(
                 f"there is a link {name!r} already", f"Look at it: {to_paste(f'link status {name}', bootstrap)}"
             )
-        check_source(cluster, source)
+        settings["source.cluster.id"] = check_source(cluster, source)
         links.alter(cluster, links.LINK, {name: {key: value for key, value in settings.items() if value is not None}})
         found = _await_first(cluster, name)
     see = to_paste(f"link status {name}", bootstrap)
     text = f"{name}: follows {source}, {_topics_text(found)}. How far it is: {see}"
-    outcome(as_json, {"name": name, "topics": sorted({p.topic for p in found.partitions})}, text)
+    outcome(as_json, {"name": name, "topics": found.topics}, text)
 
 
-def check_source(cluster: Cluster, source: str) -> None:
-    """It answers, and is another cluster."""
+def check_source(cluster: Cluster, source: str) -> str:
+    """It answers, and is another cluster; gives its id."""
     from barnabas.cli.common.cluster import Cluster
 
     with Cluster(source) as other:
-        if other.metadata([]).cluster_id == cluster.metadata([]).cluster_id:
+        found = other.metadata([]).cluster_id
+        if found == cluster.metadata([]).cluster_id:
             raise usage(f"--from {source} is this cluster itself", "Name a node of the cluster that it is to follow.")
+    return found or ""
 
 
 def _await_first(cluster: Cluster, name: str) -> Progress:
@@ -105,4 +107,4 @@ def _await_first(cluster: Cluster, name: str) -> Progress:
 def _topics_text(found: Progress) -> str:
     from barnabas.cli.common.human import plural
 
-    return plural(len({partition.topic for partition in found.partitions}), "topic") + " so far"
+    return plural(len(found.topics), "topic") + " so far"

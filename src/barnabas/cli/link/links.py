@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from barnabas.cli.common.cluster import Cluster, refused
 from barnabas.cli.common.failure import Failure
 from barnabas.cli.common.options import to_paste
 from barnabas.model.settings.link import LOGIN_SETTINGS
+from barnabas.operate.cluster_links import Progress
 from barnabas.wire.apis import (
     DESCRIBE_CONFIGS,
     DESCRIBE_LINKS,
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         DescribeConfigsResponse,
         DescribeLinksResponse,
         IncrementalAlterConfigsResponse,
-        LinkedPartition,
         ListConfigResourcesResponse,
         MetadataResponseTopic,
     )
@@ -32,29 +31,6 @@ _SET, _DELETE = 0, 1
 _AT_ONCE = 200
 
 Settings = dict[str, str | None]  # None takes a setting back
-
-
-@dataclass
-class Progress:
-    """A link as its nodes tell it."""
-
-    name: str
-    errors: list[str] = field(default_factory=list)
-    unreached: list[str] = field(default_factory=list)  # of these: why the source gives no records
-    partitions: list[LinkedPartition] = field(default_factory=list)
-    synced_ms: int = -1
-
-    def lag(self, partition: LinkedPartition) -> int:
-        return max(partition.source_end_offset - partition.end_offset, 0)
-
-    @property
-    def total_lag(self) -> int:
-        return sum(map(self.lag, self.partitions))
-
-    @property
-    def is_known(self) -> bool:
-        """Has the source said of each where it ends?"""
-        return all(partition.source_end_offset >= 0 for partition in self.partitions)
 
 
 def names(cluster: Cluster) -> list[str]:
@@ -123,12 +99,7 @@ def progress(cluster: Cluster, name: str) -> Progress:
         if answer.error_code:
             raise refused(answer.error_code, f"describe the link {name!r}", cluster.bootstrap)
         for link in answer.links:
-            found.errors += [error for error in (link.error_message, link.sync_error_message) if error]
-            found.unreached += [link.error_message] if link.error_message else []
-            found.partitions += link.partitions
-            found.synced_ms = max(found.synced_ms, link.synced_ms)
-    found.errors = list(dict.fromkeys(found.errors))
-    found.partitions.sort(key=lambda each: (each.topic, each.partition_index))
+            found.add(link)
     return found
 
 

@@ -8,7 +8,7 @@ from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, to
 from barnabas.cli.common.screen import Column, emit_json, say, table
 
 if TYPE_CHECKING:
-    from barnabas.cli.link.links import Progress
+    from barnabas.operate.cluster_links import Progress
 
 
 def list_links(as_json: AsJson = False, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP) -> None:
@@ -39,15 +39,17 @@ def list_links(as_json: AsJson = False, bootstrap: Bootstrap = DEFAULT_BOOTSTRAP
         Column("topics", right=True),
         Column("partitions", right=True),
         Column("lag", right=True),
+        Column("promoted", right=True),
         Column("state", flexible=True),
     )
     rows = [
         [
             each.name,
             settings[each.name]["bootstrap.servers"] or "",
-            human.count(len({p.topic for p in each.partitions})),
+            human.count(len(each.topics)),
             human.count(len(each.partitions)),
             human.count(each.total_lag),
+            human.count(len(each.promoted)),
             _state(each),
         ]
         for each in found
@@ -59,9 +61,10 @@ def _summary(found: Progress, settings: dict[str, str | None]) -> dict[str, obje
     return {
         "name": found.name,
         "from": settings["bootstrap.servers"],
-        "topics": sorted({p.topic for p in found.partitions}),
+        "topics": found.topics,
         "partitions": len(found.partitions),
         "lag_records": found.total_lag,
+        "promoted": found.promoted,
         "errors": found.errors,
     }
 
@@ -70,4 +73,6 @@ def _state(found: Progress) -> str:
     if found.errors:
         return found.errors[0]
     wrong = sum(bool(p.error_message) for p in found.partitions)
-    return f"{wrong} partitions with errors" if wrong else "follows"
+    if wrong:
+        return f"{wrong} partitions with errors"
+    return "promoted" if found.promoted and not found.partitions else "follows"

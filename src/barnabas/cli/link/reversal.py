@@ -44,6 +44,7 @@ def reversed_link(cluster: Cluster, name: str, address: str) -> Reversed:
         set_back = rewinding.rewind(former, {t.name: t for t in there.topics if t.name in settings and t.name}, ends)
         definition = {
             "bootstrap.servers": address,
+            "source.cluster.id": here.cluster_id or "",
             "topics": ",".join(_quoted(topic) for topic in settings),
             **links.login_settings(address),
         }

@@ -9,6 +9,7 @@ from barnabas.cli.common import human
 from barnabas.cli.common.options import to_paste
 from barnabas.cli.common.screen import Column, emit_json, facts, say, table
 from barnabas.cli.link import links
+from barnabas.operate.cluster_links import Progress, rates, seconds_behind
 
 if TYPE_CHECKING:
     from barnabas.cli.common.cluster import Cluster
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _SAMPLE_S = 1.0
 _WATCH_S = 2.0
 _ROWS_MAX = 40
+_NAMED_MAX = 10
 
 
 def show(cluster: Cluster, name: str, *, watch: bool, as_json: bool) -> bool:
@@ -27,40 +29,19 @@ def show(cluster: Cluster, name: str, *, watch: bool, as_json: bool) -> bool:
     while True:
         begun = time.monotonic()
         found = links.progress(cluster, name)
-        fine = not found.errors and not any(p.error_message for p in found.partitions)
         if as_json:
             emit_json(_as_json(found, first, settings))
         else:
             _print(found, first, settings, cluster.bootstrap)
         if not watch:
-            return fine
+            return found.is_well
         first = found
         time.sleep(max(_WATCH_S - (time.monotonic() - begun), 0))
         say()
 
 
-def _rates(found: links.Progress, before: links.Progress, seconds: float) -> tuple[float, float]:
-    """Records and bytes a second."""
-    old = {(p.topic, p.partition_index): p for p in before.partitions}
-    records = fetched = 0
-    for partition in found.partitions:
-        known = old.get((partition.topic, partition.partition_index))
-        if known is not None:
-            records += max(partition.end_offset - known.end_offset, 0)
-            fetched += max(partition.bytes_fetched - known.bytes_fetched, 0)
-    return records / seconds, fetched / seconds
-
-
-def _seconds_behind(partition: LinkedPartition) -> float | None:
-    if partition.source_end_offset <= partition.end_offset and partition.source_end_offset >= 0:
-        return 0.0
-    if partition.caught_up_ms < 0:
-        return None
-    return max(time.time() - partition.caught_up_ms / 1000, 0.0)
-
-
-def _print(found: links.Progress, before: links.Progress, settings: dict[str, str | None], bootstrap: str) -> None:
-    records, size = _rates(found, before, _SAMPLE_S)
+def _print(found: Progress, before: Progress, settings: dict[str, str | None], bootstrap: str) -> None:
+    records, size = rates(found, before, _SAMPLE_S)
     lag = found.total_lag
     left = "caught up" if not lag else "not moving" if not records else human.duration(lag / records)
     mean = _mean_record(found)
@@ -68,12 +49,15 @@ def _print(found: links.Progress, before: links.Progress, settings: dict[str, st
     if settings.get("paused") == "true":
         behind = "not known while it is paused"
         left = f"paused; on again: {to_paste(f'link resume {found.name}', bootstrap)}"
+    elif found.unreached_since_ms >= 0:
+        behind, left = f"{behind} when the source was last heard", "not known: the source is not reached"
+    elif found.promoted and not found.partitions:
+        behind, left = "nothing: its topics were promoted", "done"
     lines = [
         ("follows", settings["bootstrap.servers"] or ""),
         (
             "topics",
-            human.plural(len({p.topic for p in found.partitions}), "topic")
-            + f", {human.plural(len(found.partitions), 'partition')}",
+            f"{human.plural(len(found.topics), 'topic')}, {human.plural(len(found.partitions), 'partition')}",
         ),
         ("behind", behind),
         ("rate", f"{human.rate(records, 1)}, {human.size(size)}/s"),
@@ -81,9 +65,13 @@ def _print(found: links.Progress, before: links.Progress, settings: dict[str, st
     ]
     if found.synced_ms >= 0:
         lines.append(("topics and groups", f"as at the source {human.moment(found.synced_ms)}"))
+    if found.promoted:
+        lines.append(("promoted", _named(found.promoted)))
+    if (since := found.unreached_since_ms) >= 0:
+        lines.append(("source", f"not reached since {human.moment(since)}, for {_lasting(since)}"))
     lines += [("problem", error) for error in found.errors]
     facts(lines)
-    rows = [_row(partition) for partition in found.partitions[:_ROWS_MAX]]
+    rows = [_row(found, partition) for partition in found.partitions[:_ROWS_MAX]]
     if rows:
         say()
         columns = (
@@ -100,16 +88,33 @@ def _print(found: links.Progress, before: links.Progress, settings: dict[str, st
         say(f"... and {len(found.partitions) - _ROWS_MAX} more partitions: --json has all")
 
 
-def _mean_record(found: links.Progress) -> float:
+def _named(topics: list[str]) -> str:
+    more = f" and {len(topics) - _NAMED_MAX} more" if len(topics) > _NAMED_MAX else ""
+    return f"{human.plural(len(topics), 'topic')}: {', '.join(topics[:_NAMED_MAX])}{more}"
+
+
+def _lasting(since_ms: int) -> str:
+    return human.duration(max(time.time() - since_ms / 1000, 0.001))
+
+
+def _state(found: Progress, partition: LinkedPartition) -> str:
+    since = found.unreached_ms.get((partition.topic, partition.partition_index))
+    if since is not None:
+        return f"source not reached for {_lasting(since)}"
+    return "follows" if partition.source_end_offset >= 0 else "begins"
+
+
+def _mean_record(found: Progress) -> float:
     """Bytes of a record, of those that this run of the nodes has fetched; 0: none yet."""
     fetched, records = sum(p.bytes_fetched for p in found.partitions), sum(p.end_offset for p in found.partitions)
     return fetched / records if records else 0.0
 
 
-def _row(partition: LinkedPartition) -> list[str]:
-    behind = _seconds_behind(partition)
+def _row(found: Progress, partition: LinkedPartition) -> list[str]:
+    heard = (partition.topic, partition.partition_index) not in found.unreached_ms
+    behind = seconds_behind(partition, time.time() * 1000) if heard else None
     source = partition.source_end_offset
-    state = partition.error_message or ("follows" if source >= 0 else "begins")
+    state = partition.error_message or _state(found, partition)
     if partition.records_skipped:
         state += f", {human.plural(partition.records_skipped, 'record')} deleted at the source before they came"
     return [
@@ -123,8 +128,8 @@ def _row(partition: LinkedPartition) -> list[str]:
     ]
 
 
-def _as_json(found: links.Progress, before: links.Progress, settings: dict[str, str | None]) -> object:
-    records, size = _rates(found, before, _SAMPLE_S)
+def _as_json(found: Progress, before: Progress, settings: dict[str, str | None]) -> object:
+    records, size = rates(found, before, _SAMPLE_S)
     return {
         "name": found.name,
         "from": settings["bootstrap.servers"],
@@ -134,13 +139,15 @@ def _as_json(found: links.Progress, before: links.Progress, settings: dict[str, 
         "seconds_left": None if not records and found.total_lag else round(found.total_lag / max(records, 1), 1),
         "synced_ms": found.synced_ms,
         "errors": found.errors,
+        "unreached_since_ms": found.unreached_since_ms,
+        "promoted": found.promoted,
         "partitions": [
             {
                 "topic": p.topic,
                 "partition": p.partition_index,
                 "end_offset": p.end_offset,
                 "source_end_offset": p.source_end_offset,
-                "seconds_behind": _seconds_behind(p),
+                "seconds_behind": seconds_behind(p, time.time() * 1000),
                 "records_skipped": p.records_skipped,
                 "error": p.error_message,
             }

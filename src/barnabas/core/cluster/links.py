@@ -30,10 +30,27 @@ _PRODUCER_ID_RANGES = 1 << 22
 _EPOCH_MAX = (1 << 31) - 1
 
 LINK_NAME, LINK_EPOCH = "link.name", "link.leader.epoch"
+CLUSTER_ID = "link.cluster.id"
+SOURCE_ID = "source.cluster.id"  # of a link
 
 
 def is_linked(topic: TopicImage) -> bool:
     return bool(topic.configs.get(LINK_NAME))
+
+
+def promoted_topics(image: MetadataImage, names: Sequence[str]) -> dict[str, list[str]]:
+    """Of these links: the topics that came from their sources and are ordinary ones now. They keep the source's id."""
+    ids = {name: image.configs.get((ResourceType.LINK, name), {}).get(SOURCE_ID, "") for name in names}
+    found: dict[str, list[str]] = {}
+    for name, topic in image.topics.items():
+        if (source := topic.configs.get(CLUSTER_ID)) is None:
+            continue
+        if link := topic.configs.get(LINK_NAME):
+            if not ids.get(link, source):  # an older link does not have it in its settings
+                ids[link] = source
+        else:
+            found.setdefault(source, []).append(name)
+    return {name: sorted(found.get(ids[name], ())) for name in names}
 
 
 def first_epoch(configs: Mapping[str, str]) -> int:

@@ -34,6 +34,7 @@ ROWS = (
     _link("sasl.password", PASSWORD, None, "The password at the source."),
     _link("sasl.username", STRING, "", "The user at the source."),
     _link("security.protocol", STRING, "PLAINTEXT", "Of the source's listener.", one_of(*PROTOCOLS)),
+    _link("source.cluster.id", STRING, "", "The id of the source, as it was when the link was made."),
     _link("ssl.ca.pem", STRING, "", "The authority that signed the source's certificates, as PEM text; empty: those "
                                     "that the machine trusts."),
     _link("ssl.endpoint.identification.algorithm", STRING, "https", "Empty or none: the host's name is not compared "
