@@ -103,6 +103,25 @@ def test_a_zone_is_lost_again_and_again(
     assert max((*gaps[CUT_OFF], *gaps[HALF_CUT_OFF])) < 30, gaps
 
 
+def test_zones_that_are_not_there_are_said(make_cluster: Callable[..., BarnabasCluster]) -> None:
+    """They may come: nothing is refused. For a topic, and for all nodes."""
+    cluster = make_cluster(zones="ab")
+
+    def said(*words: str) -> str:
+        command = [sys.executable, "-m", "barnabas.cli.main", *words, "-b", cluster.bootstrap]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+        return done.stderr
+
+    there = "the zones are a, b"
+    warning = said("topic", "create", "t", "--set", "leader.preferred.racks=a,q", "--set", "min.insync.zones=3")
+    assert f"warning: leader.preferred.racks: no node that is up is in q; {there}" in warning
+    assert f"warning: min.insync.zones=3: the nodes that are up are in 2; {there}" in warning
+    assert said("topic", "alter", "t", "--set", "leader.preferred.racks=b", "--set", "min.insync.zones=2") == ""
+    assert "is in x" in said("config", "set", "topic", "t", "leader.preferred.racks=x")
+    assert "min.insync.zones=3" in said("config", "set", "node", "all", "min.insync.zones=3")
+    assert said("config", "set", "node", "all", "min.insync.zones=1") == ""
+
+
 def test_a_consumer_reads_in_its_own_zone(make_cluster: Callable[..., BarnabasCluster]) -> None:
     """KIP-392: what librdkafka receives from the leader's zone are answers that name the replica, not records."""
     cluster = make_cluster(

@@ -183,6 +183,7 @@ def _change(kind: str, name: str, bootstrap: str, as_json: bool, how: str, chang
         known = all_nodes.known(bootstrap)
         refuse_unknown(changes, known, wire_kind)
         all_nodes.change(bootstrap, how, changes)
+        _warn_of_zones(bootstrap, how, changes)
         _tell(kind, name, as_json, changes, all_nodes.read(bootstrap))
         return
     with admin(bootstrap) as cluster:
@@ -195,7 +196,16 @@ def _change(kind: str, name: str, bootstrap: str, as_json: bool, how: str, chang
         else:
             cluster.alter_configs(wire_kind, name, **cast("dict[str, dict[str, str]]", {how: changes}))  # type: ignore[arg-type]
         now = cluster.configs(wire_kind, name)
+    _warn_of_zones(bootstrap, how, changes)
     _tell(kind, name, as_json, changes, now)
+
+
+def _warn_of_zones(bootstrap: str, how: str, changes: Mapping[str, str]) -> None:
+    from barnabas.cli.common.zone_settings import MIN_ZONES, PREFERRED, warn_of_zones
+
+    if how in ("set", "append") and (PREFERRED in changes or MIN_ZONES in changes):
+        with admin(bootstrap) as cluster:
+            warn_of_zones(cluster, changes)
 
 
 def _tell(kind: str, name: str, as_json: bool, changes: Mapping[str, str], now: Mapping[str, ConfigValue]) -> None:
@@ -214,7 +224,7 @@ def _tell(kind: str, name: str, as_json: bool, changes: Mapping[str, str], now: 
 
 def refuse_unknown(changes: Iterable[str], known: Mapping[str, ConfigValue], wire_kind: str) -> None:
     for setting in changes:
-        if setting not in known and not (wire_kind == "topic" and _is_hidden(setting)):
+        if setting not in known and not _is_hidden(setting, wire_kind):
             raise unknown(setting, known)
         if wire_kind == "broker" and setting in known and known[setting].read_only:
             raise _only_at_a_start(setting, known)
@@ -228,11 +238,13 @@ def _only_at_a_start(setting: str, known: Mapping[str, ConfigValue]) -> Failure:
     return Failure(f"{setting} cannot be changed while a node runs", way_out)
 
 
-def _is_hidden(setting: str) -> bool:
-    """A setting of topics that a node shows only where it is set, such as Confluent's check of schema ids."""
-    from barnabas.model.settings.topic import ROWS
+def _is_hidden(setting: str, wire_kind: str) -> bool:
+    """A setting that a node shows only where it is set: Confluent's check of schema ids, those about zones."""
+    from barnabas.model.settings import NODE_SETTINGS, TOPIC_SETTINGS
+    from barnabas.model.settings.kinds import UpdateMode
 
-    return any(row.name == setting and row.internal for row in ROWS)
+    row = {"topic": TOPIC_SETTINGS, "broker": NODE_SETTINGS}.get(wire_kind, {}).get(setting)
+    return row is not None and row.internal and row.update_mode is not UpdateMode.READ_ONLY
 
 
 def _require_topic(cluster: Admin, name: str) -> None:

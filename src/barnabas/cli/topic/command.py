@@ -14,6 +14,7 @@ from barnabas.cli.common.link import admin, no_topic
 from barnabas.cli.common.linked import told_with_link
 from barnabas.cli.common.options import DEFAULT_BOOTSTRAP, AsJson, Bootstrap, Topic, Yes, confirm, pairs
 from barnabas.cli.common.screen import Column, emit_json, facts, outcome, paint, say, table
+from barnabas.cli.common.zone_settings import warn_of_zones
 
 if TYPE_CHECKING:
     from barnabas.client.admin.admin import Admin
@@ -61,6 +62,7 @@ def create(
                 raise Failure(f"topic {topic!r} exists already", f"See it: barnabas topic describe {topic}") from None
             outcome(as_json, {"topic": topic, "created": False}, f"topic {topic} exists already")
             return
+        warn_of_zones(cluster, settings)
     outcome(as_json, {"topic": topic, "created": True}, f"created topic {topic}")
 
 
@@ -182,6 +184,7 @@ def alter(
 
         refuse_unknown((*changes, *back), cluster.configs("topic", topic), "topic")
         cluster.alter_configs("topic", topic, set=changes, delete=back)
+        warn_of_zones(cluster, changes)
         now = cluster.configs("topic", topic) if as_json else {}
     if as_json:
         emit_json({name: now.get(name) for name in (*changes, *back)})
