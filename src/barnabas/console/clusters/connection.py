@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from weakref import WeakSet
 
 from barnabas.browse import Browser, Opener
+from barnabas.console.clusters.cluster_links import LinkRates
 from barnabas.console.clusters.history import SERIES_MAX, SERIES_OF_A_PERSON_MAX, History
 from barnabas.console.clusters.jobs import Jobs
 from barnabas.console.clusters.moving import Mover
@@ -63,6 +64,7 @@ class Connection:
         self.observer.start()
         self.browser = Browser(self.new_nodes, shared.opener, shared.searches)
         self.schemas = Schemas(options, login)
+        self.link_rates = LinkRates()
         self.jobs = Jobs()
         self.mover = Mover(self.new_nodes)
 

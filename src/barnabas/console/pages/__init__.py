@@ -5,6 +5,7 @@ from barnabas.console.pages import (
     clients,
     cluster,
     cluster_changes,
+    clusters,
     groups,
     messages,
     overview,
@@ -32,5 +33,6 @@ ROUTES: list[Route] = [
     *clients.ROUTES,
     *cluster.ROUTES,
     *cluster_changes.ROUTES,
+    *clusters.ROUTES,
     *access.ROUTES,
 ]

@@ -12,5 +12,6 @@ export const PAGES = [
   { name: "transactions", title: "Transactions", icon: "⇄", key: "x", load: async () => (await import("./transactions.js")).Transactions },
   { name: "pipelines", title: "Pipelines", icon: "⇶", key: "p", load: async () => (await import("./pipelines.js")).Pipelines },
   { name: "cluster", title: "Cluster", icon: "▦", key: "c", load: async () => (await import("./cluster/index.js")).Cluster },
+  { name: "clusters", title: "Other clusters", icon: "⇌", key: "r", load: async () => (await import("./clusters.js")).Clusters },
   { name: "access", title: "Access", icon: "◈", key: "a", load: async () => (await import("./access/index.js")).Access },
 ];
