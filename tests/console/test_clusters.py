@@ -68,9 +68,22 @@ def _follow(watched: Watched, pair: Pair) -> None:
     expect(views.get_by_role("cell").nth(2)).to_have_text("1")
     expect(views).to_contain_text("follows")
     assert watched.serious() == []
+    _look_narrow_and_dark(watched)
     page.goto(f"{watched.address}/c/local/access/changes")
     changes = page.get_by_role("table", name="Changes")
     expect(changes.get_by_role("row").filter(has_text="pause a link")).to_contain_text("links/east/pause")
+
+
+def _look_narrow_and_dark(watched: Watched) -> None:
+    page = watched.page
+    page.set_viewport_size({"width": 380, "height": 900})
+    page.emulate_media(color_scheme="dark")
+    for path, seen in (("clusters/east", "Topics, groups synced"), ("clusters", "Mirrors")):
+        expect(watched.open(f"/c/local/{path}").get_by_text(seen).first).to_be_visible()
+        assert watched.serious() == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "it scrolls sideways"
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 1280, "height": 860})
 
 
 def _lose_the_source(watched: Watched, pair: Pair) -> None:

@@ -151,6 +151,8 @@ def test_a_paused_mirror_stays_so_over_a_restart(sides: Sides) -> None:
     produce(west, "views", ["other way"])
     has_values(east, "west.views", ["other way"])
     assert sides.status("east")["state"] == "paused"
+    shown = barnabas("mirror", "status", *sides.words, code=1)
+    assert f"paused. On again: {resume}\n" in shown
     has_values(west, "east.orders", ["one"])
     log = again.log_path.read_text()
     assert "east -> west (paused)" in log and f"nothing is copied. To go on: {resume}\n" in log

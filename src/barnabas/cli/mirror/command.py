@@ -90,10 +90,26 @@ def status(clusters: Clusters, both: Both = False, as_json: AsJson = False) -> N
     from barnabas.cli.mirror.status import show, status_of
 
     with told_in_one_line():
-        found = [status_of(flow) for flow in _flows(clusters, both)]
-    show(found, as_json)
+        flows = _flows(clusters, both)
+        found = [status_of(flow) for flow in flows]
+    told = [_way_on(each.state, flow, clusters) for flow, each in zip(flows, found, strict=True)]
+    show(found, told, as_json)
     if not all(each.is_well for each in found):
         raise typer.Exit(1)
+
+
+def _way_on(state: str, flow: Flow, words: list[str]) -> str:
+    """What to type, behind the state."""
+    from barnabas.cli.mirror.flows import command
+
+    match state:
+        case "paused":
+            return f". On again: {command('resume', [flow], words)}"
+        case "not there":
+            return f". Start it: {command('run', [flow], words)}"
+        case "no worker":  # no command: without the options that it had it would copy something else
+            return ". Start it again (mirror run), as it was started"
+    return ""
 
 
 @app.command("pause")

@@ -151,7 +151,8 @@ def _again(groups: Sequence[GroupPlace]) -> dict[str, int]:
 # --- for people -------------------------------------------------------------------------------------------------------
 
 
-def show(found: Sequence[FlowStatus], as_json: bool) -> None:
+def show(found: Sequence[FlowStatus], hints: Sequence[str], as_json: bool) -> None:
+    """`hints`: behind the state of each, what to type."""
     if as_json:
         emit_json(
             [
@@ -163,18 +164,18 @@ def show(found: Sequence[FlowStatus], as_json: bool) -> None:
     for number, each in enumerate(found):
         if number:
             say()
-        _show(each)
+        _show(each, hints[number])
 
 
 def _json_rows(each: FlowStatus) -> dict[str, object]:
     return {"partitions": [row._asdict() for row in each.partitions]}
 
 
-def _show(found: FlowStatus) -> None:
+def _show(found: FlowStatus, hint: str) -> None:
     facts(
         [
             ("mirror", f"{found.source} -> {found.target}"),
-            ("state", found.state),
+            ("state", found.state + hint),
             ("workers", str(found.workers)),
             ("behind", "not known" if found.lag is None else human.plural(found.lag, "record")),
             ("rate", human.rate(found.per_s, 1)),

@@ -41,9 +41,10 @@ def _put(cluster: Cluster, before: Entry | None, entry: Entry) -> bool:
     """Whether that was a change."""
     definition = entry.definition
     if before is not None and before.definition.side != definition.side:
+        remove = f"barnabas connect remove {definition.name} -b {cluster.bootstrap}"
         raise BadOption(
             f"connector {definition.name} is a {before.definition.side}",
-            f"Remove it first (barnabas connect remove {definition.name}), or take another name.",
+            f"Remove it first ({remove}), or take another name.",
         )
     if before is not None:
         entry = msgspec.structs.replace(entry, restarts=before.restarts, changed_ms=before.changed_ms)
