@@ -10,6 +10,7 @@ from barnabas.broker.partition.follower_log import FollowerLog
 from barnabas.broker.replication import fetches_ahead
 from barnabas.broker.replication.fetches_ahead import AHEAD_MAX, DISTANT_SECONDS, FetchesAhead
 from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.storage.damage import Damage
 
 from .cluster import Cluster, run, until
 from .test_replication import batch, create, produced, replicas, same, values
@@ -112,6 +113,26 @@ def test_what_a_follower_could_not_append_is_sent_again(tmp_path: Path, monkeypa
             held = [values(replica) for replica in replicas(cluster)]
             assert held[0] == held[1] == held[2]
             assert sorted(held[0]) == sorted(b"%d" % number for number in range(60))
+        finally:
+            cluster.drop()
+
+    run(story)
+
+
+@pytest.mark.usefixtures("distant")
+def test_a_follower_that_finds_damage_is_filled_from_the_first_record_on(tmp_path: Path) -> None:
+    async def story() -> None:
+        cluster = Cluster(tmp_path)
+        await cluster.start()
+        try:
+            await _filled(cluster, 20)
+            damaged = next(replica for replica in replicas(cluster) if not replica.is_leader).open().log
+            for number in range(20):
+                if number == 10:
+                    damaged.damages.add(Damage(damaged.segments[0].path, 0, "planted"))
+                await produced(cluster, batch([b"%d" % number]))
+            await until(lambda: same(cluster))
+            assert not damaged.damages
         finally:
             cluster.drop()
 

@@ -174,7 +174,11 @@ class PartitionFetcher(ABC):
             del self._due[key]
             followed = self._followed[key]
             wanted = self._wanted(key, followed)
-            if wanted is not None:
+            if wanted is not None and continues and wanted.fetch_offset < followed.named_offset:
+                followed.named_in = NOT_YET  # its log begins anew
+                self._due[key] = None
+            elif wanted is not None:
+                followed.named_offset = wanted.fetch_offset
                 topics.setdefault(key[0], []).append(wanted)
                 self._named[key] = None
                 self._forgotten.pop(key, None)

@@ -20,12 +20,13 @@ Answered: TypeAlias = "FetchResponsePartitionData"
 
 
 class Followed:
-    __slots__ = ("backoff", "epoch", "held_until", "named_in", "partition", "throttled")
+    __slots__ = ("backoff", "epoch", "held_until", "named_in", "named_offset", "partition", "throttled")
 
     def __init__(self, partition: HostedPartition, epoch: int) -> None:
         self.partition = partition
         self.epoch = epoch  # of its leader
         self.named_in = NOT_YET  # the number of the request that first named it: older answers are not about it
+        self.named_offset = 0  # in the last request that named it
         self.backoff = 0.0
         self.held_until = 0.0
         self.throttled = False  # held because of the rate, not of an error
