@@ -25,8 +25,8 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct, field
 
 from barnabas.core.cluster.image import NO_LEADER, MetadataImage, PartitionImage, TopicImage
+from barnabas.core.cluster.partitions.rules import TopicRules
 from barnabas.core.cluster.records import PartitionChange
-from barnabas.core.cluster.rules import TopicRules
 from barnabas.model.ids import ZERO_UUID
 from barnabas.model.zones import ZoneOf, too_few
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from barnabas.core.cluster.image import NO_LEADER, MetadataImage, PartitionImage
 from barnabas.core.cluster.items import ElectionResult
-from barnabas.core.cluster.partition_change import NOBODY, Wish, changed, may_serve, zones_in
+from barnabas.core.cluster.partitions.partition_change import NOBODY, Wish, changed, may_serve, zones_in
+from barnabas.core.cluster.partitions.rules import RulesOf, TopicRules
 from barnabas.core.cluster.records import PartitionChange, Record
-from barnabas.core.cluster.rules import RulesOf, TopicRules
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import ELECTIONS_AT_ONCE_MAX
 from barnabas.model.zones import in_order

@@ -8,8 +8,8 @@ from barnabas.broker.network.login.failed_logins import FailedLogins
 from barnabas.broker.network.login.listener_login import ListenerLogin
 from barnabas.broker.network.pending_logins import PendingLogins
 from barnabas.core.access.credentials import NO_USER
+from barnabas.core.cluster.access.scram_users import ScramDeletion, ScramUpsertion, alter
 from barnabas.core.cluster.image import MetadataImage
-from barnabas.core.cluster.scram_users import ScramDeletion, ScramUpsertion, alter
 from barnabas.model.errors import ErrorCode
 from barnabas.model.settings import Settings
 from barnabas.model.settings.listener_security import listener_security

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from barnabas.core.cluster.brokers import check_epoch
 from barnabas.core.cluster.image import MetadataImage, TopicImage
 from barnabas.core.cluster.items import ReplicaDirectory
-from barnabas.core.cluster.partition_change import Wish, changed, may_serve
+from barnabas.core.cluster.partitions.partition_change import Wish, changed, may_serve
+from barnabas.core.cluster.partitions.rules import RulesOf
 from barnabas.core.cluster.records import PartitionChange, Record
-from barnabas.core.cluster.rules import RulesOf
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import LOST_DIRECTORY
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.core.cluster import BrokerImage
-from barnabas.core.cluster.placement import place
+from barnabas.core.cluster.partitions.placement import place
 from barnabas.model.errors import ErrorCode, KafkaError
 
 

@@ -1,6 +1,6 @@
 """What is left of a cluster when one node's folder is: that node leads what it has, and nothing else is led."""
 
-from barnabas.core.cluster.last_replica import last_replica_records
+from barnabas.core.cluster.partitions.last_replica import last_replica_records
 from tests.unit.cluster.stage import Stage
 
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from barnabas.core.access.bindings import AclBinding
-from barnabas.core.cluster import acls
+from barnabas.core.cluster.access import acls
 from barnabas.model.access import AclOperation, AclPermission, AclResourceType, PatternType
 from barnabas.model.errors import ErrorCode
 from tests.unit.cluster.stage import Stage

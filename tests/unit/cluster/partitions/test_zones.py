@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from barnabas.core.cluster import NewTopic
 from barnabas.core.cluster.internal_topics import internal_topic
 from barnabas.core.cluster.items import ConfigChange, MorePartitions
-from barnabas.core.cluster.placement import place
+from barnabas.core.cluster.partitions.placement import place
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import OFFSETS_TOPIC
 from barnabas.model.settings import ResourceType, Settings
+from tests.unit.cluster.partitions.test_placement import broker
 from tests.unit.cluster.stage import Stage
-from tests.unit.cluster.test_placement import broker
 
 # Of Stage: broker n is in the rack r(n % racks), so with three racks 1 and 4 share r1, 2 and 5 r2, 3 and 6 r0.
 

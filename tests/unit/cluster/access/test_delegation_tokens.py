@@ -8,8 +8,8 @@ import pytest
 
 from barnabas.core.access.delegation_tokens import TokensByHmac, token_hmac
 from barnabas.core.cluster import EMPTY_IMAGE
-from barnabas.core.cluster import delegation_tokens as tokens
-from barnabas.core.cluster.delegation_tokens import NewToken
+from barnabas.core.cluster.access import delegation_tokens as tokens
+from barnabas.core.cluster.access.delegation_tokens import NewToken
 from barnabas.core.cluster.record_codec import decode_record, encode_record
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.settings import Settings

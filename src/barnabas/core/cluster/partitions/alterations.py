@@ -18,9 +18,9 @@ from collections.abc import Callable, Sequence
 from barnabas.core.cluster.brokers import check_epoch
 from barnabas.core.cluster.image import MetadataImage, PartitionImage, TopicImage
 from barnabas.core.cluster.items import AlteredPartition, PartitionAlteration
-from barnabas.core.cluster.partition_change import Wish, changed, may_serve
+from barnabas.core.cluster.partitions.partition_change import Wish, changed, may_serve
+from barnabas.core.cluster.partitions.rules import RulesOf
 from barnabas.core.cluster.records import Record
-from barnabas.core.cluster.rules import RulesOf
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import ZERO_UUID
 

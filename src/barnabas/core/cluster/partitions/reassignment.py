@@ -8,12 +8,12 @@ back: then the added ones go.
 
 from collections.abc import Sequence
 
-from barnabas.core.cluster.assignments import Room, check_manual
 from barnabas.core.cluster.image import MetadataImage, PartitionImage, TopicImage
 from barnabas.core.cluster.items import OngoingMove, Reassignment, ReassignmentResult
-from barnabas.core.cluster.partition_change import Wish, changed, may_serve
+from barnabas.core.cluster.partitions.assignments import Room, check_manual
+from barnabas.core.cluster.partitions.partition_change import Wish, changed, may_serve
+from barnabas.core.cluster.partitions.rules import RulesOf
 from barnabas.core.cluster.records import PartitionChange, Record
-from barnabas.core.cluster.rules import RulesOf
 from barnabas.model.errors import ErrorCode, KafkaError
 
 

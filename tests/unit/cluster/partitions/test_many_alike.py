@@ -2,11 +2,11 @@
 
 from random import Random
 
-from barnabas.core.cluster.elections import leadership_changes
 from barnabas.core.cluster.image import EMPTY_IMAGE, MetadataImage
-from barnabas.core.cluster.partition_change import Wish, changed, may_serve
+from barnabas.core.cluster.partitions.elections import leadership_changes
+from barnabas.core.cluster.partitions.partition_change import Wish, changed, may_serve
+from barnabas.core.cluster.partitions.rules import TopicRules
 from barnabas.core.cluster.records import PartitionRecord, Record, RegisterBroker, TopicRecord
-from barnabas.core.cluster.rules import TopicRules
 
 BROKERS = (1, 2, 3, 4)
 ME = frozenset({2})

@@ -10,10 +10,10 @@ from collections import Counter
 from barnabas.core.cluster.image import BrokerImage, MetadataImage, PartitionImage
 from barnabas.core.cluster.internal_topics import SETTINGS_PREFIX
 from barnabas.core.cluster.items import Reassignment
-from barnabas.core.cluster.partition_change import zones_in
-from barnabas.core.cluster.reassignment import reassign
+from barnabas.core.cluster.partitions.partition_change import zones_in
+from barnabas.core.cluster.partitions.reassignment import reassign
+from barnabas.core.cluster.partitions.rules import RulesOf
 from barnabas.core.cluster.records import Record
-from barnabas.core.cluster.rules import RulesOf
 from barnabas.model.settings import Settings
 from barnabas.model.zones import in_order
 
