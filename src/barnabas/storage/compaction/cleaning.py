@@ -21,9 +21,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from barnabas.model.limits import CLEANER_MAP_ENTRIES
-from barnabas.storage.cleaner import CleanedSegment, CleaningPlan, CleaningResult, Source
+from barnabas.storage.compaction.cleaner import CleanedSegment, CleaningPlan, CleaningResult, Source
+from barnabas.storage.compaction.offset_map import OffsetMap
 from barnabas.storage.files import FilePool
-from barnabas.storage.offset_map import OffsetMap
 from barnabas.storage.segment import Segment
 from barnabas.storage.walk import scan
 from barnabas.wire.batch import BatchHeader

@@ -8,7 +8,7 @@ indexed one that ends at or before the offset asked for, or the start of the seg
 from struct import Struct
 
 from barnabas.storage.disk import Disk
-from barnabas.storage.index_file import IndexFile
+from barnabas.storage.indexes.index_file import IndexFile
 
 ENTRY_BYTES = 8
 _ENTRY = Struct(">ii")

@@ -61,7 +61,7 @@ class CleaningPlan(Struct, frozen=True):
 
     def run(self, pause: Callable[[int], None] | None = None) -> "CleaningResult":
         """Do it, in whatever thread or process this is called."""
-        from barnabas.storage import cleaning
+        from barnabas.storage.compaction import cleaning
 
         return cleaning.run(self, pause)
 

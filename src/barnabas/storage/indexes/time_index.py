@@ -9,7 +9,7 @@ time reads it.
 from struct import Struct
 
 from barnabas.storage.disk import Disk
-from barnabas.storage.index_file import IndexFile
+from barnabas.storage.indexes.index_file import IndexFile
 
 ENTRY_BYTES = 12
 _ENTRY = Struct(">qi")

@@ -11,7 +11,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from barnabas.storage import retention
-from barnabas.storage.cleaner import CleanedSegment, CleaningResult
+from barnabas.storage.compaction.cleaner import CleanedSegment, CleaningResult
 from barnabas.storage.segment import Segment
 
 if TYPE_CHECKING:
