@@ -8,12 +8,12 @@ record that removes it is committed, without counting itself (KIP-853).
 from barnabas.core.raft.config import PROPOSALS_MAX
 from barnabas.core.raft.effects import AppendBatch, ControlRecord, Done, KRaftVersion, LeaderChange
 from barnabas.core.raft.events import Propose
+from barnabas.core.raft.leader.membership import poll_change, poll_own_entry, with_own_entry
+from barnabas.core.raft.leader.serving import poll_parked
 from barnabas.core.raft.learning import learn
-from barnabas.core.raft.membership import poll_change, poll_own_entry, with_own_entry
 from barnabas.core.raft.messages import NONE, BeginQuorumEpochRequest, BeginQuorumEpochResponse
 from barnabas.core.raft.quorum import Quorum
 from barnabas.core.raft.roles import Candidate, Leader, Proposal
-from barnabas.core.raft.serving import poll_parked
 from barnabas.core.raft.voters import Voter, VoterSet
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import ZERO_UUID

@@ -129,7 +129,7 @@ def with_own_entry(q: Quorum) -> VoterSet:
 
 
 def poll_own_entry(q: Quorum, role: Leader) -> None:
-    """A leader at a new address says so, as its followers do by UpdateRaftVoter (joining.py), when it is free to."""
+    """A leader at a new address says so when it is free to, as followers by UpdateRaftVoter (follower/joining.py)."""
     busy = role.change is not None or q.log.voters_offset >= q.high_watermark
     if busy or q.high_watermark <= role.epoch_start_offset or with_own_entry(q) is q.voters:
         return

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from barnabas.core.raft.effects import AppendFetched, Reply, Truncate
 from barnabas.core.raft.elections import lost_leader
-from barnabas.core.raft.joining import poll_joining
+from barnabas.core.raft.follower.joining import poll_joining
+from barnabas.core.raft.follower.snapshots import poll_download, start_download
 from barnabas.core.raft.learning import learn, meant_for_us, right_cluster
 from barnabas.core.raft.messages import (
     NONE,
@@ -23,7 +24,6 @@ from barnabas.core.raft.messages import (
 from barnabas.core.raft.newcomers import catch_up
 from barnabas.core.raft.quorum import Quorum, QuorumBroken
 from barnabas.core.raft.roles import Follower, LeaderAddress, Prospective, Unattached
-from barnabas.core.raft.snapshots import poll_download, start_download
 from barnabas.core.raft.voters import Endpoint
 from barnabas.model.errors import ErrorCode
 
