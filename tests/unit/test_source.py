@@ -16,8 +16,8 @@ LINES_MAX, FUNCTION_LINES_MAX, ANY_LINES_MAX = 400, 60, 149
 
 # Functions on the way of every record or batch: a call costs more there than what it would do.
 LONGER = {
-    "wire/fetch.py:_one_partition",
-    "wire/produce.py:_parse_flexible",
+    "wire/fetch/answer.py:_one_partition",
+    "wire/produce/request.py:_parse_flexible",
     "wire/records.py:_iter_payload",
 }
 

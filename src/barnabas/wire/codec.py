@@ -3,7 +3,7 @@
 The first use of a message reads its schema file and compiles one function for it; from then on a call is a dictionary
 look-up and that function. What comes in is refused as ProtocolError unless it is exactly what the schema says (see
 codegen/read.py for the limits); what goes out is plain dicts and lists of ours, and a mistake in them is a TypeError or
-ValueError that names the field. Produce and Fetch have faster ways of their own: produce.py, fetch.py.
+ValueError that names the field. Produce and Fetch have faster ways of their own: produce/, fetch/.
 
 What is decoded is `object` here, since the API key decides what it is; whoever asks declares its type, which the folder
 `messages` has for every request, response and struct, and for the dicts that are encoded.

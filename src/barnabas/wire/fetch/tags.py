@@ -1,4 +1,4 @@
-"""The tagged fields of a Fetch answer (KIP-482), rare and therefore apart from fetch.py.
+"""The tagged fields of a Fetch answer (KIP-482), rare and therefore apart from answer.py.
 
 Of a partition: 0 the diverging epoch (KIP-595), 1 the current leader (KIP-595, for clients KIP-951), 2 a snapshot
 (KIP-630). Of the answer: 0 the addresses of the leaders named (KIP-951).

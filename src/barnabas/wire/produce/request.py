@@ -2,7 +2,7 @@
 
 The records are neither copied nor sliced: the parser gives their first byte and the byte after their last, and the
 broker works on the connection's buffer. Refused is a request for more partitions than can be answered in one go. What
-versions added: 3 transactional id, 9 flexible, 13 topic id in place of the name. The answer is produce_answer.py's.
+versions added: 3 transactional id, 9 flexible, 13 topic id in place of the name. The answer is answer.py's.
 """
 
 from struct import Struct
@@ -11,24 +11,8 @@ from typing import NamedTuple
 
 from barnabas.model.limits import PRODUCE_PARTITIONS_MAX
 from barnabas.wire.errors import ProtocolError
-from barnabas.wire.produce_answer import (
-    FIRST_FLEXIBLE,
-    FIRST_WITH_TOPIC_ID,
-    produce_success_answer,
-    produce_success_frame,
-)
+from barnabas.wire.produce.answer import FIRST_FLEXIBLE, FIRST_WITH_TOPIC_ID
 from barnabas.wire.varints import long_uvarint, skip_tags
-
-__all__ = [
-    "ProduceRequest",
-    "SingleProduce",
-    "Topics",
-    "parse_produce",
-    "parse_single",
-    "produce_success_answer",
-    "produce_success_frame",
-]
-
 
 Topics = list[tuple[str | None, bytes | None, list[tuple[int, int, int]]]]
 """(name or None, topic id or None, partitions); partitions are (index, start, end), start -1 for null."""

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from struct import Struct
 from typing import NamedTuple
 
-from barnabas.wire.fetch_tags import endpoint_tags, partition_tags
+from barnabas.wire.fetch.tags import endpoint_tags, partition_tags
 from barnabas.wire.varints import uvarint_bytes
 
 FIRST_FLEXIBLE = 12
