@@ -1,4 +1,4 @@
-"""What a seed makes of a world with several nodes: as scenario.py, with replicas, faults between nodes, and an operator
+"""What a seed makes of a world with several nodes: as one_node.py, with replicas, faults between nodes, and an operator
 who moves replicas, elects leaders and adds partitions meanwhile.
 
 Who is struck is drawn too: any node, or the one that matters most just now, because it leads the quorum, a partition or
@@ -15,7 +15,7 @@ from barnabas.sim.faults import FAULTS, OF_CLUSTERS, Fault
 from barnabas.sim.faults.calm_kill import CalmKill
 from barnabas.sim.faults.many_nodes import PowerLossOfAll
 from barnabas.sim.requests import create_topic
-from barnabas.sim.scenario import Scenario
+from barnabas.sim.scenarios.one_node import Scenario
 from barnabas.sim.workloads.base import Workload
 from barnabas.sim.workloads.operator import Operator
 from barnabas.sim.workloads.transactions import BackToBackProducer

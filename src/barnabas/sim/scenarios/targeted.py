@@ -1,5 +1,5 @@
 """Scenarios that aim at one promise each, as swarm testing does: few kinds of faults, settings and topics chosen so
-that the rare coincidence is common. The general scenario (cluster_scenario.py) has everything and meets these seldom.
+that the rare coincidence is common. The general scenario (cluster.py) has everything and meets these seldom.
 
 | name             | what is common in it                                                                            |
 |------------------|-------------------------------------------------------------------------------------------------|
@@ -21,7 +21,6 @@ that the rare coincidence is common. The general scenario (cluster_scenario.py) 
 
 from typing import ClassVar
 
-from barnabas.sim.cluster_scenario import ClusterScenario
 from barnabas.sim.faults.base import Fault
 from barnabas.sim.faults.calm_kill import CalmKill
 from barnabas.sim.faults.clean_restart import CleanRestart
@@ -34,7 +33,8 @@ from barnabas.sim.faults.pause import Pause
 from barnabas.sim.faults.power_loss import KillThenPowerLoss, PowerLoss, PowerLossAtAnEnd
 from barnabas.sim.faults.replicas_in_turn import CutLog, DelayedProposal, InTurn, LateLeader
 from barnabas.sim.linked.scenario import Linked
-from barnabas.sim.scenario import Scenario
+from barnabas.sim.scenarios.cluster import ClusterScenario
+from barnabas.sim.scenarios.one_node import Scenario
 from barnabas.sim.workloads.abandoned import AbandoningProducer, UnheardProducer
 from barnabas.sim.workloads.large_requests import LargeRequests
 from barnabas.sim.workloads.lasting_member import LastingMember, VisitingMember
