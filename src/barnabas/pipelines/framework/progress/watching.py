@@ -19,8 +19,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from barnabas.model.json_values import JsonObject
-from barnabas.pipelines.framework.counting import Counts, watermark_trouble
 from barnabas.pipelines.framework.pipeline import DEAD_LETTER
+from barnabas.pipelines.framework.progress.counting import Counts, watermark_trouble
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -134,7 +134,7 @@ class Watch:
         return state
 
     def _ask_lag(self) -> None:
-        from barnabas.pipelines.framework.lags import Lags  # librdkafka, which `status` has no use for
+        from barnabas.pipelines.framework.progress.lags import Lags  # librdkafka, which `status` has no use for
 
         while not self._ends.is_set():
             with suppress(Exception), closing(Lags(self._run.wanted.bootstrap)) as lags:
