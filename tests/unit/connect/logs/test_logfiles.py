@@ -10,7 +10,7 @@ import pytest
 from barnabas.connect.connectors.logs import folders, logfiles
 from barnabas.connect.connectors.logs.source import LogsSource
 from barnabas.connect.errors import Unavailable
-from tests.connect.logs.collect import Collector
+from tests.unit.connect.logs.collect import Collector
 
 
 def test_half_a_line_waits_for_its_end(tmp_path: Path) -> None:
