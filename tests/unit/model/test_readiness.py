@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import fcntl
 import resource
 import socket
 import time
@@ -24,9 +24,9 @@ def pair(request: pytest.FixtureRequest) -> Iterator[tuple[socket.socket, socket
         if limits[1] != resource.RLIM_INFINITY and limits[1] < 2 * SELECT_MAX:
             pytest.skip("this machine allows no more descriptors")
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(limits[0], 2 * SELECT_MAX), limits[1]))
-        os.dup2(near.fileno(), SELECT_MAX + 100)
+        high = fcntl.fcntl(near.fileno(), fcntl.F_DUPFD_CLOEXEC, SELECT_MAX)  # the first from there on that is free
         near.close()
-        near = socket.socket(fileno=SELECT_MAX + 100)
+        near = socket.socket(fileno=high)
     with near, far:
         yield near, far
     if request.param == "high":
