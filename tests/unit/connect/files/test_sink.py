@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 import os
@@ -163,6 +164,17 @@ def test_redriven_records_have_their_own_places(tmp_path: Path) -> None:
     assert writer.flush(True) == 18
     assert (tmp_path / "out.redrive" / "0" / f"{17:020}-{18:020}.jsonl").exists()
     writer.close()
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip"])
+def test_what_has_gathered_is_given_up_without_a_trace(tmp_path: Path, compression: str) -> None:
+    writer = opened(tmp_path, compression=compression)
+    writer.write(numbered(0, 10), 10)
+    writer.close()
+    del writer
+    gc.collect()  # whatever fails when it is collected fails this test
+    assert [each.name for each in (tmp_path / "orders" / "0").glob("[!.]*")] == []
+    assert kept(tmp_path) is None
 
 
 def test_a_full_disk(tmp_path: Path) -> None:
