@@ -16,8 +16,8 @@ from typing import NamedTuple
 import pytest
 
 from barnabas.core.cluster import BrokerImage, MetadataImage, PartitionImage, TopicImage
-from barnabas.core.cluster.partition_change import Wish, changed
-from barnabas.core.cluster.rules import TopicRules
+from barnabas.core.cluster.partitions.partition_change import Wish, changed
+from barnabas.core.cluster.partitions.rules import TopicRules
 from tests.support.paths import LIBS, ROOT, require_setup
 
 pytestmark = [pytest.mark.timeout(120)]

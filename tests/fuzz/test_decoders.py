@@ -21,7 +21,7 @@ from barnabas.wire.codec import ProtocolError
 from barnabas.wire.compression import Codec, compress, decompress
 from barnabas.wire.frames import frame_end
 from barnabas.wire.headers import read_request_header, request_header
-from barnabas.wire.produce import parse_produce
+from barnabas.wire.produce.request import parse_produce
 from barnabas.wire.record_validation import Rules, prepare, run
 from barnabas.wire.records import iter_records
 from barnabas.wire.validate import validate_for_produce

@@ -16,8 +16,8 @@ import pytest
 
 from barnabas.model.errors import ErrorCode
 from barnabas.model.limits import ABORTED_PER_FETCH_MAX, LOOP_BUDGET_MS
-from barnabas.storage.aborted import ENTRY
 from barnabas.storage.config import LogConfig
+from barnabas.storage.indexes.aborted import ENTRY
 from barnabas.storage.log import Log
 from barnabas.storage.snapshots import encode
 from barnabas.wire import apis

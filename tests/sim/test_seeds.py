@@ -6,7 +6,7 @@ More: `make sim SEEDS=10000`, `barnabas sim --nodes 3 --seeds 10000 --workers 2`
 import pytest
 
 from barnabas.sim.run import Verdict, run_seed
-from barnabas.sim.targeted import TARGETED
+from barnabas.sim.scenarios.targeted import TARGETED
 
 ALONE = (*range(1, 28), 56, 177, 243)
 """Thirty seeds of one node; the last three found a fault of the node once, and stay."""

@@ -14,8 +14,8 @@ from pyspark.sql import types as t
 from barnabas import Admin, Consumer, Producer
 from barnabas.cli.pipeline.new import write as write_template
 from barnabas.pipelines.framework import deadletters, decoding, registry
-from barnabas.pipelines.framework.counting import Counts
 from barnabas.pipelines.framework.expected import Expected
+from barnabas.pipelines.framework.progress.counting import Counts
 from barnabas.pipelines.framework.records import Record
 from barnabas.pipelines.source.values.bad import Bad
 from barnabas.pipelines.source.values.coerce import coerce

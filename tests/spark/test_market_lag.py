@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from barnabas import Admin, Producer
+from barnabas.pipelines.framework.progress.watching import Snapshot, Watch
 from barnabas.pipelines.framework.records import write
 from barnabas.pipelines.framework.running import Run, Wanted, opened
-from barnabas.pipelines.framework.watching import Snapshot, Watch
 from barnabas.pipelines.market import PIPELINE, generator
 from barnabas.pipelines.market.generator import TRADES
 from barnabas.testing import RunningNode

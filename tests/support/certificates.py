@@ -25,6 +25,12 @@ class Certificate:
     password: str
 
 
+_SIGNS = x509.KeyUsage(
+    digital_signature=False, content_commitment=False, key_encipherment=False, data_encipherment=False,
+    key_agreement=False, key_cert_sign=True, crl_sign=True, encipher_only=False, decipher_only=False,
+)  # fmt: skip
+
+
 class Authority:
     def __init__(self, folder: Path, name: str = "ca") -> None:
         self._folder = folder
@@ -75,7 +81,11 @@ class Authority:
             .not_valid_before(begun)
             .not_valid_after(now + _DAY * days)
             .add_extension(constraints, critical=True)
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
         )
+        if constraints.ca:
+            builder = builder.add_extension(_SIGNS, critical=True)
         if hosts:
             names = [_general_name(host) for host in hosts]
             builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)

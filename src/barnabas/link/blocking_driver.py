@@ -12,7 +12,6 @@ precedes a request while no other is in flight. One thread at a time.
 import base64
 import math
 import os
-import select
 import socket
 import ssl
 import time
@@ -26,6 +25,7 @@ from barnabas.link.opening import Conversation, ask_versions, log_in, log_in_aga
 from barnabas.link.sasl import Credentials
 from barnabas.link.versions import NodeVersions
 from barnabas.model.limits import PEER_ANSWER_MAX_BYTES
+from barnabas.model.readiness import readable
 from barnabas.wire.codec import Decoded, decode_response, encode_request
 from barnabas.wire.errors import ProtocolError
 
@@ -146,7 +146,7 @@ class BlockingLink:
         """Part of an answer is here, so that `receive` waits for its rest only."""
         if self._exchange.has_received or (isinstance(self._socket, ssl.SSLSocket) and self._socket.pending()):
             return True
-        return bool(select.select([self._socket], [], [], 0)[0])
+        return readable(self._socket)
 
     def receive(self, timeout_s: float | None = None) -> Decoded:
         """The answer to the oldest request in flight, decoded. With ReusedMemory its records are there until the next

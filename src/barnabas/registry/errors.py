@@ -98,10 +98,6 @@ def referenced(subject: str, version: int) -> RegistryError:
     )
 
 
-def id_differs(reason: str) -> RegistryError:
-    return RegistryError(42207, reason)
-
-
 def invalid_subject(subject: str) -> RegistryError:
     return RegistryError(42208, f"The specified subject '{subject}' is not a valid.")
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from barnabas.sim import inspection
 from barnabas.sim.bugs.base import note_error
 from barnabas.sim.checkers import CHECKERS, Final, inside, s4_decision_first, s8_work_goes_on, s9_nothing_left
-from barnabas.sim.cluster_scenario import ClusterScenario
 from barnabas.sim.computer import Computer
 from barnabas.sim.history import Partition
-from barnabas.sim.scenario import QUIET_SECONDS, Scenario
+from barnabas.sim.scenarios.cluster import ClusterScenario
+from barnabas.sim.scenarios.one_node import QUIET_SECONDS, Scenario
+from barnabas.sim.scenarios.targeted import TARGETED
 from barnabas.sim.story import tell
-from barnabas.sim.targeted import TARGETED
 from barnabas.sim.workloads.reader import Reader
 from barnabas.sim.world import World
 
@@ -46,7 +46,7 @@ def run_seed(
     seed: int, bug: Callable[[], AbstractContextManager[None]] = nullcontext, nodes: int = 1, targeted: str = ""
 ) -> Verdict:
     """Run one seed; `bug` plants a fault in the node's own code, to test the tests. `targeted` names a scenario of
-    targeted.py, which says itself how many nodes it needs at least."""
+    scenarios/targeted.py, which says itself how many nodes it needs at least."""
     begun = time.perf_counter()
     scenario: Scenario
     if targeted:

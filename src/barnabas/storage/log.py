@@ -19,14 +19,14 @@ from pathlib import Path
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import RECENT_BATCHES_MAX
 from barnabas.model.producers import ProducerEntry
-from barnabas.storage import flushing, opening, reading, recovery, retention, swapping, time_lookup
-from barnabas.storage.cleaner import CleaningResult
+from barnabas.storage import flushing, opening, reading, recovery, retention, time_lookup
+from barnabas.storage.compaction.cleaner import CleaningResult
 from barnabas.storage.config import LogConfig
 from barnabas.storage.damage import Damage
 from barnabas.storage.disk import DISK, PASSING, Disk, OpenFile, StorageFatal
 from barnabas.storage.files import FILES, FilePool
+from barnabas.storage.indexes.offset_index import ENTRY_BYTES as INDEX_ENTRY_BYTES
 from barnabas.storage.log_state import LogState
-from barnabas.storage.offset_index import ENTRY_BYTES as INDEX_ENTRY_BYTES
 from barnabas.storage.segment import Segment
 from barnabas.storage.slice import Slice
 from barnabas.wire.batch import BatchHeader
@@ -290,6 +290,8 @@ class Log(LogState):
         return retention.purge(self, now_ms)
 
     def swap(self, result: CleaningResult) -> int:
+        from barnabas.storage.compaction import swapping  # imported by the first compaction, not by every start
+
         return swapping.swap(self, result)
 
     def close(self, *, sync: bool = True) -> None:

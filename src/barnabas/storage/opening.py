@@ -10,11 +10,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from barnabas.storage import epoch_history, leftovers, recovery
-from barnabas.storage.aborted import TRANSACTION_INDEX
 from barnabas.storage.config import LogConfig
 from barnabas.storage.damage import Damaged
 from barnabas.storage.disk import Disk
 from barnabas.storage.epochs import LeaderEpochs
+from barnabas.storage.indexes.aborted import TRANSACTION_INDEX
 from barnabas.storage.retention import Doomed
 from barnabas.storage.segment import Segment
 from barnabas.storage.slice import Slice

@@ -15,9 +15,9 @@ from barnabas.storage.damage import Damage, Damaged
 from barnabas.storage.disk import Disk
 from barnabas.storage.epochs import LeaderEpochs
 from barnabas.storage.files import FilePool
-from barnabas.storage.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
+from barnabas.storage.indexes.offset_index import ENTRY_BYTES as OFFSET_ENTRY_BYTES
+from barnabas.storage.indexes.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
 from barnabas.storage.segment import Segment
-from barnabas.storage.time_index import ENTRY_BYTES as TIME_ENTRY_BYTES
 from barnabas.storage.walk import scan
 from barnabas.wire.batch import BatchHeader
 

@@ -16,8 +16,8 @@ from barnabas.storage.damage import Damaged
 from barnabas.storage.disk import ColdRead, Disk, OpenFile
 from barnabas.storage.epochs import LeaderEpochs
 from barnabas.storage.files import FilePool
-from barnabas.storage.offset_index import OffsetIndex
-from barnabas.storage.time_index import TimeIndex
+from barnabas.storage.indexes.offset_index import OffsetIndex
+from barnabas.storage.indexes.time_index import TimeIndex
 from barnabas.storage.walk import Step, scan, walk
 from barnabas.wire.batch import HEADER_BYTES, read_header
 

@@ -27,8 +27,8 @@ from barnabas.client.consumer.consumer import Consumer
 from barnabas.model.json_values import Json, JsonObject
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.framework import Outcome, Pipeline, Record, RunContext, deadletters
-from barnabas.pipelines.framework.counting import Counts
 from barnabas.pipelines.framework.pipeline import DEAD_LETTER
+from barnabas.pipelines.framework.progress.counting import Counts
 from barnabas.pipelines.framework.records import write
 
 if TYPE_CHECKING:

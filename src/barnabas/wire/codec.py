@@ -3,7 +3,7 @@
 The first use of a message reads its schema file and compiles one function for it; from then on a call is a dictionary
 look-up and that function. What comes in is refused as ProtocolError unless it is exactly what the schema says (see
 codegen/read.py for the limits); what goes out is plain dicts and lists of ours, and a mistake in them is a TypeError or
-ValueError that names the field. Produce and Fetch have faster ways of their own: produce.py, fetch.py.
+ValueError that names the field. Produce and Fetch have faster ways of their own: produce/, fetch/.
 
 What is decoded is `object` here, since the API key decides what it is; whoever asks declares its type, which the folder
 `messages` has for every request, response and struct, and for the dicts that are encoded.
@@ -17,7 +17,6 @@ from barnabas.wire.apis import elements_max
 from barnabas.wire.codegen.read import Decoded, Reader, StructClass, compile_reader, message_class
 from barnabas.wire.codegen.write import Writer, compile_writer
 from barnabas.wire.errors import ProtocolError
-from barnabas.wire.explain import unknown_key, wrong_value
 from barnabas.wire.schema import api_name, load
 
 __all__ = [
@@ -104,12 +103,16 @@ def class_of(kind: str, which: int | str) -> StructClass:
 def _encode(kind: str, which: int | str, version: int, body: Mapping[str, object]) -> bytes:
     writer = _writers.get((kind, which, version)) or _new_writer(kind, which, version)
     if STRICT:
+        from barnabas.wire.explain import unknown_key
+
         key = unknown_key(class_of(kind, which).fields, body)
         if key:
             raise ValueError(f"{_label(kind, which, version)}: no version has a field {key}")
     try:
         return writer(body)
     except _BAD_VALUE as problem:
+        from barnabas.wire.explain import wrong_value  # our own mistake: no start needs it
+
         name = which if isinstance(which, str) else api_name(which)
         reason = wrong_value(load(name).shape(kind, version).fields, body) or str(problem)
         raise TypeError(f"{_label(kind, which, version)}: {reason}") from problem

@@ -16,8 +16,6 @@ from barnabas.wire.errors import ProtocolError
 from barnabas.wire.varints import skip_tags
 
 _FIXED = Struct(">hhih")  # api key, api version, correlation id, length of the client id
-_CORRELATION = Struct(">i")
-_CORRELATION_AND_TAGS = Struct(">iB")
 _FRAME = Struct(">ii")
 _FRAME_AND_TAGS = Struct(">iiB")
 _FIXED_BYTES = _FIXED.size
@@ -78,13 +76,6 @@ def skim_request_header(data: bytes | bytearray | memoryview) -> tuple[int, int,
     except KeyError:
         return api_key, api_version, correlation_id, -1
     return api_key, api_version, correlation_id, position if length >= -1 else -1
-
-
-def response_header(api_key: int, version: int, correlation_id: int) -> bytes:
-    """What stands between a response's frame length and its body."""
-    if version >= _FIRST_FLEXIBLE_RESPONSE.get(api_key, NEVER_FLEXIBLE):
-        return _CORRELATION_AND_TAGS.pack(correlation_id, 0)
-    return _CORRELATION.pack(correlation_id)
 
 
 def response_header_bytes(api_key: int, version: int) -> int:

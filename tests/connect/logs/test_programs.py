@@ -16,10 +16,10 @@ import pytest
 from barnabas.connect.connectors.logs.source import LogsSource
 from barnabas.connect.contract import Reader, Record
 from barnabas.connect.errors import Unavailable
-from tests.connect.logs.collect import Collector
 from tests.support.members import until
 from tests.support.paths import LIBS, ROOT, require
 from tests.support.process import ServerProcess, free_port
+from tests.unit.connect.logs.collect import Collector
 
 NGINX = """
 user root;

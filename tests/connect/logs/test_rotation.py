@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.connect.logs.collect import Collector
 from tests.support.members import until
 from tests.support.process import end
+from tests.unit.connect.logs.collect import Collector
 
 # Appends numbered lines, a line to a write, and opens the file anew at SIGHUP as daemons do.
 WRITER = """

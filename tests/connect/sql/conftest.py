@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.connect.sql.rows import Database
+from tests.connect.sql.rows import Database, SqliteDatabase
 from tests.support.postgres import PASSWORD, Postgres
 
 _numbers = count()
@@ -25,25 +24,6 @@ class PostgresDatabase(Database):
 
     def execute(self, statement: str) -> list[tuple[Any, ...]]:  # Any: columns of any statement
         return self.server.execute(statement, database=self.name)
-
-
-class SqliteDatabase(Database):
-    kind = "sqlite"
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.options = {"url": f"sqlite:///{path}"}
-        self.sources = []
-
-    def execute(self, statement: str) -> list[tuple[Any, ...]]:  # Any: columns of any statement
-        connection = sqlite3.connect(self.path)
-        try:
-            connection.executescript(statement) if ";" in statement else connection.execute(statement)
-            rows = connection.execute(statement).fetchall() if statement.startswith("select") else []
-            connection.commit()
-            return rows
-        finally:
-            connection.close()
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,9 @@ is closed and opened again at the last of them."""
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from barnabas.connect.connectors.sql.source import SqlSource
@@ -61,3 +63,22 @@ class Following:
 
     def values(self, field: str) -> list[Any]:  # Any: of any column
         return [record.value[field] for record in self.records]
+
+
+class SqliteDatabase(Database):
+    kind = "sqlite"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.options = {"url": f"sqlite:///{path}"}
+        self.sources = []
+
+    def execute(self, statement: str) -> list[tuple[Any, ...]]:  # Any: columns of any statement
+        connection = sqlite3.connect(self.path)
+        try:
+            connection.executescript(statement) if ";" in statement else connection.execute(statement)
+            rows = connection.execute(statement).fetchall() if statement.startswith("select") else []
+            connection.commit()
+            return rows
+        finally:
+            connection.close()

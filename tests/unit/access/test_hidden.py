@@ -10,9 +10,9 @@ import pytest
 from barnabas.cli.log.meaning import HIDDEN, meaning
 from barnabas.cli.secure import files
 from barnabas.core.access.credentials import ScramCredential
+from barnabas.core.cluster.access.scram_users import ScramUpsertion
 from barnabas.core.cluster.record_codec import encode_record
 from barnabas.core.cluster.records import ConfigRecord, ScramCredentialRecord
-from barnabas.core.cluster.scram_users import ScramUpsertion
 from barnabas.link.sasl import Credentials
 from barnabas.model.ids import METADATA_TOPIC
 from barnabas.model.settings import Settings

@@ -26,8 +26,8 @@ from barnabas.core.access.quotas.rules import (
     entity_text,
 )
 from barnabas.core.access.quotas.windows import THROTTLE_MAX_MS, RateWindow, Samples, TokenBucket
+from barnabas.core.cluster.access.quotas import QuotaAlteration, alter
 from barnabas.core.cluster.image import MetadataImage
-from barnabas.core.cluster.quotas import QuotaAlteration, alter
 from barnabas.core.cluster.record_codec import decode_record, encode_record
 from barnabas.core.cluster.records import ClientQuota
 from barnabas.model.errors import ErrorCode, KafkaError

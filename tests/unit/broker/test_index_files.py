@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from barnabas.broker.partition.state import PartitionState
-from barnabas.storage.aborted import ENTRY, AbortedTransaction, AbortedTransactions
 from barnabas.storage.config import LogConfig
 from barnabas.storage.disk import DISK
 from barnabas.storage.files import FILES
+from barnabas.storage.indexes.aborted import ENTRY, AbortedTransaction, AbortedTransactions
 from barnabas.storage.log import Log
 from barnabas.storage.segment import Segment
 

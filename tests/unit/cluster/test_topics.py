@@ -115,7 +115,7 @@ def test_a_request_has_a_most_of_partitions() -> None:
 
 
 def test_a_node_has_a_most_of_replicas(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("barnabas.core.cluster.assignments.PARTITIONS_PER_NODE_MAX", 10)
+    monkeypatch.setattr("barnabas.core.cluster.partitions.assignments.PARTITIONS_PER_NODE_MAX", 10)
     stage = Stage(2)
     assert stage.create("a", 8, 1).code is NONE
     assert stage.create("b", 12, 1).code is NONE

@@ -10,7 +10,7 @@ import pytest
 
 from barnabas.broker.upkeep.compaction_process import clean_in_process
 from barnabas.model.processes import python_environment, python_module
-from barnabas.storage import cleaner
+from barnabas.storage.compaction import cleaner
 from barnabas.storage.config import LogConfig
 from barnabas.storage.log import Log
 from barnabas.wire.records import Record, build_batch

@@ -15,7 +15,7 @@ from barnabas.broker.partition.partition import HostedPartition
 from barnabas.core.cluster.image import PartitionImage
 from barnabas.core.partition.producers import Marker
 from barnabas.model.ids import TopicPartition
-from barnabas.storage import cleaner
+from barnabas.storage.compaction import cleaner
 from barnabas.storage.config import LogConfig
 from barnabas.storage.disk import DISK, Disk
 from barnabas.storage.log import Log

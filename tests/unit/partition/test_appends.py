@@ -15,7 +15,7 @@ from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.storage.disk import DISK, Disk
 from barnabas.wire.batch import crc_matches, read_header, write_crc
 from barnabas.wire.compression import Codec
-from barnabas.wire.produce import ProduceRequest
+from barnabas.wire.produce.request import ProduceRequest
 from barnabas.wire.record_validation import prepare, run
 from barnabas.wire.records import Record, build_batch, iter_records
 from tests.unit.broker.small_disk import SmallDisk

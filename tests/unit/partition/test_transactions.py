@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from barnabas.broker.partition.opened import OpenPartition
 from barnabas.core.partition.producers import Marker, Producers
 from barnabas.model.errors import ErrorCode, KafkaError
-from barnabas.storage.aborted import ENTRY
 from barnabas.storage.disk import Disk
+from barnabas.storage.indexes.aborted import ENTRY
 from barnabas.wire.batch import TRANSACTIONAL_BIT, BatchHeader
 from tests.unit.partition.stage import COMPACTED, NOW, SMALL, Stage
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from barnabas.client.admin.descriptions import GroupPartition
-from barnabas.pipelines.framework.counting import KEPT, Counts, late_rows, watermark_trouble
-from barnabas.pipelines.framework.watching import lag_of, rows_per_s
+from barnabas.pipelines.framework.progress.counting import KEPT, Counts, late_rows, watermark_trouble
+from barnabas.pipelines.framework.progress.watching import lag_of, rows_per_s
 from barnabas.pipelines.progress import offsets_behind
 
 NOW_S = 1_794_000_000.0

@@ -13,8 +13,8 @@ import pytest
 
 from barnabas import Admin, NotAllowed, Producer
 from barnabas.client.errors import BarnabasError
-from barnabas.pipelines.framework import watching
-from barnabas.pipelines.framework.lags import Lags
+from barnabas.pipelines.framework.progress import watching
+from barnabas.pipelines.framework.progress.lags import Lags
 from barnabas.pipelines.source import group_commits
 from barnabas.pipelines.source.group_commits import GroupCommits
 from barnabas.testing import RunningNode, running_node

@@ -7,18 +7,9 @@ from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import NamedTuple
 
-from barnabas.core.raft import (
-    elections,
-    following,
-    leading,
-    learning,
-    log,
-    membership,
-    newcomers,
-    quorum,
-    snapshots,
-    voters,
-)
+from barnabas.core.raft import elections, learning, log, newcomers, quorum, voters
+from barnabas.core.raft.follower import following, snapshots
+from barnabas.core.raft.leader import leading, membership
 from tests.unit.raft.ledger import (
     BELOW_HIGH_WATERMARK,
     COMMITTED_ON_MAJORITY,

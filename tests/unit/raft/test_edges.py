@@ -169,9 +169,9 @@ def test_a_proposal_is_for_the_epoch_it_was_made_in() -> None:
 
 
 def test_proposals_and_observers_have_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("barnabas.core.raft.serving.OBSERVERS_MAX", 3)
-    monkeypatch.setattr("barnabas.core.raft.serving.PARKED_FETCHES_MAX", 3)
-    monkeypatch.setattr("barnabas.core.raft.leading.PROPOSALS_MAX", 3)
+    monkeypatch.setattr("barnabas.core.raft.leader.serving.OBSERVERS_MAX", 3)
+    monkeypatch.setattr("barnabas.core.raft.leader.serving.PARKED_FETCHES_MAX", 3)
+    monkeypatch.setattr("barnabas.core.raft.leader.leading.PROPOSALS_MAX", 3)
     one = One(1)
     for number in range(10, 20):
         one.step(

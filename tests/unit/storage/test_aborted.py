@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.storage.aborted import ENTRY, AbortedTransaction, AbortedTransactions
 from barnabas.storage.disk import Disk
+from barnabas.storage.indexes.aborted import ENTRY, AbortedTransaction, AbortedTransactions
 
 
 def loaded(folder: Path, end_offset: int, disk: Disk | None = None) -> AbortedTransactions:

@@ -9,8 +9,8 @@ from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import RECENT_BATCHES_MAX
 from barnabas.storage.config import LogConfig
 from barnabas.storage.disk import Disk, StorageFatal
+from barnabas.storage.indexes.offset_index import OffsetIndex
 from barnabas.storage.log import Log
-from barnabas.storage.offset_index import OffsetIndex
 from tests.unit.storage.stories import (
     SMALL,
     FullDisk,

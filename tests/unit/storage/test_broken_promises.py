@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.storage.aborted import AbortedTransaction, AbortedTransactions
 from barnabas.storage.disk import DISK
+from barnabas.storage.indexes.aborted import AbortedTransaction, AbortedTransactions
+from barnabas.storage.indexes.offset_index import OffsetIndex
 from barnabas.storage.log import Log
-from barnabas.storage.offset_index import OffsetIndex
 from barnabas.wire.records import Record, build_batch
 
 from .stories import SMALL, batch_at, fill

@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from barnabas.model.producers import ProducerEntry
-from barnabas.storage import cleaner
-from barnabas.storage.cleaner import CleaningPlan, CleaningResult
+from barnabas.storage.compaction import cleaner
+from barnabas.storage.compaction.cleaner import CleaningPlan, CleaningResult
 from barnabas.storage.config import LogConfig
 from barnabas.storage.damage import Damaged
 from barnabas.storage.log import Log

@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from msgspec.structs import replace
 
 from barnabas.model.errors import KafkaError
-from barnabas.storage import cleaner
+from barnabas.storage.compaction import cleaner
 from barnabas.storage.config import LogConfig
 from barnabas.storage.log import Log
 from barnabas.wire.batch import iter_batches, read_header

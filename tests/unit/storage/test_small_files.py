@@ -21,9 +21,9 @@ from barnabas.storage.directory import (
 )
 from barnabas.storage.disk import DISK, Disk
 from barnabas.storage.epochs import LeaderEpochs
-from barnabas.storage.index_file import PAGE_ENTRIES, TAIL_ENTRIES
+from barnabas.storage.indexes.index_file import PAGE_ENTRIES, TAIL_ENTRIES
+from barnabas.storage.indexes.offset_index import OffsetIndex
 from barnabas.storage.log import Log
-from barnabas.storage.offset_index import OffsetIndex
 from tests.unit.storage.stories import SMALL, batch_at, fill, write
 
 # --- leader epochs --------------------------------------------------------------------------------------------------

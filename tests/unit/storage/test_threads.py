@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.storage.aborted import AbortedTransaction, AbortedTransactions
 from barnabas.storage.config import LogConfig
 from barnabas.storage.disk import NO_WAIT, ColdRead, Disk
 from barnabas.storage.files import FilePool
+from barnabas.storage.indexes.aborted import AbortedTransaction, AbortedTransactions
 from barnabas.storage.log import Log
 from tests.unit.storage.stories import SMALL, FullDisk, copy_of, descriptors, fill, read_batches
 

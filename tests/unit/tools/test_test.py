@@ -19,6 +19,7 @@ def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, "tools_test", module)
     spec.loader.exec_module(module)
+    monkeypatch.delenv("COVERAGE_FILE", raising=False)  # of a run that measures this test
     (tmp_path / "tests").mkdir()
     (tmp_path / "tools").mkdir()
     (tmp_path / "tools/setup_tests.sh").write_text("#!/bin/sh\n")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from barnabas.wire.apis import FETCH
-from barnabas.wire.fetch import FetchedPartition, FetchedTopic, NodeEndpoint, fetch_response_pieces
+from barnabas.wire.fetch.answer import FetchedPartition, FetchedTopic, NodeEndpoint, fetch_response_pieces
 from barnabas.wire.headers import encode_response_frame
 
 VERSIONS = range(4, 19)

@@ -6,7 +6,7 @@ from hypothesis.strategies import binary, booleans, dictionaries, integers, list
 
 from barnabas.broker.replication.fetch_settings import FetchLimits
 from barnabas.wire.codec import encode_request
-from barnabas.wire.fetch_request import FIRST_VERSION, VERSION, Wanted, fetch_body
+from barnabas.wire.fetch.request import FIRST_VERSION, VERSION, Wanted, fetch_body
 
 INT32 = integers(-(2**31), 2**31 - 1)
 INT64 = integers(-(2**63), 2**63 - 1)

@@ -6,7 +6,7 @@ from barnabas.wire import schema
 from barnabas.wire.apis import API_VERSIONS, FETCH, HEARTBEAT, OFFSET_DELETE, PRODUCE, SERVED
 from barnabas.wire.codec import ProtocolError
 from barnabas.wire.frames import frame_end
-from barnabas.wire.headers import encode_response_frame, read_request_header, request_header, response_header
+from barnabas.wire.headers import encode_response_frame, read_request_header, request_header, response_frame
 
 MAX = 1000
 
@@ -55,9 +55,11 @@ def test_what_is_no_header_is_refused(data: bytes) -> None:
 
 
 def test_response_headers() -> None:
-    assert response_header(FETCH, 11, 7) == b"\0\0\0\7"
-    assert response_header(FETCH, 12, 7) == b"\0\0\0\7\0"
-    assert response_header(API_VERSIONS, 4, 7) == b"\0\0\0\7"  # its reader does not know the broker yet
+    assert response_frame(FETCH, 11, 7, b"") == b"\0\0\0\4" + b"\0\0\0\7"
+    assert response_frame(FETCH, 12, 7, b"") == b"\0\0\0\5" + b"\0\0\0\7\0"
+    assert (
+        response_frame(API_VERSIONS, 4, 7, b"") == b"\0\0\0\4" + b"\0\0\0\7"
+    )  # its reader does not know the broker yet
     frame = encode_response_frame(HEARTBEAT, 4, 7, {"error_code": 25})
     assert frame == b"\0\0\0\x0c" + b"\0\0\0\7\0" + b"\0\0\0\0" + b"\0\x19" + b"\0"
 

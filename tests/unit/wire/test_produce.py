@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.model.limits import PRODUCE_PARTITIONS_MAX
-from barnabas.wire import codec, produce
+from barnabas.wire import codec
 from barnabas.wire.apis import PRODUCE
 from barnabas.wire.codec import ProtocolError
 from barnabas.wire.headers import encode_response_frame
-from barnabas.wire.produce import parse_produce, parse_single, produce_success_answer, produce_success_frame
+from barnabas.wire.produce.answer import produce_success_answer, produce_success_frame
+from barnabas.wire.produce.request import parse_produce, parse_single
 from barnabas.wire.varints import uvarint_bytes
 
 VERSIONS = range(3, 14)
@@ -92,9 +93,9 @@ def test_counts_that_cannot_be_are_refused(count: int) -> None:
 def test_the_partitions_of_all_topics_count_together(version: int, monkeypatch: pytest.MonkeyPatch) -> None:
     topics = [{"name": "t", "partition_data": [{"index": index, "records": b"r"} for index in range(4)]}] * 2
     data = codec.encode_request(PRODUCE, version, {"topic_data": topics})
-    monkeypatch.setattr(produce, "PRODUCE_PARTITIONS_MAX", 20)
+    monkeypatch.setattr("barnabas.wire.produce.request.PRODUCE_PARTITIONS_MAX", 20)
     assert len(parse_produce(data, 0, version).topics) == 2
-    monkeypatch.setattr(produce, "PRODUCE_PARTITIONS_MAX", 9)
+    monkeypatch.setattr("barnabas.wire.produce.request.PRODUCE_PARTITIONS_MAX", 9)
     with pytest.raises(ProtocolError, match="partitions"):
         parse_produce(data, 0, version)
 

@@ -5,7 +5,7 @@ import pytest
 from barnabas.wire.apis import API_VERSIONS, PRODUCE, SERVED, Api
 from barnabas.wire.codec import decode_response, encode_response
 from barnabas.wire.headers import response_frame, response_header_bytes
-from barnabas.wire.produce import produce_success_frame
+from barnabas.wire.produce.answer import produce_success_frame
 from barnabas.wire.schema import load
 from barnabas.wire.throttle_time import throttle_time, with_throttle_time
 

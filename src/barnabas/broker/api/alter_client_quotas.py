@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from barnabas.broker.network.context import RequestContext
 from barnabas.broker.network.loop_budget import in_turns
 from barnabas.core.access.quotas.rules import CLIENT_ID, IP, USER
+from barnabas.core.cluster.access.quotas import QuotaAlteration
 from barnabas.core.cluster.controller import Controller
-from barnabas.core.cluster.quotas import QuotaAlteration
 from barnabas.model.errors import KafkaError
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """AlterPartition (56), versions 2-3: a leader tells the controller who is in sync (KIP-497), v3 with epochs (KIP-903).
 
-Served by the active controller, for brokers. What is refused, and why, is in core/cluster/alterations.py.
+Served by the active controller, for brokers. What is refused, and why, is in core/cluster/partitions/alterations.py.
 """
 
 from __future__ import annotations

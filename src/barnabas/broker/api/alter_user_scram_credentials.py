@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from barnabas.broker.network.context import RequestContext
+from barnabas.core.cluster.access.scram_users import ScramDeletion, ScramUpsertion
 from barnabas.core.cluster.controller import Controller
-from barnabas.core.cluster.scram_users import ScramDeletion, ScramUpsertion
 
 if TYPE_CHECKING:
     from barnabas.broker.api.roles import ControllerNode

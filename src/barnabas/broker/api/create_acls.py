@@ -1,7 +1,7 @@
 """CreateAcls (30), versions 1-3: rules for the cluster; each of a request has its own fate.
 
 Answered when the rules are in the metadata log. A node without an authorizer refuses them one by one. What rule is
-refused, and why, is in core/cluster/acls.py; an element that nobody knows closes the connection, as in Kafka.
+refused, and why, is in core/cluster/access/acls.py; an element that nobody knows closes the connection, as in Kafka.
 
 Versions: 2 flexible, 3 the resource type USER (KIP-373).
 """

@@ -16,8 +16,8 @@ from barnabas.broker.clock import wall_ms
 from barnabas.broker.network.context import RequestContext
 from barnabas.broker.network.session import Principal
 from barnabas.core.access.delegation_tokens import USER_TYPE
+from barnabas.core.cluster.access.delegation_tokens import NewToken
 from barnabas.core.cluster.controller import Controller
-from barnabas.core.cluster.delegation_tokens import NewToken
 from barnabas.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:

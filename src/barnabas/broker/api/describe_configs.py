@@ -18,7 +18,7 @@ from barnabas.broker.network.context import Answered, RequestContext
 from barnabas.broker.network.large_requests import encode
 from barnabas.broker.network.loop_budget import in_turns
 from barnabas.broker.settings.loggers import logger_levels
-from barnabas.core.cluster.assignments import FACTOR, default_factor
+from barnabas.core.cluster.partitions.assignments import FACTOR, default_factor
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import topic_name_problem
 from barnabas.model.settings import (
@@ -166,7 +166,7 @@ def _entries(node: DescribeConfigsNode, resource_type: int, name: str) -> Iterab
 
 
 def _with_used_factor(node: DescribeConfigsNode, entry: ConfigEntry) -> ConfigEntry:
-    """Nobody set it: what topics get is told, which hangs on the number of brokers (core/cluster/assignments.py)."""
+    """Nobody set it: what topics get is told, which depends on the number of brokers (partitions/assignments.py)."""
     if entry.source is not ConfigSource.DEFAULT:
         return entry
     value = str(default_factor(node.image, node.settings))

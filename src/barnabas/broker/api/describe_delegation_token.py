@@ -15,7 +15,7 @@ from barnabas.broker.network.context import RequestContext
 from barnabas.broker.network.loop_budget import in_turns
 from barnabas.core.access.credentials import DelegationToken
 from barnabas.core.access.delegation_tokens import split_principal, token_hmac
-from barnabas.core.cluster.delegation_tokens import secret_key
+from barnabas.core.cluster.access.delegation_tokens import secret_key
 from barnabas.model.errors import ErrorCode
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.api.permissions import CLUSTER_ACTION, DESCRIBE, may_on_cluster, refused
 from barnabas.broker.network.context import RequestContext
-from barnabas.core.raft.view import QuorumView, ReplicaView
+from barnabas.core.raft.leader.view import QuorumView, ReplicaView
 from barnabas.core.raft.voters import Endpoint
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import METADATA_TOPIC

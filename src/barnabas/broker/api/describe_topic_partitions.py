@@ -3,7 +3,7 @@
 
 The cursor of an answer names the first partition that did not fit; the next request brings it back. A topic that is
 gone by then is left out when all topics were asked for. Beside the in-sync replicas stand those that may lead although
-they are not in sync, and those last known to (`core/cluster/partition_change.py`).
+they are not in sync, and those last known to (`core/cluster/partitions/partition_change.py`).
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ from barnabas.model.access import CLUSTER_NAME
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.limits import LARGE_REQUEST_THREAD_BYTES
 from barnabas.wire.codec import decode_request
-from barnabas.wire.fetch import fetch_response_pieces
+from barnabas.wire.fetch.answer import fetch_response_pieces
 from barnabas.wire.headers import encode_response_frame
 
 if TYPE_CHECKING:

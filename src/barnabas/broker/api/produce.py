@@ -38,15 +38,8 @@ from barnabas.model.errors import ErrorCode, InvalidRecords, KafkaError
 from barnabas.model.ids import INTERNAL_TOPICS, TopicPartition
 from barnabas.wire.errors import ProtocolError
 from barnabas.wire.headers import encode_response_frame
-from barnabas.wire.produce import (
-    ProduceRequest,
-    SingleProduce,
-    parse_produce,
-    parse_single,
-    produce_success_answer,
-    produce_success_frame,
-)
-from barnabas.wire.produce_answer import Item
+from barnabas.wire.produce.answer import Item, produce_success_answer, produce_success_frame
+from barnabas.wire.produce.request import ProduceRequest, SingleProduce, parse_produce, parse_single
 
 if TYPE_CHECKING:
     from barnabas.broker.access import Access

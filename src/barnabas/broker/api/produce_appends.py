@@ -16,7 +16,7 @@ from barnabas.model.ids import AUDIT_TOPIC, INTERNAL_TOPICS, TopicPartition
 from barnabas.model.limits import RECORD_ERRORS_LISTED_MAX
 from barnabas.wire.apis import PRODUCE
 from barnabas.wire.batch import BatchHeader
-from barnabas.wire.produce import ProduceRequest
+from barnabas.wire.produce.request import ProduceRequest
 from barnabas.wire.record_validation import Stored
 from barnabas.wire.schema_ids import UnregisteredSchemas
 

@@ -14,7 +14,7 @@ from barnabas.broker.network.session import Session
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import TopicPartition
 from barnabas.wire.batch import HEADER_BYTES, read_header
-from barnabas.wire.produce import ProduceRequest, Topics
+from barnabas.wire.produce.request import ProduceRequest, Topics
 
 if TYPE_CHECKING:
     from barnabas.broker.api.roles import ProduceNode

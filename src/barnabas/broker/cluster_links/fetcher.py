@@ -34,7 +34,7 @@ from barnabas.link.codes import Remedy, name_of, remedy
 from barnabas.link.errors import LinkDown, LoginFailed, UnknownApi
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.wire.apis import FETCH
-from barnabas.wire.fetch_request import FIRST_VERSION, VERSION, Wanted, fetch_body
+from barnabas.wire.fetch.request import FIRST_VERSION, VERSION, Wanted, fetch_body
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from barnabas.broker.fetch.sessions import Wanted
 from barnabas.broker.network.connection import Reply
 from barnabas.broker.network.writer import Piece
 from barnabas.model.errors import ErrorCode
-from barnabas.wire.fetch import FetchedPartition, FetchedTopic, fetch_response_pieces
+from barnabas.wire.fetch.answer import FetchedPartition, FetchedTopic, fetch_response_pieces
 
 _BY_ID_SINCE = 13
 _NOT_LOOKED_AT = (

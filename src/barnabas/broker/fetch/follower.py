@@ -21,7 +21,7 @@ from barnabas.broker.fetch.reader import PartitionRead
 from barnabas.broker.fetch.sessions import Wanted
 from barnabas.broker.network.connection import Reply
 from barnabas.model.errors import KafkaError
-from barnabas.wire.fetch import fetch_response_pieces
+from barnabas.wire.fetch.answer import fetch_response_pieces
 
 if TYPE_CHECKING:
     from barnabas.wire.messages import FetchRequest

@@ -15,7 +15,7 @@ from barnabas.broker.network.login.listener_login import ListenerLogin, Users
 from barnabas.broker.network.pending_logins import PendingLogins
 from barnabas.broker.network.session import Principal
 from barnabas.core.access.principals import BadRule
-from barnabas.core.cluster.delegation_tokens import secret_key
+from barnabas.core.cluster.access.delegation_tokens import secret_key
 from barnabas.core.cluster.records import Endpoint
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.settings import Settings

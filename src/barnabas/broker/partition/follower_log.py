@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from barnabas.broker.partition.state import PartitionState
 from barnabas.broker.partition.waiters import ENOUGH
 from barnabas.model.errors import ErrorCode, KafkaError
-from barnabas.storage.aborted import AbortedTransactions
 from barnabas.storage.damage import Damaged
 from barnabas.storage.disk import StorageFatal
+from barnabas.storage.indexes.aborted import AbortedTransactions
 from barnabas.wire.batch import MAGIC, BatchHeader, crc_matches, iter_batches
 from barnabas.wire.errors import ProtocolError
 

@@ -25,7 +25,7 @@ from barnabas.broker.partition.state import PartitionState
 from barnabas.broker.partition.waiters import ENOUGH, Acknowledge, Waiters
 from barnabas.core.partition.producers import Producers
 from barnabas.model.errors import ErrorCode
-from barnabas.storage.aborted import AbortedTransactions
+from barnabas.storage.indexes.aborted import AbortedTransactions
 from barnabas.storage.log import Log
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import time
 
 from barnabas.broker.clock import wall_ms
 from barnabas.core.partition.producers import Marker, Producers
-from barnabas.storage.aborted import AbortedTransaction, AbortedTransactions
+from barnabas.storage.indexes.aborted import AbortedTransaction, AbortedTransactions
 from barnabas.storage.log import Log
 from barnabas.wire.batch import BatchHeader
 from barnabas.wire.markers import read_marker

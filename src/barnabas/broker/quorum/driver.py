@@ -41,9 +41,9 @@ from barnabas.core.raft.effects import (
     Truncate,
 )
 from barnabas.core.raft.events import Event, LogFlushed, Propose, RequestReceived, Resign, Tick
+from barnabas.core.raft.leader.view import QuorumView
 from barnabas.core.raft.messages import Request, Response
 from barnabas.core.raft.roles import Resigned
-from barnabas.core.raft.view import QuorumView
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.storage.directory import DirectoryError
 from barnabas.storage.disk import FULL, PASSING

@@ -14,7 +14,7 @@ from msgspec import Struct
 from barnabas.broker.quorum.metadata_log import MetadataLog
 from barnabas.broker.quorum.state_file import read_state, write_state
 from barnabas.core.cluster.image import MetadataImage
-from barnabas.core.cluster.last_replica import last_replica_records
+from barnabas.core.cluster.partitions.last_replica import last_replica_records
 from barnabas.core.raft import Endpoint, PersistentState, Voter, VoterSet
 from barnabas.core.raft.effects import AppendBatch
 from barnabas.model.ids import ZERO_UUID, new_uuid, uuid_text

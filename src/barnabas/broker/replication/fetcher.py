@@ -27,7 +27,7 @@ from barnabas.broker.replication.followed import NOT_YET, Answered, Followed, Ke
 from barnabas.broker.roles import RegisteredBroker
 from barnabas.link.asyncio_driver import AsyncLink
 from barnabas.model.errors import ErrorCode, KafkaError
-from barnabas.wire.fetch_request import Wanted, fetch_body
+from barnabas.wire.fetch.request import Wanted, fetch_body
 
 log = logging.getLogger(__name__)
 

@@ -34,7 +34,7 @@ from barnabas.link.errors import LinkDown
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.wire.codec import decode_response
 from barnabas.wire.errors import ProtocolError
-from barnabas.wire.fetch_request import VERSION, Wanted
+from barnabas.wire.fetch.request import VERSION, Wanted
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from barnabas.model.processes import python_environment, python_module
-from barnabas.storage.cleaner import CleaningPlan, CleaningResult
+from barnabas.storage.compaction.cleaner import CleaningPlan, CleaningResult
 from barnabas.storage.damage import Damage, Damaged
 from barnabas.storage.disk import Disk
 

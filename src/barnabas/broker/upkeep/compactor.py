@@ -17,7 +17,7 @@ from barnabas.broker.roles import CurrentSettings
 from barnabas.broker.upkeep.compaction_process import clean_in_process
 from barnabas.broker.upkeep.failures import UpkeepFailures
 from barnabas.broker.upkeep.rounds import PartitionTask, attempt, run_round
-from barnabas.storage import cleaner
+from barnabas.storage.compaction import cleaner
 from barnabas.storage.damage import Damaged
 
 log = logging.getLogger(__name__)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 import signal
 import subprocess
 import tempfile
@@ -15,6 +14,7 @@ from barnabas.cli.common.child import is_free
 from barnabas.cli.common.failure import Failure
 from barnabas.cli.console.child import metrics_listeners
 from barnabas.model.processes import ends_with_parent, python_environment, python_module
+from barnabas.model.readiness import readable
 
 START_S = 15.0
 STOP_S = 10.0
@@ -100,11 +100,11 @@ class DemoNode:
     def _ready(self, child: subprocess.Popen[str]) -> str:
         """The first line of `up --quiet` is the address, once it is ready."""
         assert child.stdout is not None
-        readable, _, _ = select.select([child.stdout], [], [], START_S)
-        line = child.stdout.readline().strip() if readable else ""
+        said = readable(child.stdout, START_S)
+        line = child.stdout.readline().strip() if said else ""
         if line:
             return line
-        if readable:
+        if said:
             child.wait(STOP_S)
             raise Failure(f"the node did not start: {self._last_words()}")
         raise Failure(f"the node was not ready after {START_S:.0f} s")

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from barnabas.pipelines.framework.outcome import Outcome
+    from barnabas.pipelines.framework.progress.watching import Shown, Watch
     from barnabas.pipelines.framework.running import Run, Wanted
-    from barnabas.pipelines.framework.watching import Shown, Watch
 
 CHECK_S = 0.2
 CATCH_UP_S = 8.0
@@ -105,8 +105,8 @@ class SparkStory:
         return spark
 
     def _run_on(self, wanted: Wanted) -> None:
+        from barnabas.pipelines.framework.progress.watching import Watch
         from barnabas.pipelines.framework.running import opened
-        from barnabas.pipelines.framework.watching import Watch
 
         with opened(wanted, self._note) as run:
             with Watch(run) as watch:

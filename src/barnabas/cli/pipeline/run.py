@@ -19,8 +19,8 @@ from barnabas.cli.common.screen import note, paint, say
 
 if TYPE_CHECKING:
     from barnabas.pipelines.framework.outcome import Outcome
+    from barnabas.pipelines.framework.progress.watching import Watch
     from barnabas.pipelines.framework.running import Run, Wanted
-    from barnabas.pipelines.framework.watching import Watch
 
 TICK_S = 0.2
 TELL_S = 1.0
@@ -92,7 +92,7 @@ def _no_more_than(asked: Asked) -> None:
 
 def _stream(run: Run, asked: Asked) -> int:
     from barnabas.cli.pipeline.screen import open_view
-    from barnabas.pipelines.framework.watching import Watch
+    from barnabas.pipelines.framework.progress.watching import Watch
 
     with Watch(run) as watch, _feeding(run, asked) as fed, _until_told() as ended:
         run.start_now()

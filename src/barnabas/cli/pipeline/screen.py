@@ -19,8 +19,8 @@ from barnabas.cli.common.screen import paint, quoted, say
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from barnabas.pipelines.framework.progress.watching import Shown, Snapshot, Watch
     from barnabas.pipelines.framework.running import Run
-    from barnabas.pipelines.framework.watching import Shown, Snapshot, Watch
 
 LINE_S = 2.0
 FRAME_S = 0.5

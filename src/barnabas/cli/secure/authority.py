@@ -31,6 +31,7 @@ def create_authority(folder: Path, name: str = "Barnabas cluster") -> None:
     builder = _builder(subject, subject, key.public_key(), AUTHORITY_DAYS)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
     builder = builder.add_extension(usage, critical=True)
+    builder = builder.add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     write_secret(folder / CA_KEY, _key_pem(key))
     write_secret(folder / CA_CERTIFICATE, _pem(builder.sign(key, hashes.SHA256())))
 
@@ -57,7 +58,9 @@ def issue_node(authority: Path, name: str, hosts: Iterable[str], into: Path) -> 
     both = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH])
     names = x509.SubjectAlternativeName([_general_name(host) for host in dict.fromkeys(hosts)])
     builder = _builder(subject, ca.subject, key.public_key(), NODE_DAYS)
-    for extension in (x509.BasicConstraints(ca=False, path_length=None), both, names):
+    # Python 3.13 and others that check strictly (RFC 5280) refuse a certificate that does not name its issuer's key.
+    issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key())
+    for extension in (x509.BasicConstraints(ca=False, path_length=None), both, names, issuer):
         builder = builder.add_extension(extension, critical=isinstance(extension, x509.BasicConstraints))
     write_secret(into, _key_pem(key) + _pem(builder.sign(ca_key, hashes.SHA256())))
 

@@ -49,8 +49,8 @@ def sim(
       barnabas sim --bug fsync-skipped --seeds 50
     """
     from barnabas.sim.bugs import BUGS
+    from barnabas.sim.scenarios.targeted import TARGETED
     from barnabas.sim.seeds import run_seeds
-    from barnabas.sim.targeted import TARGETED
 
     if scenario == "list":
         for name in TARGETED:

@@ -8,12 +8,12 @@ from it.
 
 from collections.abc import Callable
 
-from barnabas.core.cluster.elections import leadership_changes
 from barnabas.core.cluster.image import BrokerImage, MetadataImage, PartitionImage
 from barnabas.core.cluster.items import Heartbeat, HeartbeatResult, Registration
-from barnabas.core.cluster.partition_change import NOBODY
+from barnabas.core.cluster.partitions.elections import leadership_changes
+from barnabas.core.cluster.partitions.partition_change import NOBODY
+from barnabas.core.cluster.partitions.rules import RulesOf
 from barnabas.core.cluster.records import ChangeBroker, PartitionChange, Record, RegisterBroker, UnregisterBroker
-from barnabas.core.cluster.rules import RulesOf
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import ZERO_UUID
 

@@ -14,21 +14,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from barnabas.core.access.bindings import AclBinding
-from barnabas.core.cluster import (
-    acls,
-    alterations,
-    brokers,
-    configs,
-    elections,
-    features,
-    growth,
-    links,
-    producer_ids,
-    reassignment,
-    replica_dirs,
-    topics,
-)
-from barnabas.core.cluster.assignments import Room
+from barnabas.core.cluster import brokers, configs, features, links, producer_ids, topics
 from barnabas.core.cluster.image import MetadataImage
 from barnabas.core.cluster.items import (
     AlteredPartition,
@@ -49,8 +35,10 @@ from barnabas.core.cluster.items import (
     ReplicaDirectory,
     TopicResult,
 )
+from barnabas.core.cluster.partitions import alterations, elections, growth, reassignment, replica_dirs
+from barnabas.core.cluster.partitions.assignments import Room
+from barnabas.core.cluster.partitions.rules import Rules
 from barnabas.core.cluster.records import ConfigRecord, Record
-from barnabas.core.cluster.rules import Rules
 from barnabas.core.randomness import Random
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import ZERO_UUID
@@ -60,9 +48,9 @@ if TYPE_CHECKING:
     from barnabas.core.access.credentials import DelegationToken
     from barnabas.core.access.delegation_tokens import TokensByHmac
     from barnabas.core.access.quotas.meters import Charge
-    from barnabas.core.cluster.delegation_tokens import NewToken
-    from barnabas.core.cluster.quotas import QuotaAlteration
-    from barnabas.core.cluster.scram_users import ScramDeletion, ScramUpsertion, UserResult
+    from barnabas.core.cluster.access.delegation_tokens import NewToken
+    from barnabas.core.cluster.access.quotas import QuotaAlteration
+    from barnabas.core.cluster.access.scram_users import ScramDeletion, ScramUpsertion, UserResult
 
 
 class Controller:
@@ -266,27 +254,30 @@ class Controller:
         """The first id of a block that is the broker's own, and how many it has."""
         return producer_ids.allocate(self.image, broker_id, broker_epoch)
 
-    # --- access control -----------------------------------------------------------------------------------------
+    # --- rules, users and quotas --------------------------------------------------------------------------------
+    # Imported by the first change of one of them, not by every start.
 
     def create_acls(self, wanted: Sequence[AclBinding]) -> tuple[list[Record], list[KafkaError | None]]:
+        from barnabas.core.cluster.access import acls
+
         return acls.create(self.image, wanted, self._new_id)
 
     def delete_acls(self, ids: Collection[bytes]) -> tuple[list[Record], list[bytes]]:
-        return acls.delete(self.image, ids)
+        from barnabas.core.cluster.access import acls
 
-    # --- users and quotas ---------------------------------------------------------------------------------------
+        return acls.delete(self.image, ids)
 
     def alter_scram_credentials(
         self, deletions: "Sequence[ScramDeletion]", upsertions: "Sequence[ScramUpsertion]"
     ) -> "tuple[list[Record], list[UserResult]]":
-        from barnabas.core.cluster import scram_users  # imported by the first change of a user, not by every start
+        from barnabas.core.cluster.access import scram_users
 
         return scram_users.alter(self.image.scram, deletions, upsertions, self._new_id)
 
     def alter_quotas(
         self, wanted: "Sequence[QuotaAlteration]", validate_only: bool = False
     ) -> "tuple[list[Record], list[tuple[QuotaAlteration, KafkaError | None]]]":
-        from barnabas.core.cluster import quotas  # imported by the first change of a quota, not by every start
+        from barnabas.core.cluster.access import quotas
 
         records, results = quotas.alter(self.image.quotas, wanted)
         return [] if validate_only else records, results
@@ -297,7 +288,7 @@ class Controller:
     def create_token(self, wanted: "NewToken", now_ms: int) -> "tuple[list[Record], tuple[DelegationToken, bytes]]":
         """Gives the token and its HMAC."""
         from barnabas.core.access.delegation_tokens import token_hmac
-        from barnabas.core.cluster import delegation_tokens as tokens
+        from barnabas.core.cluster.access import delegation_tokens as tokens
 
         secret = self._token_secret()
         times = tokens.token_times(self.settings)
@@ -305,23 +296,23 @@ class Controller:
         return records, (token, token_hmac(secret, token.token_id))
 
     def renew_token(self, hmac: bytes, principal: str, period_ms: int, now_ms: int) -> tuple[list[Record], int]:
-        from barnabas.core.cluster import delegation_tokens as tokens
+        from barnabas.core.cluster.access import delegation_tokens as tokens
 
         found, times = self._token_index(), tokens.token_times(self.settings)
         return tokens.renew(self.image.tokens, found, hmac, principal, period_ms, times, now_ms)
 
     def expire_token(self, hmac: bytes, principal: str, period_ms: int, now_ms: int) -> tuple[list[Record], int]:
-        from barnabas.core.cluster import delegation_tokens as tokens
+        from barnabas.core.cluster.access import delegation_tokens as tokens
 
         return tokens.expire(self.image.tokens, self._token_index(), hmac, principal, period_ms, now_ms)
 
     def remove_expired_tokens(self, now_ms: int) -> tuple[list[Record], int]:
-        from barnabas.core.cluster import delegation_tokens as tokens
+        from barnabas.core.cluster.access import delegation_tokens as tokens
 
         return tokens.remove_expired(self.image.tokens, now_ms)
 
     def _token_secret(self) -> str:
-        from barnabas.core.cluster import delegation_tokens as tokens
+        from barnabas.core.cluster.access import delegation_tokens as tokens
 
         secret = tokens.secret_key(self.settings)
         if secret is None:

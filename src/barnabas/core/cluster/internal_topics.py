@@ -1,7 +1,8 @@
 """The topics the cluster makes for itself, as the settings of the node describe them.
 
 A cluster of one must work without a setting, and Kafka's default of three replicas would stop it: the replication
-factor of an internal topic is therefore never more than the brokers that are up. It grows with them (growth.py).
+factor of an internal topic is therefore never more than the brokers that are up. It grows with them
+(partitions/growth.py).
 """
 
 from barnabas.core.cluster.image import MetadataImage

@@ -7,12 +7,12 @@ its settings, then partitions and replicas. A request may ask for 10,000 partiti
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from barnabas.core.cluster.assignments import Room, check_manual, default_factor, partition_records
 from barnabas.core.cluster.config_rules import check_topic_configs
 from barnabas.core.cluster.image import MetadataImage, TopicImage
 from barnabas.core.cluster.items import DeletedTopic, MorePartitions, NewTopic, TopicResult
 from barnabas.core.cluster.links import first_epoch
-from barnabas.core.cluster.placement import place
+from barnabas.core.cluster.partitions.assignments import Room, check_manual, default_factor, partition_records
+from barnabas.core.cluster.partitions.placement import place
 from barnabas.core.cluster.records import ConfigRecord, Record, RemoveTopic, TopicRecord
 from barnabas.core.randomness import Random
 from barnabas.model.errors import ErrorCode, KafkaError

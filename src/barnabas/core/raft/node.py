@@ -27,7 +27,7 @@ Leader, Follower and Resigned know that the epoch had its leader and vote no mor
 others know by its id alone does neither until it is known not to have forgotten anything (newcomers.py).
 """
 
-from barnabas.core.raft import elections, following, joining, leading, membership, resigning, serving, snapshots
+from barnabas.core.raft import elections, resigning
 from barnabas.core.raft.config import RaftConfig
 from barnabas.core.raft.effects import Effects, PersistentState
 from barnabas.core.raft.events import (
@@ -44,6 +44,9 @@ from barnabas.core.raft.events import (
     SnapshotTaken,
     Tick,
 )
+from barnabas.core.raft.follower import following, joining, snapshots
+from barnabas.core.raft.leader import leading, membership, serving
+from barnabas.core.raft.leader.view import QuorumView, quorum_view
 from barnabas.core.raft.log import LogState, LogView
 from barnabas.core.raft.messages import (
     NONE,
@@ -68,7 +71,6 @@ from barnabas.core.raft.messages import (
 )
 from barnabas.core.raft.quorum import Quorum
 from barnabas.core.raft.roles import Candidate, Follower, Leader, Prospective, Resigned, Role, Unattached
-from barnabas.core.raft.view import QuorumView, quorum_view
 from barnabas.core.raft.voters import Endpoint, VoterSet
 from barnabas.core.randomness import Random
 

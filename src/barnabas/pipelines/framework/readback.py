@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from barnabas.client.common.rdkafka import ConsumerHandle
-    from barnabas.pipelines.framework.watching import Shown
+    from barnabas.pipelines.framework.progress.watching import Shown
 
 WAIT_S = 0.2
 MOST = 2000
@@ -19,7 +19,7 @@ def read_from_end(bootstrap: str, topics: Sequence[str], ended: Callable[[], boo
     from confluent_kafka import OFFSET_END, Consumer, TopicPartition
 
     from barnabas.client.common.connection import librdkafka_settings, open_handle
-    from barnabas.pipelines.framework.watching import Shown
+    from barnabas.pipelines.framework.progress.watching import Shown
 
     ours = {"group.id": "barnabas-screen", "enable.auto.commit": False, "fetch.wait.max.ms": 50}
     ours |= {"isolation.level": "read_committed", "client.id": "barnabas-screen"}

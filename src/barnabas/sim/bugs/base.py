@@ -39,7 +39,7 @@ class Bug:
     attribute: str
     make: Callable[..., object]  # the wrong one, from the right one; each declares the type of what it is given
     nodes: int = 1  # how many nodes it takes to matter
-    scenario: str = ""  # the targeted scenario that reaches it (targeted.py); "": the general one does
+    scenario: str = ""  # the targeted scenario that reaches it (scenarios/targeted.py); "": the general one does
 
     @contextmanager
     def planted(self) -> Iterator[None]:

@@ -2,9 +2,8 @@
 
 Looked at in what readers are told, and inside every node at short intervals. When leadership moves, the new leader may
 know a lower high watermark than the old one told, as in Kafka, until its followers have fetched: so it holds for one
-leader in one epoch (in a cluster of one: for ever), for each replica as long as it lives (one with a flipped bit is
-filled anew from there), and for the answers of ListOffsets always (KIP-207). At the end it is at least the highest that
-anybody was ever told.
+leader in one epoch (in a cluster of one: for ever), and for each replica as long as it lives (one with a flipped bit is
+filled anew from there). At the end it is at least the highest that anybody was ever told.
 """
 
 from typing import TYPE_CHECKING
@@ -23,7 +22,6 @@ class Watermarks:
     def __init__(self, world: "World") -> None:
         self._world = world
         self._told: dict[tuple[str, Partition, int, int], int] = {}  # reader, partition, node, leader epoch
-        self._ends: dict[tuple[str, Partition], int] = {}
         self._inside: dict[tuple[int, int, bytes, int], int] = {}  # node, life, topic, index
         self.highest: dict[Partition, int] = {}
         self.problems: list[str] = []
@@ -41,13 +39,6 @@ class Watermarks:
         self._told[key] = high
         if not self._world.may_lose(partition, 0):
             self.highest[partition] = max(self.highest.get(partition, 0), high)
-
-    def told_end(self, reader: "Workload", partition: Partition, end: int) -> None:
-        """What ListOffsets said: it never goes back, whoever answers."""
-        before = self._ends.get((reader.name, partition), 0)
-        if end < before and not self._world.may_lose(partition, 0):
-            self._problem(f"{partition}: the end is {end} for {reader.name}, after {before}")
-        self._ends[reader.name, partition] = end
 
     def look(self, computer: "Computer", partition: "OpenPartition") -> None:
         """A replica inside a node that runs."""

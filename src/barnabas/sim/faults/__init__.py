@@ -1,4 +1,4 @@
-"""One fault a class; which strike in a run, and when, the seed decides (scenario.py)."""
+"""One fault a class; which strike in a run, and when, the seed decides (scenarios/)."""
 
 from barnabas.sim.faults.base import Fault
 from barnabas.sim.faults.between_nodes import Bridge, CutOff, Halves, OneWay, Resets, SlowNode

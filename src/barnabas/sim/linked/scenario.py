@@ -19,7 +19,6 @@ from barnabas.sim.checkers.inside import finished
 from barnabas.sim.checkers.linked import l1_nothing_missing, l3_equal, l4_groups, l5_transactions, l7_cut_is_kept
 from barnabas.sim.checkers.linked.l2_same_bytes import SameEpochSameBytes
 from barnabas.sim.checkers.linked.logs import log_of
-from barnabas.sim.cluster_scenario import REPLICAS, ClusterScenario
 from barnabas.sim.computer import Computer
 from barnabas.sim.faults.base import Fault
 from barnabas.sim.faults.between_clusters import (
@@ -40,6 +39,7 @@ from barnabas.sim.faults.pause import Pause
 from barnabas.sim.faults.power_loss import PowerLoss
 from barnabas.sim.history import Partition
 from barnabas.sim.linked.pair import Pair, Phase
+from barnabas.sim.scenarios.cluster import REPLICAS, ClusterScenario
 from barnabas.sim.workloads.abandoned import AbandoningProducer
 from barnabas.sim.workloads.group_member import ClassicMember, ConsumerMember
 from barnabas.sim.workloads.idempotent_producer import IdempotentProducer

@@ -9,7 +9,7 @@ import pytest
 from barnabas.broker.cluster_links.fetcher import LinkFetcher
 from barnabas.broker.cluster_links.running import RunningLink
 from barnabas.link.errors import LinkDown, Unreachable
-from barnabas.wire.fetch_request import VERSION
+from barnabas.wire.fetch.request import VERSION
 
 
 class Nodes:

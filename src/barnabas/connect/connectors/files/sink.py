@@ -244,6 +244,9 @@ class FilesWriter(Writer):
         """What has gathered is given up, and comes again."""
         if self._raw is not None:
             with contextlib.suppress(OSError):
+                if self._file is not None:
+                    self._file.close()  # a gzip file that is left writes its end into a file that is closed
+            with contextlib.suppress(OSError):
                 self._raw.close()
                 (self._folder.path / f"{self._first:020}{_UNFINISHED}").unlink(missing_ok=True)
         self._folder.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import select
 import socket
 import ssl
 import time
@@ -16,6 +15,7 @@ import msgspec
 from barnabas.connect.connectors.jms.frames import BadFrame, Decoder, Frame, encode
 from barnabas.connect.errors import BadOption, Unavailable
 from barnabas.connect.options import Secret, without_password
+from barnabas.model.readiness import readable
 
 ANSWER_S = 30.0
 _CONNECT_S = 10.0
@@ -152,7 +152,7 @@ class Connection:
     def _fill(self, wait_s: float) -> bool:
         self._beat()
         pending = isinstance(self._socket, ssl.SSLSocket) and self._socket.pending()
-        if not pending and not select.select([self._socket], [], [], min(wait_s, 1.0))[0]:
+        if not pending and not readable(self._socket, min(wait_s, 1.0)):
             return False
         try:
             self._socket.settimeout(ANSWER_S)
@@ -173,7 +173,7 @@ class Connection:
             self.send_bytes(b"\n")
         silent = self._receive_every_s and now - self._received_at > 3 * self._receive_every_s
         # What waits in the socket tells whether the broker is silent, or only nobody has read for so long.
-        if silent and not select.select([self._socket], [], [], 0)[0]:
+        if silent and not readable(self._socket):
             raise self._lost("the broker is silent")
 
     def _lost(self, said: str) -> Unavailable:

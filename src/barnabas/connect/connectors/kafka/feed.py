@@ -19,7 +19,6 @@ _CONSUME = 1000
 _WAITING_MAX = 5000  # messages of a partition whose reader does not read
 _WAIT_S = 20.0
 _FAILURES = (KafkaError._ALL_BROKERS_DOWN, KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError._RESOLVE)
-
 _LOST = (KafkaError._AUTO_OFFSET_RESET, KafkaError._LOG_TRUNCATION, KafkaError.OFFSET_OUT_OF_RANGE)
 
 Place = tuple[str, int]
@@ -101,11 +100,7 @@ class Feed:
     def _check(self, place: Place) -> None:
         problem = self._problems.pop(place, None)
         if problem is not None:
-            if problem.code() in (
-                KafkaError._AUTO_OFFSET_RESET,
-                KafkaError._LOG_TRUNCATION,
-                KafkaError.OFFSET_OUT_OF_RANGE,
-            ):
+            if problem.code() in _LOST:
                 raise LostOffset(problem.str())
             raise Unavailable(f"{place[0]}-{place[1]} at {self.bootstrap}: {problem.str()}")
         if self._failed:

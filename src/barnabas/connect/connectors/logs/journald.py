@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import os
-import select
 import shutil
 import subprocess
 import threading
@@ -17,6 +16,7 @@ import msgspec
 from barnabas.connect.connectors.logs.cutter import Cutter
 from barnabas.connect.contract import Chunk, Position, Reader, Record, Value
 from barnabas.connect.errors import BadOption, Unavailable
+from barnabas.model.readiness import readable
 
 SPLIT = "journald"
 ENTRY_BYTES_MAX = 1024 * 1024
@@ -65,7 +65,7 @@ class JournalReader(Reader):
     def _fill(self, wait_s: float) -> bool:
         output = self._process.stdout
         assert output is not None
-        if not select.select([output], [], [], wait_s)[0]:
+        if not readable(output, wait_s):
             return False
         data = os.read(output.fileno(), _READ_BYTES)
         if not data:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from barnabas.broker.cluster_links.fetcher import LinkFetcher
 from barnabas.broker.replication.followed import Followed, Key
 from barnabas.sim.bugs.base import Bug
-from barnabas.wire.fetch_request import Wanted
+from barnabas.wire.fetch.request import Wanted
 
 
 def _make(right: Callable[[LinkFetcher, Key, Followed], Wanted | None]) -> object:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from barnabas.core.cluster.image import TopicImage
-from barnabas.core.cluster.rules import Rules, TopicRules
+from barnabas.core.cluster.partitions.rules import Rules, TopicRules
 from barnabas.sim.bugs.base import Bug
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import ParamSpec
 
-from barnabas.core.cluster import alterations
+from barnabas.core.cluster.partitions import alterations
 from barnabas.model.errors import ErrorCode
 from barnabas.sim.bugs.base import Bug
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from barnabas.core.raft import leading
+from barnabas.core.raft.leader import leading
 from barnabas.core.raft.quorum import Quorum
 from barnabas.core.raft.roles import Leader
 from barnabas.sim.bugs.base import Bug

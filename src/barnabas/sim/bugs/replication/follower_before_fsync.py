@@ -6,7 +6,7 @@ from dataclasses import replace
 from barnabas.broker.replication.fetcher import ReplicaFetcher
 from barnabas.broker.replication.followed import Followed, Key
 from barnabas.sim.bugs.base import Bug
-from barnabas.wire.fetch_request import Wanted
+from barnabas.wire.fetch.request import Wanted
 
 _NOT_EVERY_WRITE = 2
 

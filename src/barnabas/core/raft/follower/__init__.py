@@ -1,0 +1,1 @@
+"""What a follower of the quorum does: fetching the log or a snapshot, and telling its leader about itself."""

@@ -1,0 +1,1 @@
+"""Fetch by hand: the answer, around records that leave by sendfile, and the request of a follower."""
