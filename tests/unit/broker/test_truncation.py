@@ -17,9 +17,10 @@ from barnabas.broker.partition.opened import OpenPartition
 from barnabas.broker.partition.state import read_producers
 from barnabas.broker.platform import Platform
 from barnabas.model.errors import ErrorCode
+from barnabas.storage.damage import Damage, Damaged
 
 from .cluster import Cluster, run, until
-from .test_replication import batch, create, leader_of, produce, produced
+from .test_replication import batch, create, leader_of, produce, produced, replicas, same
 
 LOG_BYTES = 12 * 1024 * 1024  # 0.2 s of reading, in one go
 TURN_SECONDS = 0.05
@@ -193,6 +194,35 @@ def test_a_log_that_cannot_be_read_is_tried_again(
             assert not node.health.problems()
             assert [entry.producer_id for entry in partition.producers.entries()] == [9]
             assert len([record for record in caplog.records if "reading the producers" in record.message]) == 1
+        finally:
+            cluster.drop()
+
+    run(test)
+
+
+def test_a_damaged_log_that_was_cut_is_filled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its producers cannot be read, so nothing waits for them."""
+
+    async def test() -> None:
+        cluster = Cluster(tmp_path, 3)
+        await cluster.start()
+        try:
+            await create(cluster)
+            for number in range(5):
+                await produced(cluster, batch([b"%d" % number], (9, 0, number)))
+            follower = next(each for each in replicas(cluster) if not each.is_leader).open()
+
+            def is_damaged(log: Any) -> Any:
+                if log is follower.log and log.log_end_offset:
+                    raise Damaged(Damage(log.segments[0].path, 0, "planted"))
+                return read_producers(log)
+
+            monkeypatch.setattr("barnabas.broker.partition.producer_rebuilds.read_producers", is_damaged)
+            follower.end_was_cut()
+            await until(lambda: bool(follower.log.damages) or follower.rebuild is None)
+            await produced(cluster, batch([b"5"], (9, 0, 5)))
+            await until(lambda: same(cluster) and follower.rebuild is None)
+            assert [entry.producer_id for entry in follower.producers.entries()] == [9]
         finally:
             cluster.drop()
 

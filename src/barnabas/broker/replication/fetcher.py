@@ -18,6 +18,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from barnabas.broker.partition.opened import OpenPartition
 from barnabas.broker.partition.partition import HostedPartition
 from barnabas.broker.replication.environment import FetcherHost, ReplicaIO
 from barnabas.broker.replication.fetch_settings import FetchLimits
@@ -79,6 +80,10 @@ class ReplicaFetcher(PartitionFetcher):
             self._io.flush(opened)
             return None
         return Wanted(key[1], followed.epoch, own.log_end_offset, own.epochs.latest, own.log_start_offset, max_bytes)
+
+    def _waits_for_producers(self, opened: OpenPartition) -> bool:
+        """From a damaged log they cannot be read: it begins anew (`_wanted`)."""
+        return super()._waits_for_producers(opened) and not opened.log.damages
 
     def _process(self, key: Key, followed: Followed, part: Answered) -> None:
         partition, code = followed.partition, part.error_code

@@ -221,10 +221,14 @@ class PartitionFetcher(ABC):
             log.error("%s cannot be followed: %s", partition.id, error.message)
             self._hold(key, followed)
             return None
-        if opened.rebuild is not None:
+        if self._waits_for_producers(opened):
             opened.follower.when_rebuilt = partial(self._fetch_again, key, followed)
             return None
         return opened
+
+    def _waits_for_producers(self, opened: OpenPartition) -> bool:
+        """Are they being read again from the log, so that nothing can be appended yet?"""
+        return opened.rebuild is not None
 
     # --- answers ------------------------------------------------------------------------------------------------------
 
