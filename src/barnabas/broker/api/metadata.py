@@ -234,8 +234,8 @@ def _encoded(
     allowed = partial(operations, node, context, AclResourceType.TOPIC) if with_topics else _not_asked
     if _is_much(image, names):
         if not is_shared:
-            return _in_turns(node, context, names, allowed, with_cluster, failed or {})
-        return answers.shared(key, lambda: _in_turns(node, context, names, allowed, with_cluster, {}))
+            return _in_turns(node, context, image, names, allowed, with_cluster, failed or {})
+        return answers.shared(key, lambda: _in_turns(node, context, image, names, allowed, with_cluster, {}))
     topics = topic_items(image, names, allowed, failed or {})
     body = encode_response(METADATA, context.api_version, _whole(node, context, topics, with_cluster))
     if is_shared:
@@ -261,12 +261,12 @@ def _is_much(image: MetadataImage, names: tuple[str, ...] | None) -> bool:
 async def _in_turns(
     node: MetadataEncoder,
     context: RequestContext,
+    image: MetadataImage,
     names: tuple[str, ...] | None,
     allowed: Operations,
     with_cluster: bool,
     failed: dict[str, ErrorCode],
 ) -> bytes:
-    image = node.lifecycle.told_image
     found = await in_turns(image.topics if names is None else names, partial(_told, image, allowed, failed))
     found.sort(key=itemgetter(0))
     body = _whole(node, context, [item for _, item in found], with_cluster)

@@ -2,7 +2,8 @@
 
 Cut off from the controllers, a broker knows the leaders of before. Where an in-sync replica is silent too, nothing can
 be committed on this side: only a controller could take it out, and where there is one, it has named another leader by
-now. Where all in-sync replicas are heard, the leader stands: a cluster whose controllers are down goes on.
+now. There may be one only if half of the brokers or more are silent. Where fewer are, the leaders stand: a cluster
+whose controllers are down goes on.
 
 Clients of such a leader have to ask a broker on the other side. Java's ask any. librdkafka asks the one that it used
 last of those that it is connected to, which is the leader that was cut off, and connects to it again at once when it is
@@ -44,7 +45,7 @@ class DoubtedLeaders:
             silent = self._silent_brokers()
             if silent != self._silent:
                 self._silent, self._known = silent, None
-        if not self._silent:
+        if 2 * len(self._silent) < len(image.live_brokers()):
             return image
         if self._told is None or self._known is not image:
             self._known = image

@@ -100,6 +100,7 @@ class Lifecycle:
     def told_image(self) -> MetadataImage:
         """The image as clients are told of it."""
         if not self.contact.is_lost():
+            self._doubted_leaders = None
             return self._cluster.image
         if self._doubted_leaders is None:
             from barnabas.broker.controller.doubted_leaders import DoubtedLeaders  # only where it is needed

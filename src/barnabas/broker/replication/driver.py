@@ -161,7 +161,7 @@ class Replication:
         since_ms = self.steady_ms() - session_ms
         followers = {broker for partition in self._hooks.partitions().led() for broker in partition.image.isr}
         silent = {broker for broker in followers if self.last_fetches.get(broker, since_ms) < since_ms}
-        since = self.loop_time() - session_ms / 1000
+        since = self.loop_time() - (session_ms + self.limits.wait_ms) / 1000
         return frozenset(silent | {broker for broker, each in self._fetchers.items() if each.answered_at < since})
 
     # --- the image ----------------------------------------------------------------------------------------------------
