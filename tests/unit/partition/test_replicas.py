@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from hypothesis.strategies import booleans, integers, sampled_from
 
-from barnabas.core.partition.replicas import DOUBT_MS, IMAGE_WAIT_MS, IsrChange, LeaderState
+from barnabas.core.partition.replicas import DOUBT_MS, IMAGE_WAIT_MS, Follower, IsrChange, LeaderState
 from barnabas.model.errors import ErrorCode
 
 LAG_MS = 1000
@@ -501,3 +501,18 @@ def test_the_setting_counts_from_when_it_is_changed() -> None:
     assert not state.under_min_isr
     state.need(1, 2)
     assert state.under_min_isr
+
+
+def test_a_follower_that_sends_fetches_ahead_is_caught_up_as_of_what_it_has_reached() -> None:
+    """It is a round trip behind at each fetch, and fetches come more often than that."""
+    follower, round_trip_ms = Follower(0), 10
+    for now_ms in range(2, 2_000, 2):
+        follower.fetched(offset=max(now_ms - round_trip_ms, 0), leader_end=now_ms, now_ms=now_ms)  # a record each ms
+        assert now_ms - follower.caught_up(now_ms) <= 3 * round_trip_ms
+
+
+def test_a_follower_that_gets_nothing_more_is_caught_up_no_longer() -> None:
+    follower = Follower(0)
+    for now_ms in range(2, 2_000, 2):
+        follower.fetched(offset=100, leader_end=max(now_ms, 100), now_ms=now_ms)
+    assert follower.caught_up(2_000) <= 200

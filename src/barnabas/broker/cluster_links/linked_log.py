@@ -64,15 +64,19 @@ def follow_start(opened: OpenPartition, source_start: int) -> None:
 
 def truncate(opened: OpenPartition, offset: int) -> bool:
     """Gives whether anything was cut."""
-    if not opened.follower.truncate(offset):
-        return False
-    opened.partition.leadership.begin_anew()
-    return True
+    before = opened.log.log_end_offset
+    try:
+        return opened.follower.truncate(offset)
+    finally:  # of an attempt that failed in the middle, followers must hear too
+        if opened.log.log_end_offset != before:
+            opened.partition.leadership.begin_anew()
 
 
 def start_anew(opened: OpenPartition, offset: int) -> None:
-    opened.follower.start_anew(offset)
-    opened.partition.leadership.begin_anew()
+    try:
+        opened.follower.start_anew(offset)
+    finally:
+        opened.partition.leadership.begin_anew()
 
 
 def save_cut(own: Log, partition: str, offset: int) -> str:

@@ -167,10 +167,13 @@ class _FollowerFetch:
         return self._pack()
 
     async def _answer_when_ready(self) -> Reply:
+        late = [read for read in self._reads if read.is_cold or (read.slice is not None and not_ready(read.slice))]
         await make_ready(self._node.read_threads, self._reads)
-        for read in self._reads:
+        for read in late:
             slot = read.wanted
-            if isinstance(slot, Slot) and slot.awaiting and read.slice is None and not read.error_code:
+            if not isinstance(slot, Slot) or slot.partition is None:
+                continue  # it was forgotten meanwhile
+            if slot.awaiting and read.slice is None and not read.error_code:
                 slot.awaiting = False  # nothing was sent after all
                 self._session.ready[slot] = None
         return self._pack()
@@ -223,8 +226,8 @@ class _FollowerFetch:
         self._end(with_nothing=False)
 
     def _time_is_up(self) -> None:
-        """Of the oldest first, whichever it was: answers leave in the order of the fetches."""
-        if self._session.waiting:
+        """Those before it first: answers leave in the order of the fetches."""
+        while self in self._session.waiting:
             self._session.waiting[0].finish()
 
     def wake(self) -> None:

@@ -39,7 +39,7 @@ _FINAL_EPOCH, _INITIAL_EPOCH = -1, 0
 _EPOCH_MAX = 0x7FFFFFFF
 NO_SESSION = 0
 NOTHING_AHEAD = -1
-WAITING_MAX = 8  # fetches of one session
+WAITING_MAX = 6  # fetches of one session; with one more, the oldest is answered: a follower may send no further
 
 SlotKey = tuple[str | bytes, int]
 
@@ -75,7 +75,10 @@ class Slot(Wanted):
     def follow_on(self, asked: "FetchRequestFetchPartition") -> None:
         """Named by a follower that appends all that it was sent. Where nothing has changed, it was named before the
         last answer arrived, and will be again."""
-        same = asked.fetch_offset <= self.fetch_offset
+        if asked.fetch_offset < self.fetch_offset:
+            self.update(asked)
+            return
+        same = asked.fetch_offset == self.fetch_offset
         awaiting, sent_to = self.awaiting, self.sent_to
         self.update(asked)
         self.awaiting = awaiting and same
@@ -177,7 +180,7 @@ class FollowerSession:
             for asked in topic.partitions:
                 slot = self.slots.get((name, asked.partition))
                 if slot is not None and slot.awaiting and slot.is_filling:
-                    self.came_back = True
+                    self.came_back = self.came_back or asked.fetch_offset > slot.fetch_offset
                 if slot is not None and request.continues:
                     slot.follow_on(asked)
                 elif slot is not None:

@@ -37,7 +37,8 @@ class FollowerDelay:
         self._quickest = 60.0  # seconds: the network, and a follower with nothing else to do
 
     def sent(self, now: float) -> None:
-        self._sent_at = now
+        """The first of several counts, as it is the first to bring the follower back."""
+        self._sent_at = self._sent_at or now
 
     def fetched(self, now: float) -> float:
         """Seconds beyond the quickest, if such an answer was sent before."""

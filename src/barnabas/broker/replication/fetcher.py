@@ -71,6 +71,7 @@ class ReplicaFetcher(PartitionFetcher):
         if own.damages:
             try:
                 opened.follower.start_anew(0)  # damaged: fetched again from the first record on
+                followed.named_in = NOT_YET
             except KafkaError as error:
                 log.error("%s cannot be followed: %s", partition.id, error.message)
                 self._hold(key, followed)

@@ -4,7 +4,7 @@ How far it is, the shortest round trip of the last seconds says: most fetches wa
 shortest did not. Several are under way only while records come, so an idle follower costs what it did.
 """
 
-AHEAD_MAX = 6  # fewer than wait at the leader (fetch/follower_sessions.py): what names partitions comes on top
+AHEAD_MAX = 5  # fewer than wait at the leader (fetch/follower_sessions.py): what names partitions comes on top
 DISTANT_SECONDS = 0.002
 _MEASURED_SECONDS = 5.0  # what a round trip was counts for so long
 _UNKNOWN = 3600.0

@@ -174,7 +174,8 @@ class PartitionFetcher(ABC):
             del self._due[key]
             followed = self._followed[key]
             wanted = self._wanted(key, followed)
-            if wanted is not None and continues and wanted.fetch_offset < followed.named_offset:
+            anew = followed.named_in == NOT_YET or (wanted is not None and wanted.fetch_offset < followed.named_offset)
+            if wanted is not None and continues and anew:
                 followed.named_in = NOT_YET  # its log begins anew
                 self._due[key] = None
             elif wanted is not None:
@@ -281,6 +282,7 @@ class PartitionFetcher(ABC):
     def _truncated(self, key: Key, followed: Followed) -> None:
         """Named again when the recovery point of the truncated log is written."""
         followed.named_in = NOT_YET
+        self._due.pop(key, None)
         self._host.write_recovery_points(partial(self._fetch_again, key, followed))
 
     def _fetch_again(self, key: Key, followed: Followed) -> None:
@@ -310,6 +312,7 @@ class PartitionFetcher(ABC):
     def _hold(self, key: Key, followed: Followed, code: ErrorCode | None = None) -> None:
         """Back off: the image of one of the brokers is behind, or the disk of the leader fails."""
         followed.named_in = NOT_YET
+        self._due.pop(key, None)
         followed.backoff = self._doubled(followed.backoff)
         if code is not None:
             log.debug("%s: %s says %s", followed.partition.id, self._source_name, code.name)

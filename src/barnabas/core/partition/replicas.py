@@ -80,22 +80,25 @@ class Follower:
         self.broker_epoch = -1
         self.at_end = False  # it had everything when it was last looked at, and has been sent nothing since
         self.caught_up_ms = caught_up_ms  # when it last had all there was
-        self.fetched_ms = -1  # its last fetch, and where our log ended then
+        self.fetched_ms = -1  # a fetch of it, and where our log ended then: what it has to reach
         self.leader_end = 0
         self.away = False  # fenced since its last fetch: what it had then says nothing of what it will take
 
     def fetched(self, offset: int, leader_end: int, now_ms: int) -> None:
-        """Kafka's rule: having now all there is counts, and so does having now what there was one fetch ago. One that
-        comes back with less than it had is a stranger."""
+        """Kafka's rule: having now all there is counts, and so does having now what there was at an earlier fetch, as
+        of then. Kafka compares with the last fetch, which is a round trip ago. Here several may be under way, so what
+        there was stays to be reached until it is. One that comes back with less than it had is a stranger."""
         self.away = False
         if offset < self.offset:
-            self.caught_up_ms, self.leader_end = NEVER, 1 << 62
+            self.caught_up_ms, self.fetched_ms = NEVER, -1
         if offset >= leader_end:
             self.caught_up_ms = now_ms
         elif self.fetched_ms >= 0 and offset >= self.leader_end:
             self.caught_up_ms = max(self.caught_up_ms, self.fetched_ms)
         self.at_end = offset >= leader_end
-        self.offset, self.leader_end, self.fetched_ms = offset, leader_end, now_ms
+        if self.fetched_ms < 0 or offset >= self.leader_end:
+            self.leader_end, self.fetched_ms = leader_end, now_ms
+        self.offset = offset
 
     def behind(self, last_fetch_ms: int) -> None:
         """There is more than it has: it was caught up until its broker last fetched."""
