@@ -236,6 +236,7 @@ _SHAPES: dict[int, Shape] = {
     apis.DELETE_TOPICS: _delete_topics,
     apis.ELECT_LEADERS: by_partition.elect_leaders,
     apis.ALTER_PARTITION_REASSIGNMENTS: by_partition.alter_reassignments,
+    apis.LIST_PARTITION_REASSIGNMENTS: by_partition.list_reassignments,
     apis.INIT_PRODUCER_ID: _init_producer_id,
     apis.DESCRIBE_CLIENT_QUOTAS: _describe_client_quotas,
     apis.ALTER_CLIENT_QUOTAS: _alter_client_quotas,

@@ -208,6 +208,25 @@ def elect_leaders(
     }
 
 
+def list_reassignments(
+    request: messages.ListPartitionReassignmentsRequest, version: int, error: KafkaError
+) -> messages.ListPartitionReassignmentsResponseBody:
+    return {
+        "error_code": int(error.code),
+        "error_message": error.message,
+        "topics": [
+            {
+                "name": topic.name,
+                "partitions": [
+                    {"partition_index": index, "replicas": [], "adding_replicas": [], "removing_replicas": []}
+                    for index in topic.partition_indexes
+                ],
+            }
+            for topic in request.topics or ()
+        ],
+    }
+
+
 def alter_reassignments(
     request: messages.AlterPartitionReassignmentsRequest, version: int, error: KafkaError
 ) -> messages.AlterPartitionReassignmentsResponseBody:
