@@ -11,6 +11,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import fnmatch
+import itertools
 import struct
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -132,6 +133,9 @@ def compare(kafka: Any, barnabas: Any, path: str = "") -> Iterator[tuple[str, An
         yield path, kafka, barnabas
 
 
+_numbers = itertools.count(int(time.time()) % 100_000 * 10_000 + 1)  # unique also on a server that was up before
+
+
 class Tally:
     """Over all scenarios: how many answers were compared, of which APIs and versions."""
 
@@ -139,8 +143,8 @@ class Tally:
         self.compared: collections.Counter[tuple[int, int]] = collections.Counter()
         self.in_words: collections.Counter[tuple[str, str]] = collections.Counter()  # questions Kafka does not answer
         self.deliberate = 0
-        self.names = int(time.time()) % 100_000 * 10_000  # unique also on a server that was up before
         self.used: set[int] = set()  # rows of DELIBERATE that were needed
+        self.ended: list[str] = []  # scenarios that could not go on, and why
 
     def summary(self) -> str:
         apis = {key for key, _ in self.compared}
@@ -264,8 +268,7 @@ class Pair:
 
     def fresh(self, base: str) -> str:
         """A name nobody has used, the same on both servers."""
-        self.tally.names += 1
-        return f"{base}-{self.tally.names}"
+        return f"{base}-{next(_numbers)}"
 
     def each(self, do: Callable[[Side], Any]) -> None:
         """Something done to both that is not compared."""
