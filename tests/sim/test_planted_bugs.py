@@ -56,6 +56,7 @@ FOUND_BY: dict[str, int] = {
     "torn-tail-served": 2,
     "min-isr-ignored": 1,
     "zones-ignored": 1,
+    "ahead-kept": 3,
     "any-replica-leads": 2,
     "power-loss-unnoticed": 1,
     "former-life-counts": 2,

@@ -239,6 +239,11 @@ class _FollowerFetch:
     def finish(self) -> None:
         self._end(with_nothing=True)
 
+    def finish_with_nothing(self) -> None:
+        self._leave()
+        if self._future is not None and not self._future.done():
+            self._future.set_result(self._pack())
+
     def _end(self, *, with_nothing: bool) -> None:
         future = self._future
         if future is None or future.done():

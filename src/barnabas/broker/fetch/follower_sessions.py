@@ -50,6 +50,7 @@ class Parked(Protocol):
     def wake(self) -> None: ...
     def look(self) -> None: ...
     def finish(self) -> None: ...
+    def finish_with_nothing(self) -> None: ...
 
 
 class Slot(Wanted):
@@ -162,8 +163,11 @@ class FollowerSession:
         self.waiting: deque[Parked] = deque()  # oldest first; more than one only where fetches continue
 
     def answer_waiting(self) -> None:
-        while self.waiting:
+        """The oldest reads what is ready. Each may take its time to read, so the others do not."""
+        if self.waiting:
             self.waiting[0].finish()
+        while self.waiting:
+            self.waiting[0].finish_with_nothing()
 
     def serve(self) -> None:
         """Another fetch has come to wait behind the others: what it names may be news for the oldest."""

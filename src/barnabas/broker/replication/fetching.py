@@ -6,9 +6,8 @@ parked at the leader while nothing is written; when partitions have to be named 
 is done), a second one is sent behind it, and the leader answers the first at once.
 
 From a leader that is far away several are under way while records come, so that a record finds one that waits for it
-(fetch/follower_sessions.py). They continue each other: each names only partitions whose answers were all appended. When
-one was not, because of an error or a cut, it is named anew in a fetch that does not continue, and what comes for it in
-answers to earlier ones is passed over.
+(fetch/follower_sessions.py). They continue each other: each names only partitions whose answers were all appended. One
+whose were not is named anew in a fetch that does not continue, and passed over in answers to earlier ones.
 
 What is asked for and what becomes of an answer is said by who uses it: fetcher.py for the followers of this cluster,
 cluster_links/fetcher.py for the leaders of partitions that a link fills.
@@ -40,6 +39,9 @@ log = logging.getLogger(__name__)
 
 _FETCH = 1
 _NAMED_AT_ONCE = 500  # partitions of one request
+_MANY = (
+    100  # partitions: the leader takes milliseconds to look at them, and reads all requests that have come in one go
+)
 _STEP_SECONDS = 0.01  # naming or taking partitions before others have their turn
 _PIPELINED = 2
 _BACKOFF_SECONDS = 0.02  # at first; doubled each time up to replica.fetch.backoff.ms
@@ -67,6 +69,7 @@ class PartitionFetcher(ABC):
         self._backoff = 0.0
         self._session = (0, 0)
         self._requests = self._under_way = 0
+        self._large: set[int] = set()  # those under way that name many
         self.answered_at = self._loop.time()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due = 0.0
@@ -151,6 +154,8 @@ class PartitionFetcher(ABC):
             return True
         if self._session[0] == 0:
             return False  # the first of a session
+        if len(self._due) > _MANY:
+            return len(self._large) < _PIPELINED
         if self._due or self._forgotten:
             return self._under_way < (AHEAD_MAX + _PIPELINED if self._ahead.continue_each_other else self._pipelined)
         return self._under_way < self._ahead.count(self._loop.time(), self._limits.wait_ms)
@@ -191,6 +196,9 @@ class PartitionFetcher(ABC):
             forgotten.setdefault(topic_id, []).append(index)
             self._named.pop((topic_id, index), None)
         self._forgotten.clear()
+        if self._due and continues:
+            limits = limits._replace(wait_ms=0)  # answered at once, so that the others can be named
+        self._large |= {self._requests} if len(keys) > _MANY else set()
         body = self._request(topics, forgotten, limits, continues=continues)
         session_id, epoch = self._session
         self._session = (session_id, 1 if epoch == 0x7FFFFFFF else epoch + 1)
@@ -202,10 +210,9 @@ class PartitionFetcher(ABC):
         """The partitions to name, and whether the fetch continues those before it."""
         if not self._ahead.continue_each_other:
             return list(islice(self._due, _NAMED_AT_ONCE)), False
-        anew = (key for key in self._due if self._followed[key].named_in == NOT_YET)
-        some = list(islice(anew, _NAMED_AT_ONCE))
-        if some or self._forgotten:
-            return some, False
+        anew = list(islice((k for k in self._due if self._followed[k].named_in == NOT_YET), _NAMED_AT_ONCE))
+        if anew or self._forgotten:
+            return anew, False
         return list(islice(self._due, _NAMED_AT_ONCE)), True
 
     def _opened(self, key: Key, followed: Followed) -> OpenPartition | None:
@@ -237,6 +244,7 @@ class PartitionFetcher(ABC):
         if self.closed or link is not self._connection:
             return
         self._under_way -= 1
+        self._large.discard(number)
         taken = clock.source.monotonic() - begun
         self._host.fetch_times.add(taken)
         self._ahead.answered(taken, self._loop.time(), in_session=self._session[0] != 0)
@@ -367,6 +375,7 @@ class PartitionFetcher(ABC):
         finally:
             self._connecting = None
         self._under_way = 0
+        self._large.clear()
         self._ahead.connected()
         self._begin_session()
         self._wake()
