@@ -1,4 +1,5 @@
-"""Runs in turns: Kafka, Barnabas, Kafka, Barnabas, ... so that whatever the machine does meanwhile meets both.
+"""Runs in turns: Kafka, Barnabas, Barnabas, Kafka, ... so that whatever the machine does meanwhile meets both, and what
+a run leaves behind for the next one, too.
 
 A run that strangers disturbed is repeated, and the calmest one counts. A failing run is noted and loses nothing else;
 a server that died is started again.
@@ -81,8 +82,8 @@ def run_row(
         for case in cases_of(workload, options):
             outcomes = {server.name: Outcome() for server in servers}
             usable = [server for server in servers if _ready(workload, server, case, options, outcomes, progress)]
-            for _ in range(options.rounds):
-                for server in servers:
+            for number in range(options.rounds):
+                for server in servers if number % 2 == 0 else reversed(servers):
                     label = f"{workload.name:12} {case.label:38} {server.name:9}"
                     if server not in usable:
                         progress.step(f"{label} left out")

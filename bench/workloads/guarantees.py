@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from confluent_kafka import OFFSET_BEGINNING, TopicPartition
 
+from .. import memory
 from ..clients import blast, consumer, create_topic, delete_topic, payloads, producer, topic
 from ..measures import Better, Measure
 from ..options import Options
@@ -64,6 +65,7 @@ def _write(server: Server, records: int, idempotent: bool) -> float:
     with topic(server.bootstrap) as name:
         client = producer(server.bootstrap, enable_idempotence=idempotent)
         client.list_topics(name, timeout=WAIT_S)
+        memory.use_once(records * SIZE)
         begin = time.perf_counter()
         blast(client, name, payloads(SIZE), records)
         return records / (time.perf_counter() - begin)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .. import memory
 from ..clients import blast, payloads, producer, topic
 from ..measures import Better, Measure
 from ..meter import Meter
@@ -51,6 +52,7 @@ class Produce(Workload[ProduceCase]):
             client = producer(server.bootstrap, compression_type=case.compression)
             client.list_topics(name, timeout=10)
             values = payloads(case.size)
+            memory.use_once(records * case.size)
             meter = Meter(server)
             blast(client, name, values, records)
             return meter.stop(records=records, record_bytes=case.size)
