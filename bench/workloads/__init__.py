@@ -23,7 +23,9 @@ from .recovery import Recovery
 from .requests import Requests
 from .security import Security
 from .spark_activity import SparkActivity
+from .spark_anomalies import SparkAnomalies
 from .spark_connector import SparkConnector
+from .spark_metrics import SparkMetrics
 from .spark_read import SparkRead
 from .spark_sink import SparkSink
 from .start import Start
@@ -53,4 +55,6 @@ ALL: tuple[type[Workload[Any]], ...] = (
     SparkSink,
     SparkConnector,
     SparkActivity,
+    SparkMetrics,
+    SparkAnomalies,
 )

@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from barnabas.pipelines.activity import PIPELINE, RECOMMENDATIONS, answer, backlog, table
+from barnabas.pipelines.activity import PIPELINE, RECOMMENDATIONS, answer, table
 from barnabas.pipelines.activity.generator import Activity
 from barnabas.pipelines.activity.rules import Rules
 from barnabas.pipelines.activity.town import Town
 from barnabas.pipelines.common.disorder import Disorder, millis
-from barnabas.pipelines.framework import Record, RunContext
+from barnabas.pipelines.framework import Record, RunContext, backlog, realtime
 from barnabas.pipelines.framework.realtime import LIVE
 from barnabas.testing import RunningNode
 from tests.spark.stage import Stage
@@ -32,6 +32,12 @@ OPTIONS = {"window": "1h", "after": "10m", "late": "1m"}
 DISORDER = Disorder(network_ms=300, late=0.06, late_ms=58_000, too_late=0.02, too_late_ms=240_000, twice=0.05)
 SHOWN = ("member", "because", "interest", "job", "title", "company", "city", "score")
 WITHIN_S = 240
+
+
+@pytest.fixture(autouse=True)
+def short_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A restart goes on from the end of a batch, and work beside a query begins then."""
+    monkeypatch.setattr(realtime, "BATCH", "5 seconds")
 
 
 @contextmanager
@@ -123,7 +129,7 @@ def test_old_events_are_worked_through_by_a_batch_and_none_is_missed_at_the_bord
         want = answer.recommendations(records, RULES)
         same(told(stage, want.keys()), want)
     assert work.done
-    border_ms = backlog.of(context, RULES).since_ms
+    border_ms = backlog.decided(context, 0).since_ms
     sent = {record.value["id"]: record.time_ms for record in records}
     sides = Counter(sent[interest] < border_ms for interest, _ in want)
     assert sides[True] > 30 and sides[False] > 10, "the events were all on one side"

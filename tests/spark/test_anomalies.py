@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from barnabas.pipelines.anomalies import ALERTS, PIPELINE, answer, generator, history
+from barnabas.pipelines.anomalies import PIPELINE, answer, generator, history
 from barnabas.pipelines.anomalies.baseline import Rule
+from barnabas.pipelines.anomalies.schema import ALERTS
 from barnabas.pipelines.common.disorder import millis
 from barnabas.testing import RunningNode
 from tests.spark.stage import Stage

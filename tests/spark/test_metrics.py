@@ -8,8 +8,9 @@ import pytest
 
 from barnabas.pipelines.common.disorder import Disorder, millis
 from barnabas.pipelines.common.lateness import counts
-from barnabas.pipelines.metrics import PIPELINE, RESULTS, answer, generator, later
+from barnabas.pipelines.metrics import PIPELINE, answer, generator, later
 from barnabas.pipelines.metrics.levels import levels
+from barnabas.pipelines.metrics.now import RESULTS
 from barnabas.testing import RunningNode
 from tests.spark.stage import Stage, dropped_by_watermark
 

@@ -10,17 +10,16 @@ from typing import Any
 
 import pytest
 
-from barnabas.pipelines.activity import PIPELINE, backlog
+from barnabas.pipelines.activity import PIPELINE
 from barnabas.pipelines.activity.live import slice_ms
+from barnabas.pipelines.activity.now import earlier_ms
 from barnabas.pipelines.activity.rules import Rules
-from barnabas.pipelines.common.lateness import SKEW_MS
 from barnabas.pipelines.errors import PipelineError
-from barnabas.pipelines.framework import RunContext, beside, failures, realtime
+from barnabas.pipelines.framework import RunContext, backlog, beside, failures, realtime
 from barnabas.pipelines.framework.beside import Beside
 from barnabas.pipelines.framework.running import Wanted
 
-RULES = Rules()
-BEFORE_MS = RULES.after_ms + RULES.late_ms + 2 * SKEW_MS
+EARLIER_MS = earlier_ms(Rules())
 
 
 def context(folder: Path, **more: Any) -> RunContext:
@@ -34,22 +33,32 @@ def committed(folder: Path, seconds_ago: float) -> None:
     os.utime(commits / "7", (time.time() - seconds_ago,) * 2)
 
 
-def test_old_interests_are_for_the_batch_and_the_border_stays_where_it_was(tmp_path: Path) -> None:
-    before_ms = int(time.time() * 1000) - BEFORE_MS
-    first = backlog.of(context(tmp_path), RULES)
+def no_rows() -> Any:
+    raise AssertionError("nothing is told before a first batch is done")
+
+
+def test_history_is_for_the_batch_and_the_border_stays_where_it_was(tmp_path: Path) -> None:
+    before_ms = int(time.time() * 1000) - backlog.SENDING_MS
+    first = backlog.decided(context(tmp_path), EARLIER_MS)
     assert first.from_ms == 0 and 0 <= first.since_ms - before_ms < 5_000 and not first.told
     committed(tmp_path, seconds_ago=60)
-    assert backlog.of(context(tmp_path), RULES) == first
+    assert backlog.decided(context(tmp_path), EARLIER_MS) == first
     run = context(tmp_path)
-    backlog.work_through_beside(run, first, RULES)
+    backlog.work_through_beside(run, first, no_rows, "results")
     assert list(run.beside) == [backlog.NAME]
+
+
+def test_the_border_lies_between_windows(tmp_path: Path) -> None:
+    run = context(tmp_path, begin_ms=1_700_000_000_123)
+    history = backlog.decided(run, EARLIER_MS, step_ms=10_000)
+    assert history.from_ms == 1_700_000_000_000 and history.since_ms % 10_000 == 0
 
 
 def test_everything_may_go_through_the_live_query(tmp_path: Path) -> None:
     run = context(tmp_path, options={"backlog": "live"})
-    history = backlog.of(run, RULES)
+    history = backlog.decided(run, EARLIER_MS)
     assert history.since_ms == 0 and history.told
-    backlog.work_through_beside(run, history, RULES)
+    backlog.work_through_beside(run, history, no_rows, "results")
     assert not run.beside
 
 
@@ -59,17 +68,17 @@ def test_after_a_long_pause_it_begins_anew_and_repeats_its_last_minutes(tmp_path
     backlog._write(context(tmp_path).path("checkpoints", backlog._FILE), before)
     committed(tmp_path, seconds_ago=7200)
     ended_ms = int((time.time() - 7200) * 1000)
-    found = backlog.of(context(tmp_path), RULES)
+    found = backlog.decided(context(tmp_path), EARLIER_MS)
     assert found.write != "w" and not found.told and not (tmp_path / "checkpoints" / realtime.LIVE).exists()
     if told:
-        assert abs(found.from_ms - (ended_ms - BEFORE_MS - 60_000)) < 5_000
+        assert abs(found.from_ms - (ended_ms - EARLIER_MS - 60_000)) < 5_000
     else:
         assert found.from_ms == 5, "the batch that was not done is done with the new one"
 
 
 def test_slices_of_interests_follow_the_rules() -> None:
-    assert slice_ms(Rules(after_ms=600_000)) == 20_000
-    assert slice_ms(Rules(after_ms=0)) == 10_000
+    assert slice_ms(Rules(after_ms=6_000_000)) == 50_000
+    assert slice_ms(Rules(after_ms=0)) == 5_000
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,9 @@ class Queries:
     def start_again(self, name: str) -> None:
         self.starts += 1
 
+    def has_begun(self, name: str) -> bool:
+        return False
+
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:

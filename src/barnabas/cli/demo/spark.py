@@ -101,7 +101,9 @@ class SparkStory:
         why = realtime.missing(wanted)
         self.folder.mkdir(parents=True, exist_ok=True)
         partitions = sum(each.partitions for each in wanted.pipeline.reads if each.streamed)
-        spark, _, _ = spark_start.start(wanted, self.folder / "spark.log", 0 if why else partitions + 1, self._note)
+        spark, _, _ = spark_start.start(
+            wanted, self.folder / "spark.log", 0 if why else partitions + wanted.pipeline.realtime, self._note
+        )
         return spark
 
     def _run_on(self, wanted: Wanted) -> None:

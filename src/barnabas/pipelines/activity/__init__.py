@@ -1,7 +1,7 @@
 """Activity of members: jobs recommended within the second, and the insights of the day.
 
 Reads searches, views and job posts. Now: each search and each view is joined with the jobs that fit, by event time, and
-the recommendations go to a topic, exactly once, and from there to a table. Later: one page with the day's insights, and
+the recommendations go to a topic, and from there to a table. Later: one page with the day's insights, and
 a digest by e-mail for the members whose company posted a job.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from barnabas.pipelines.activity.generator import JOBS, MEMBERS, SEARCHES, VIEWS, Activity
-from barnabas.pipelines.framework import Option, Outcome, Pipeline, Record, RunContext, Topic
+from barnabas.pipelines.framework import Option, Outcome, Pipeline, Record, RunContext, Topic, backlog
 
 RECOMMENDATIONS = "activity.recommendations"
 
@@ -40,13 +40,13 @@ class ActivityPipeline(Pipeline):
         Topic(MEMBERS, schema=MEMBER_SCHEMA, configs={"cleanup.policy": "compact"}, streamed=False),
     )
     writes = (Topic(RECOMMENDATIONS),)
-    realtime = True
+    realtime = 1
     options = (
         Option("window", "24h", "how old a job may be when somebody looks"),
         Option("after", "10m", "how long after somebody looked a new job is still told"),
         Option("late", "1m", "how long after it happened an event may be sent and still count"),
         Option("session", "30m", "the pause that ends a member's session"),
-        Option("backlog", "batch", "what reads old events at the first start: a batch beside the stream, or live"),
+        backlog.OPTION,
         Option("reload", "no", "with --later, yes puts the range's recommendations anew into the table"),
         Option("smtp", "", "host:port of a mail server for the digests; without it they stay in the outbox"),
     )

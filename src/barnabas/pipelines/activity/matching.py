@@ -59,7 +59,7 @@ def in_time(events: DataFrame, rules: Rules, of: str) -> DataFrame:
     return lateness.watermarked(events, rules.late_ms) if events.isStreaming else events
 
 
-def interests(searches: DataFrame, views: DataFrame) -> DataFrame:
+def interests(searches: DataFrame, views: DataFrame, *more: str) -> DataFrame:
     from pyspark.sql import functions as f
 
     place = f.concat_ws("\x1f", f.lit("search"), f.col("field"), f.col("city"))
@@ -70,6 +70,7 @@ def interests(searches: DataFrame, views: DataFrame) -> DataFrame:
         f.concat_ws(" in ", "field", "city").alias("about"),
         place.alias("call"),
         "time",
+        *more,
     )
     viewed = views.select(
         f.lit("view").alias("because"),
@@ -78,6 +79,7 @@ def interests(searches: DataFrame, views: DataFrame) -> DataFrame:
         f.col("company").alias("about"),
         f.concat_ws("\x1f", f.lit("view"), f.col("company")).alias("call"),
         "time",
+        *more,
     )
     return searched.unionByName(viewed)
 

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 
 from barnabas.pipelines.anomalies import generator
 from barnabas.pipelines.anomalies.baseline import ALLOWED_MS, KEEP_MS, Rule
-from barnabas.pipelines.anomalies.schema import INCIDENT, READING
+from barnabas.pipelines.anomalies.schema import ALERTS, INCIDENT, READING
 from barnabas.pipelines.common.numbers import positive
-from barnabas.pipelines.framework import Option, Outcome, Pipeline, Record, Topic
+from barnabas.pipelines.framework import Option, Outcome, Pipeline, Record, Topic, backlog
 
 if TYPE_CHECKING:
     from barnabas.pipelines.framework import RunContext
-
-ALERTS = "sensor-alerts"
 
 
 class Anomalies(Pipeline):
@@ -30,14 +28,14 @@ class Anomalies(Pipeline):
     options = (
         Option("threshold", str(Rule().threshold), "how many deviations off makes an alert"),
         Option("thresholds", "3,4,5,6,8,10", "the thresholds that the back-test tries"),
+        backlog.OPTION,
     )
+    realtime = 2  # one that knows readings that came before, one that keeps the sums
 
     def now(self, context: RunContext) -> None:
-        from barnabas.pipelines.anomalies.now import alerts
-        from barnabas.pipelines.framework.decoding import as_json
+        from barnabas.pipelines.anomalies.now import start
 
-        found = alerts(context.stream(generator.READINGS), Rule(positive(context, "threshold")))
-        context.to_topic(as_json(found, "sensor"), ALERTS, "alerts")
+        start(context, Rule(positive(context, "threshold")))
 
     def later(self, context: RunContext) -> Outcome:
         from pyspark.sql import functions as f

@@ -1,6 +1,6 @@
 """What is normal for a sensor: the running mean and deviation, so defined that the order of arrival cannot matter.
 
-Readings are added up in buckets of five seconds of event time: how many, their sum, the sum of their squares, in whole
+Readings are added up in buckets of half a minute of event time: how many, their sum, the sum of their squares, in whole
 thousandths, so the sums are exact and adding in another order gives the same. A reading is compared with the buckets of
 ten minutes that end a little before it: `LAG_MS` before, so long that every reading in them has arrived by the time
 this one is judged (later ones do not count, see `lateness`). So a reading can be judged the moment it comes, and
@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 from barnabas.pipelines.common.lateness import SKEW_MS
 
-BUCKET_MS = 5_000
+BUCKET_MS = 30_000  # finer ones would cost the live query a row each: live.py
 ALLOWED_MS = 5_000  # how late a reading may be
-LAG_MS = 10_000  # at least ALLOWED_MS + SKEW_MS, in whole buckets
+LAG_MS = 30_000  # at least ALLOWED_MS + SKEW_MS, in whole buckets
 SPAN_MS = 600_000
 LEAST_READINGS = 30  # fewer than this say nothing about what is normal
 

@@ -13,7 +13,7 @@ from pyspark.sql import functions as f
 
 from barnabas.pipelines.anomalies.answer import Tried
 from barnabas.pipelines.anomalies.baseline import BUCKET_MS, LAG_MS, LEAST_READINGS, SPAN_MS, Rule
-from barnabas.pipelines.anomalies.now import VALUES, counted
+from barnabas.pipelines.anomalies.readings import VALUES, counted
 
 
 def scores(readings: DataFrame, rule: Rule) -> DataFrame:
@@ -29,7 +29,12 @@ def scores(readings: DataFrame, rule: Rule) -> DataFrame:
     )
     before = Window.partitionBy("sensor").orderBy("bucket").rangeBetween(-LAG_MS - SPAN_MS, -LAG_MS - BUCKET_MS)
     baselines = buckets.select("sensor", "bucket", *[f.sum(name).over(before).alias(name) for name in ("n", "x", "xx")])
-    known = each.join(baselines, ["sensor", "bucket"]).where(f.col("n") >= LEAST_READINGS)
+    return scored(each.join(baselines, ["sensor", "bucket"]), rule)
+
+
+def scored(readings: DataFrame, rule: Rule) -> DataFrame:
+    """The same of readings (sensor, time_ms, seq, milli) with the sums of their baseline (n, x, xx)."""
+    known = readings.where(f.col("n") >= LEAST_READINGS)
     count, double = f.col("n").cast("double"), "double"
     mean = f.col("x").cast(double) / count
     exactly = f.col("n").cast("decimal(10,0)")
@@ -48,7 +53,11 @@ def scores(readings: DataFrame, rule: Rule) -> DataFrame:
 
 def alerts(readings: DataFrame, rule: Rule) -> DataFrame:
     """What the stream should have said."""
-    loud = scores(readings, rule).where(f.abs("score") >= rule.threshold)
+    return alerts_of(scores(readings, rule), rule)
+
+
+def alerts_of(scored: DataFrame, rule: Rule) -> DataFrame:
+    loud = scored.where(f.abs("score") >= rule.threshold)
     return loud.select("sensor", f.timestamp_millis("time_ms").alias("time"), "seq", *VALUES)
 
 

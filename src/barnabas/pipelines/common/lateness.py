@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 SKEW_MS = 1_000
 LATE_METRIC = "late."
+_WATERMARK_METADATA = "spark.watermarkDelayMs"  # by which Spark knows a column of event time
 
 # How much longer than the rule the watermark waits: room for partitions that are read at different speeds.
 PATIENCE = 2
@@ -48,6 +49,12 @@ def counting(frame: DataFrame, allowed_ms: int, of: str, event: str = "time", se
 def watermarked(frame: DataFrame, allowed_ms: int, event: str = "time") -> DataFrame:
     """With a watermark that drops nothing the rule lets through, as long as partitions are not read very unevenly."""
     return frame.withWatermark(event, f"{patience_ms(allowed_ms)} milliseconds")
+
+
+def as_event_time(column: Column, allowed_ms: int, name: str) -> Column:
+    """A column that is worked out from the watermarked one, as the event time of a group: Spark forgets the group when
+    the watermark has passed it."""
+    return column.alias(name, metadata={_WATERMARK_METADATA: patience_ms(allowed_ms)})
 
 
 def patience_ms(allowed_ms: int) -> int:

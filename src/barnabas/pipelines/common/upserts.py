@@ -34,7 +34,7 @@ def upsert(
     mode: str = "update",
 ) -> StreamingQuery | None:
     """Start a query that writes each changed row under its key."""
-    shaped = as_json(frame.withColumn(_KEY, key), _KEY, leave=(_KEY,))
+    shaped = keyed(frame, key)
     sink = {**context.writing(), "topic": context.topic(topic), "delivery": "exactly-once"}
     checkpoint = context.checkpoint(query)
 
@@ -43,6 +43,11 @@ def upsert(
         batch.write.format(FORMAT).mode("append").options(**sink, **which).save()
 
     return context.start(shaped.writeStream.outputMode(mode).foreachBatch(write), query, every)
+
+
+def keyed(frame: DataFrame, key: Column) -> DataFrame:
+    """All columns as one JSON value under a key that is none of them."""
+    return as_json(frame.withColumn(_KEY, key), _KEY, leave=(_KEY,))
 
 
 def query_id(checkpoint: Path) -> str:

@@ -8,7 +8,8 @@ pipeline's name, so `barnabas group describe activity` shows its lag.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -31,8 +32,13 @@ AT_LEISURE = {"maxPartitions": "1"}  # of a read that may take its time: the oth
 SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 CLOCKS_MS = 60_000  # a sender's clock may be behind, so that a record seems to be sent before its event
 
+# A live query has its first results long before its first batch is done. Queries that wait for it begin after so long:
+# until then Java compiles what is hot, and would do it later.
+LIVE_BEGINS_S = 12.0
+
 Option: TypeAlias = bool | float | int | str | None  # what Spark takes for one
 Reader = TypeVar("Reader", "DataFrameReader", "DataStreamReader")
+MakeWriter: TypeAlias = "Callable[[], DataStreamWriter]"
 
 
 @dataclass
@@ -54,6 +60,8 @@ class RunContext:
     queries: dict[str, StreamingQuery] = field(default_factory=dict)
     writers: dict[str, DataStreamWriter] = field(default_factory=dict)  # to start a query again that failed
     waiting: dict[str, str] = field(default_factory=dict)  # queries that begin after another one
+    makers: dict[str, MakeWriter] = field(default_factory=dict)  # and that are not even made before
+    started: dict[str, float] = field(default_factory=dict)  # when, by the steady clock
     readers: dict[str, set[str]] = field(default_factory=dict)  # by group, the topics that its streams read
     realtime: bool = False  # in Spark's Real-Time Mode: realtime.py
     shuffles: dict[str, int] = field(default_factory=dict)  # queries with a number of shuffle partitions of their own
@@ -144,40 +152,47 @@ class RunContext:
         """Start a query that writes to a topic, each row exactly once. The columns are those of Spark's connector:
         value, and if there are any key, headers, partition; `as_json` makes them."""
         writer = frame.writeStream.format(FORMAT).outputMode(mode).options(**self.writing())
-        started = self.start(writer.option("topic", self.topic(name)), query, every)
-        assert started is not None
-        return started
+        return self.start(writer.option("topic", self.topic(name)), query, every)
 
-    def start(
-        self, writer: DataStreamWriter, query: str, every: str | None = None, after: str | None = None
-    ) -> StreamingQuery | None:
-        """Give a query its name, its checkpoint and its trigger, and start it. `every` is a pace ("5 seconds").
+    def start(self, writer: DataStreamWriter, query: str, every: str | None = None) -> StreamingQuery:
+        """Give a query its name, its checkpoint and its trigger, and start it. `every` is a pace ("5 seconds")."""
+        self.writers[query] = self._prepared(writer, query, every)
+        return self.start_again(query)
 
-        `after` names a query that goes first: this one begins when that has done its first batch, or with --once when
-        it has ended, and None is returned now. For a query that reads the other's results, and for one that would
-        only make the first result come later.
-        """
+    def start_after(self, before: str, make: MakeWriter, query: str, every: str | None = None) -> None:
+        """The same when another query has begun to work: when its first batch is done (of a live one a moment after its
+        start), or with --once when it has ended. For a query that reads the other's results, and for one that would
+        only make the first result come later. `make` is called then: to make a query takes Spark a second, too."""
+        self.makers[query] = lambda: self._prepared(make(), query, every)
+        self.waiting[query] = before
+
+    def _prepared(self, writer: DataStreamWriter, query: str, every: str | None) -> DataStreamWriter:
         writer = writer.queryName(self.query_name(query)).option("checkpointLocation", str(self.checkpoint(query)))
         if self.once:
-            writer = writer.trigger(availableNow=True)
-        elif every is not None:
-            writer = writer.trigger(processingTime=every)
-        self.writers[query] = writer
-        if after is not None:
-            self.waiting[query] = after
-            return None
-        return self.start_again(query)
+            return writer.trigger(availableNow=True)
+        return writer if every is None else writer.trigger(processingTime=every)
 
     def is_ready(self, query: str) -> bool:
         """Whether a query that waits for another one may begin."""
-        before = self.queries.get(self.waiting[query])
-        if before is None:
+        before = self.waiting[query]
+        running = self.queries.get(before)
+        if running is None:
             return False
-        return not before.isActive if self.once else before.lastProgress is not None
+        return not running.isActive if self.once else self.has_begun(before)
+
+    def has_begun(self, query: str) -> bool:
+        running = self.queries[query]
+        if not running.isActive:
+            return False
+        settled = self.realtime and time.monotonic() - self.started[query] >= LIVE_BEGINS_S
+        return settled or running.lastProgress is not None
 
     def start_again(self, query: str) -> StreamingQuery:
         """The same query, from its checkpoint on."""
         self.waiting.pop(query, None)
+        if query in self.makers:
+            self.writers[query] = self.makers[query]()
+            del self.makers[query]
         use_rocksdb(self.spark)
         usual = self.spark.conf.get(SHUFFLE_PARTITIONS)
         self.spark.conf.set(SHUFFLE_PARTITIONS, str(self.shuffles.get(query, usual)))
@@ -185,6 +200,7 @@ class RunContext:
             started = self.queries[query] = self.writers[query].start()
         finally:
             self.spark.conf.set(SHUFFLE_PARTITIONS, str(usual))
+        self.started[query] = time.monotonic()
         return started
 
     def writing(self) -> dict[str, str]:

@@ -16,8 +16,10 @@ from barnabas.pipelines.framework.pipeline import DEAD_LETTER
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from barnabas.pipelines.framework.context import RunContext
+    from barnabas.pipelines.framework.expected import Expected
 
 QUERY = DEAD_LETTERS
 EVERY = "10 seconds"
@@ -26,22 +28,29 @@ PLACE_HEADERS = ("topic", "partition", "offset")
 
 def start(context: RunContext) -> None:
     """Start the query; nothing to do for a pipeline that reads no topic with a schema."""
-    from pyspark.sql import functions as f
-
     expected = {context.topic(topic.name): topic.expected for topic in context.pipeline.reads if topic.streamed}
     sorted_out = {name: rules for name, rules in expected.items() if rules is not None}
     if not sorted_out:
         return
-    options = {"subscribe": ",".join(sorted_out), "kafka.group.id": f"{context.pipeline.name}.{QUERY}"}
-    records = context.raw_stream(next(iter(sorted_out)), **options, **AT_LEISURE)
-    letters = decoding.bad(records, sorted_out).select(
+    before = next(reversed([*context.queries, *context.waiting]), None)  # one after the other: all need cores to begin
+    if before is None:
+        context.start(_writer(context, sorted_out), QUERY, EVERY)
+    else:
+        context.start_after(before, lambda: _writer(context, sorted_out), QUERY, EVERY)
+
+
+def _writer(context: RunContext, expected: dict[str, Expected]) -> DataStreamWriter:
+    from pyspark.sql import functions as f
+
+    options = {"subscribe": ",".join(expected), "kafka.group.id": f"{context.pipeline.name}.{QUERY}"}
+    records = context.raw_stream(next(iter(expected)), **options, **AT_LEISURE)
+    letters = decoding.bad(records, expected).select(
         f.concat(f.col("topic"), f.lit(DEAD_LETTER)).alias("topic"),
         "key",
         "value",
         f.array(_header("error", "error"), *[_header(name, name) for name in PLACE_HEADERS]).alias("headers"),
     )
-    writer = letters.writeStream.format("barnabas").outputMode("append").options(**context.writing())
-    context.start(writer, QUERY, EVERY, after=next(iter(context.queries), None))
+    return letters.writeStream.format("barnabas").outputMode("append").options(**context.writing())
 
 
 def _header(name: str, column: str) -> Column:

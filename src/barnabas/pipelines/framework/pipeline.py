@@ -76,7 +76,9 @@ class Pipeline:
     reads: ClassVar[tuple[Topic, ...]] = ()
     writes: ClassVar[tuple[Topic, ...]] = ()
     options: ClassVar[tuple[Option, ...]] = ()
-    realtime: ClassVar[bool] = False  # whether `now` has a form for Spark's Real-Time Mode: `context.realtime`
+    # Tasks that `now` needs in Spark's Real-Time Mode beside one for each partition that it reads: those behind its
+    # shuffles. 0 where it has no form for that mode (`context.realtime`).
+    realtime: ClassVar[int] = 0
 
     def now(self, context: RunContext) -> None:
         """Start the streaming queries, by `context.start` or `context.to_topic`."""

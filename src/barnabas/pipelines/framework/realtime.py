@@ -8,7 +8,8 @@ missing the pipeline runs by micro-batches, exactly once, and one line says why.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,8 +27,11 @@ if TYPE_CHECKING:
 FORMAT = "kafka"
 # Spark saves state and offsets, and moves the watermark, between two batches, and nothing is answered meanwhile. After
 # a crash the records of the last batch are answered again. The least that Spark takes is 5 seconds.
-BATCH = "10 seconds"
+BATCH = "30 seconds"
 LIVE = "live"  # the query, and so its checkpoint
+# What a record waits for others to come before it is handed to the next stage; Spark's 50 ms would be most of the time
+# from an event to its result.
+SETTINGS = {"spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "2"}
 # Between two batches a query gives its tasks back, and fails when it does not get all of them again at once. So there
 # must be room for as many beside it: a batch over the same partitions, the table, the dead letters.
 OTHERS = 32
@@ -39,8 +43,8 @@ def tasks_wanted(wanted: Wanted, folder: Path, say: Callable[[str], object]) -> 
     """How many tasks at the same time the run needs; 0 where it runs by micro-batches."""
     if not wanted.now or not wanted.pipeline.realtime:
         return 0
-    checkpoints = folder / "checkpoints"
-    began_live, began_otherwise = (checkpoints / LIVE).exists(), any(checkpoints.glob("recommend"))
+    queries = {each.name for each in (folder / "checkpoints").glob("*") if each.is_dir()}
+    began_live, began_otherwise = LIVE in queries, bool(queries) and LIVE not in queries
     if wanted.exactly_once or wanted.once:
         if began_live:
             flag = "--exactly-once" if wanted.exactly_once else "--once"
@@ -55,7 +59,7 @@ def tasks_wanted(wanted: Wanted, folder: Path, say: Callable[[str], object]) -> 
             raise PipelineError(f"{wanted.pipeline.name} began in Real-Time Mode, and now {why}")
         say(f"no Real-Time Mode, micro-batches instead: {why}")
         return 0
-    return _partitions(wanted) + 1
+    return _partitions(wanted) + wanted.pipeline.realtime
 
 
 def missing(wanted: Wanted) -> str:
@@ -107,6 +111,12 @@ def stream(context: RunContext, name: str, from_ms: int) -> DataFrame:
     else:
         reader = reader.option("startingOffsets", "earliest")
     return decoding.good(reader.load(), context.expected(name), counted_as=context.topic(name))
+
+
+def streams(context: RunContext, from_ms: Mapping[str, int]) -> list[DataFrame]:
+    """Several of them. Each takes Spark a while to understand when it is new to Java, so they are made at a time."""
+    with ThreadPoolExecutor(len(from_ms)) as threads:
+        return list(threads.map(lambda each: stream(context, *each), from_ms.items()))
 
 
 def to_topic(context: RunContext, frame: DataFrame, name: str, partitions: int) -> None:

@@ -137,7 +137,7 @@ class Run:
             if error is not None:
                 self._failed(name, explain(error), advanced=query.lastProgress is not None)
                 running = True
-        begun = any(query.lastProgress is not None for query in self.context.queries.values() if query.isActive)
+        begun = any(self.context.has_begun(name) for name in self.context.queries)
         for name, work in self.context.beside.items():
             work.step(begun)
             if work.trouble:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from barnabas.pipelines import class_archive
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.framework import realtime
 from barnabas.pipelines.framework.context import SHUFFLE_PARTITIONS
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 FEW_CORES = 4
 EXECUTORS_WITHIN_S, SETTLE_S, POLL_S = 10.0, 1.0, 0.1
+JAVA_OPTIONS = "spark.driver.defaultJavaOptions"
 UNKNOWN_CORES = 8  # when no executor has come in time
 
 SPARK_CONF = {
@@ -66,7 +68,8 @@ def start(wanted: Wanted, log: Path, tasks: int, say: Callable[[str], object]) -
     hush_loggers()
     running = SparkSession.getActiveSession()
     ours = running is None
-    conf = {**SPARK_CONF, **for_few_cores(wanted, live=tasks > 0), **wanted.conf}
+    ours_here = with_archive(for_few_cores(wanted, live=tasks > 0), wanted, live=tasks > 0)
+    conf = {**SPARK_CONF, **(realtime.SETTINGS if tasks else {}), **ours_here, **wanted.conf}
     if running is not None and tasks and not has_connector(running):
         say("no Real-Time Mode, micro-batches instead: the session that runs has no Kafka connector")
         tasks = 0
@@ -110,13 +113,31 @@ def for_few_cores(wanted: Wanted, live: bool = False) -> dict[str, str]:
     if cores is None:
         return {}
     conf = {f"spark.executorEnv.{CORES_VARIABLE}": str(cores)}  # a master with more threads has no more cores
-    chosen = (*wanted.conf.values(), os.environ.get("JAVA_TOOL_OPTIONS", ""), os.environ.get("JDK_JAVA_OPTIONS", ""))
+    chosen = _chosen(wanted)
     if cores <= FEW_CORES and not any("GC" in options for options in chosen):
         quick = " -XX:TieredStopAtLevel=1" if live and not any("Tiered" in options for options in chosen) else ""
-        conf["spark.driver.defaultJavaOptions"] = "-XX:+UseSerialGC" + quick
+        conf[JAVA_OPTIONS] = "-XX:+UseSerialGC" + quick
     if wanted.now:
         conf["spark.sql.shuffle.partitions"] = str(max(1, cores // 2))
     return conf
+
+
+def with_archive(conf: dict[str, str], wanted: Wanted, live: bool) -> dict[str, str]:
+    """With Spark's classes from the archive of runs of this kind before, on one machine."""
+    import pyspark
+
+    from barnabas.pipelines.java import find_java
+
+    if local_cores(wanted.master) is None or not class_archive.may_be_used(_chosen(wanted)):
+        return conf
+    what = f"{wanted.pipeline.name} {'live' if live else 'now' if wanted.now else 'later'}"
+    archive = class_archive.java_options(find_java(), Path(pyspark.__file__).parent, what)
+    return {**conf, JAVA_OPTIONS: f"{conf.get(JAVA_OPTIONS, '')} {archive}".strip()}
+
+
+def _chosen(wanted: Wanted) -> tuple[str, ...]:
+    """Where a person may have given options to Java."""
+    return (*wanted.conf.values(), os.environ.get("JAVA_TOOL_OPTIONS", ""), os.environ.get("JDK_JAVA_OPTIONS", ""))
 
 
 def set_shuffle_partitions(spark: SparkSession, wanted: Wanted) -> None:

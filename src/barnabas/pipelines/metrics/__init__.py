@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from barnabas.pipelines.framework import Option, Outcome, Pipeline, Record, Topic
+from barnabas.pipelines.framework import Option, Outcome, Pipeline, Record, Topic, backlog
 from barnabas.pipelines.metrics import generator
 from barnabas.pipelines.metrics.levels import Promise
-from barnabas.pipelines.metrics.now import SCHEMA
+from barnabas.pipelines.metrics.now import RESULTS, SCHEMA
 
 if TYPE_CHECKING:
     from barnabas.pipelines.framework import RunContext
-
-RESULTS = "service-metrics"
 
 
 class Metrics(Pipeline):
@@ -26,17 +24,14 @@ class Metrics(Pipeline):
     options = (
         Option("availability", str(Promise().availability), "promised share of requests without a server error, in %"),
         Option("p95", str(Promise().p95_ms), "promised latency of 95 of 100 requests, in ms"),
+        backlog.OPTION,
     )
+    realtime = 2  # one that knows the ids of requests, one that keeps the windows
 
     def now(self, context: RunContext) -> None:
-        from pyspark.sql import functions as f
+        from barnabas.pipelines.metrics.now import start
 
-        from barnabas.pipelines.common.upserts import upsert
-        from barnabas.pipelines.metrics.now import windows
-
-        found = windows(context.stream(generator.TOPIC))
-        key = f.concat_ws("|", "service", f.unix_seconds("window"))
-        upsert(context, found, RESULTS, "windows", key)
+        start(context)
 
     def later(self, context: RunContext) -> Outcome:
         from barnabas.pipelines.common.numbers import positive

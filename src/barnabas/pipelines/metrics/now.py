@@ -1,6 +1,9 @@
-"""Requests to numbers by service and window, in Spark: the same function for the stream and for a batch.
+"""`metrics --now`: requests to numbers by service and window; the same function for the stream and for a batch.
 
-All of it is SQL expressions; no Python runs between the source and the sink.
+All of it is SQL expressions; no Python runs between the source and the sink. In Real-Time Mode each request gives its
+window out anew, milliseconds after it came; the windows before the start are told by a batch beside it. By
+micro-batches (--exactly-once, or where that mode cannot be had) a window is told once for each batch that changed it.
+Either way the newest record of a key holds, so it does no harm when a window is told again after a crash.
 """
 
 from __future__ import annotations
@@ -8,13 +11,38 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from barnabas.pipelines.common import lateness
+from barnabas.pipelines.common.upserts import keyed, upsert
+from barnabas.pipelines.framework import RunContext, backlog, realtime
 from barnabas.pipelines.metrics.answer import ALLOWED_MS, PERCENTILES, SIGNIFICANT_BITS, WINDOW_MS
+from barnabas.pipelines.metrics.generator import TOPIC
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+RESULTS = "service-metrics"
+PARTITIONS = 1  # of each shuffle of the live query: every one is a task that runs all the time
 SCHEMA = """id STRING NOT NULL, service STRING NOT NULL, path STRING, time TIMESTAMP NOT NULL, status INT NOT NULL,
             latency_us BIGINT NOT NULL"""
+
+
+def start(context: RunContext) -> None:
+    from pyspark.sql import functions as f
+
+    key = f.concat_ws("|", "service", f.unix_seconds("window"))
+    if not context.realtime:
+        upsert(context, windows(context.stream(TOPIC)), RESULTS, "windows", key)
+        return
+    history = backlog.decided(context, WINDOW_MS + ALLOWED_MS + lateness.SKEW_MS, WINDOW_MS)
+    time_ms = f.unix_millis("time")
+    live = realtime.stream(context, TOPIC, history.since_ms - lateness.SKEW_MS)
+    live = live.where(time_ms >= history.since_ms)
+    realtime.to_topic(context, keyed(windows(live), key), RESULTS, PARTITIONS)
+
+    def told_before() -> DataFrame:
+        requests = context.batch(TOPIC).where((time_ms >= history.from_ms) & (time_ms < history.since_ms))
+        return keyed(windows(requests), key)
+
+    backlog.work_through_beside(context, history, told_before, RESULTS)
 
 
 def counted(requests: DataFrame, allowed_ms: int = ALLOWED_MS) -> DataFrame:
