@@ -42,6 +42,7 @@ class SparkStory:
         self.recommendations = 0
         self.pace = Pace()
         self.first_s: float | None = None  # from the beginning to the first recommendation of a live event
+        self._first_ms = 0  # when that was
         self.notice = ""
         self.sent_ms: Callable[[str], int | None] = lambda _: None  # when an event of the stream was sent, by its id
         self.recent: deque[tuple[int, str, float | None]] = deque(maxlen=50)
@@ -148,9 +149,10 @@ class SparkStory:
         sent_ms = self.sent_ms(value["interest"])
         if sent_ms is not None and value["posted"] <= value["time"]:  # else it waited for the job
             delay_ms = max(0.0, float(shown.at_ms - sent_ms))
-            self.pace.add(time.monotonic(), delay_ms)
             if self.first_s is None:
-                self.first_s = time.monotonic() - self.begun
+                self.first_s, self._first_ms = time.monotonic() - self.begun, shown.at_ms
+            if sent_ms >= self._first_ms:  # what was sent earlier waited for Spark to start
+                self.pace.add(time.monotonic(), delay_ms)
         self.recent.append((shown.at_ms, PIPELINE.tell(shown.topic, value), delay_ms))
 
 

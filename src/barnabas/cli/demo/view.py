@@ -257,9 +257,9 @@ def _tell_spark(spark: SparkStory | None, missing: str, seconds: float | None) -
         say(paint(f"Spark was not up yet: try more than {seconds:.0f} seconds", "yellow"))
         return
     found = spark.pace.whole()
-    delay = "" if found is None else f", p50 {milliseconds(found[0])} and p99 {milliseconds(found[1])} after its event"
     first = "" if spark.first_s is None else f"; the first of a live event {spark.first_s:.0f} s after the start"
-    say(f"{human.plural(spark.recommendations, 'recommendation')} made{delay}{first}")
+    delay = "" if found is None else f", then p50 {milliseconds(found[0])} and p99 {milliseconds(found[1])} after each"
+    say(f"{human.plural(spark.recommendations, 'recommendation')} made{first}{delay}")
     if spark.notice:
         say(paint(spark.notice, "yellow"))
     outcome = spark.outcome

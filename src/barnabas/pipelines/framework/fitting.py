@@ -9,6 +9,9 @@ the JSON is looked at again.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from barnabas.pipelines.framework.expected import Expected
@@ -76,12 +79,27 @@ def _has_floats(kind: DataType) -> bool:
     return kind.typeName() in ("double", "float") or any(_has_floats(each) for each in inner)
 
 
+def made(raw: Column, schema: StructType, expected: Expected) -> dict[str, Column]:
+    """The fields of what `from_json` read by the loose type, in the wanted types."""
+    return {each.name: tight(raw[each.name], each.dataType, expected.milliseconds) for each in schema.fields}
+
+
 def both(raw: Column, schema: StructType, expected: Expected) -> Column:
     """A struct of `raw`, which `from_json` made by the loose type, and `made`, the same in the wanted types."""
     from pyspark.sql import functions as f
 
-    made = [tight(raw[each.name], each.dataType, expected.milliseconds).alias(each.name) for each in schema.fields]
-    return f.struct(raw.alias("raw"), f.struct(*made).alias("made"))
+    fields = [column.alias(name) for name, column in made(raw, schema, expected).items()]
+    return f.struct(raw.alias("raw"), f.struct(*fields).alias("made"))
+
+
+def fits(text: Column, raw: Column, fields: Mapping[str, Column], sent: Column, rules: Rules) -> Column:
+    """Whether a value fits, without the reason: a small expression, which Spark compiles."""
+    from pyspark.sql import functions as f
+
+    wrong = f.lit(False)
+    for condition, _ in _misfits(text, raw, fields, sent, rules):
+        wrong = wrong | f.coalesce(condition, f.lit(False))
+    return ~wrong
 
 
 def judged(text: Column, pair: Column, sent: Column, schema: StructType, expected: Expected) -> Column:
@@ -91,37 +109,49 @@ def judged(text: Column, pair: Column, sent: Column, schema: StructType, expecte
     """
     from pyspark.sql import functions as f
 
-    raw = pair["raw"]
-    made = {each.name: pair["made"][each.name] for each in schema.fields}
-    why = f.when(text.isNull(), f.lit("the record has no value"))
-    why = why.when(raw.isNull() | raw[CORRUPT].isNotNull(), _misread(text, raw, schema))
-    for each in schema.fields:
-        if loose(each.dataType) != each.dataType or _has_floats(each.dataType):
-            fits = _all_fit(raw[each.name], made[each.name], each.dataType)
-            why = why.when(~fits, _wrong(text, each.name, each.dataType))
-    names = [each.name for each in schema.fields if each.dataType.typeName() == "string"]
-    for name in names:
-        suspect = raw[name].rlike(_LIKE_NO_TEXT) & text.rlike(_suspects(name))
-        why = why.when(suspect & _is_no_text(text, name), _wrong(text, name, schema[name].dataType))
-    required = [each.name for each in schema.fields if not each.nullable]
-    if required:
-        missing = f.concat_ws(", ", *[f.when(made[name].isNull(), f.lit(name)) for name in required])
-        some = made[required[0]].isNull()
-        for name in required[1:]:
-            some = some | made[name].isNull()
-        why = _or(why, f.when(some, f.concat(f.lit("missing: "), missing)))
-    for name in _event_times(schema, expected):
-        limit = f.unix_millis(sent) + f.lit(expected.ahead_ms)
-        told = f"is more than {_span(expected.ahead_ms)} after the record's own timestamp"
-        shown = f.concat(f.lit(f"{name}: "), made[name].cast("string"), f.lit(f" {told}"))
-        why = _or(why, f.when(f.unix_millis(made[name]) > limit, shown))
-    return f.struct(*[made[name].alias(name) for name in made], why.alias(WHY))
+    fields = {each.name: pair["made"][each.name] for each in schema.fields}
+    whys = [
+        f.when(condition, reason())
+        for condition, reason in _misfits(text, pair["raw"], fields, sent, Rules(schema, expected))
+    ]
+    return f.struct(*[column.alias(name) for name, column in fields.items()], f.coalesce(*whys).alias(WHY))
 
 
-def _or(one: Column, other: Column) -> Column:
+@dataclass(frozen=True, slots=True)
+class Rules:
+    schema: StructType
+    expected: Expected
+
+
+def _misfits(
+    text: Column, raw: Column, fields: Mapping[str, Column], sent: Column, rules: Rules
+) -> Iterator[tuple[Column, Callable[[], Column]]]:
+    """What can be wrong with a value, in the order in which it is told: whether it is, and what to say then."""
     from pyspark.sql import functions as f
 
-    return f.coalesce(one, other)
+    schema, expected = rules.schema, rules.expected
+    yield text.isNull(), lambda: f.lit("the record has no value")
+    yield raw.isNull() | raw[CORRUPT].isNotNull(), lambda: _misread(text, raw, schema)
+    for each in schema.fields:
+        if loose(each.dataType) != each.dataType or _has_floats(each.dataType):
+            fit = _all_fit(raw[each.name], fields[each.name], each.dataType)
+            yield ~fit, partial(_wrong, text, each.name, each.dataType)
+    for each in schema.fields:
+        if each.dataType.typeName() == "string":
+            suspect = raw[each.name].rlike(_LIKE_NO_TEXT) & text.rlike(_suspects(each.name))
+            yield suspect & _is_no_text(text, each.name), partial(_wrong, text, each.name, each.dataType)
+    required = [each.name for each in schema.fields if not each.nullable]
+    if required:
+        some = reduce(lambda one, other: one | other, (fields[name].isNull() for name in required))
+        missing = [f.when(fields[name].isNull(), f.lit(name)) for name in required]
+        yield some, lambda: f.concat(f.lit("missing: "), f.concat_ws(", ", *missing))
+    for name in _event_times(schema, expected):
+        limit = f.unix_millis(sent) + f.lit(expected.ahead_ms)
+        told = f" is more than {_span(expected.ahead_ms)} after the record's own timestamp"
+        yield (
+            f.unix_millis(fields[name]) > limit,
+            partial(f.concat, f.lit(f"{name}: "), fields[name].cast("string"), f.lit(told)),
+        )
 
 
 def _all_fit(raw: Column, made: Column, kind: DataType) -> Column:
