@@ -1,9 +1,11 @@
 """Key stores and trust stores, as PEM text: files of PEM or PKCS12, or PEM in the setting itself (KIP-651).
 
 What a file is, its content says, because Java's default type is JKS whatever the file is. A store in Java's own format
-is refused with the line that converts it.
+is refused with the line that converts it. PEM is taken as Kafka takes it: what stands around the blocks (names, which
+tools write there in any encoding) does not count, and a block may stand on one line, as in a properties file.
 """
 
+import re
 from pathlib import Path
 
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -11,6 +13,8 @@ from barnabas.model.limits import CONFIG_FILE_MAX_BYTES
 from barnabas.model.settings.listener_security import TlsSettings
 
 _PEM = b"-----BEGIN "
+_BLOCK = re.compile(rb"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
+_LINE = 64  # of the lines of a block: what OpenSSL reads
 _JKS = b"\xfe\xed\xfe\xed"
 
 
@@ -19,24 +23,24 @@ def key_and_certificates(tls: TlsSettings) -> str | None:
     if tls.certificate_chain is not None:
         if tls.key is None:
             raise _bad("ssl.keystore.certificate.chain is set without ssl.keystore.key")
-        return f"{tls.key.strip()}\n{tls.certificate_chain.strip()}\n"
+        return _pem(f"{tls.key}\n{tls.certificate_chain}".encode())
     if tls.keystore_location is None:
         return None
     data = _read("ssl.keystore.location", tls.keystore_location)
     if _PEM in data:
-        return data.decode()
+        return _pem(data)
     return _from_pkcs12("ssl.keystore.location", tls.keystore_location, data, tls.keystore_password, with_key=True)
 
 
 def trusted(tls: TlsSettings) -> str | None:
     """The certificates of those whose signature counts, as PEM; None where nothing is set."""
     if tls.trusted_certificates is not None:
-        return tls.trusted_certificates
+        return _pem(tls.trusted_certificates.encode())
     if tls.truststore_location is None:
         return None
     data = _read("ssl.truststore.location", tls.truststore_location)
     if _PEM in data:
-        return data.decode()
+        return _pem(data)
     return _from_pkcs12(
         "ssl.truststore.location", tls.truststore_location, data, tls.truststore_password, with_key=False
     )
@@ -61,6 +65,18 @@ def _read(setting: str, path: str) -> bytes:
             f" -srckeystore {path} -destkeystore {Path(path).stem}.p12 -deststoretype PKCS12"
         )
     return data
+
+
+def _pem(data: bytes) -> str:
+    """The blocks alone, each with lines of its own; ASCII, which is all that OpenSSL takes."""
+    blocks = []
+    for found in _BLOCK.finditer(data):
+        label, body = found[1].decode(), found[2].strip().decode("ascii", "backslashreplace")
+        if ":" not in body:  # else it has headers, and so its lines, as encrypted keys of the old kind do
+            whole = "".join(body.split())
+            body = "\n".join(whole[at : at + _LINE] for at in range(0, len(whole), _LINE))
+        blocks.append(f"-----BEGIN {label}-----\n{body}\n-----END {label}-----\n")
+    return "".join(blocks)
 
 
 def _from_pkcs12(setting: str, path: str, data: bytes, password: str | None, *, with_key: bool) -> str:
