@@ -62,5 +62,4 @@ def _check(code: int, doing: str, told: str | None) -> None:
     if code == ErrorCode.SECURITY_DISABLED:
         raise Failure("access control is off in this cluster", _NOT_ON)
     if code:
-        failed = refused(code, doing)
-        raise Failure(f"{failed}: {told}") if told else failed
+        raise refused(code, doing, told=told)

@@ -201,9 +201,11 @@ def _too_old(problem: UnknownApi) -> Failure:
     return Failure(str(problem), "It is older than Kafka 3.0, or another kind of server.")
 
 
-def refused(code: int, doing: str, bootstrap: str = DEFAULT_BOOTSTRAP) -> Failure:
-    """A node's no as one line."""
+def refused(code: int, doing: str, bootstrap: str = DEFAULT_BOOTSTRAP, told: str | None = None) -> Failure:
+    """A node's no as one line; `told`: what it says itself."""
     if code in (ErrorCode.NOT_CONTROLLER, ErrorCode.NOT_LEADER_OR_FOLLOWER):
         way_out = f"See which voters are down: {to_paste('cluster status', bootstrap)}"
         return Failure(f"{doing}: the quorum has no leader", way_out)
-    return Failure(f"{doing}: the cluster refused it: {name_of(code)}")
+    name = name_of(code)
+    reason = f": {told}" if told and told.rstrip(".").lower() != name else ""  # Kafka's text may be the name again
+    return Failure(f"{doing}: the cluster refused it: {name}{reason}")

@@ -164,8 +164,7 @@ def _alter(cluster: Cluster, parts: Mapping[str, str | None], ops: list[dict[str
     answer: AlterClientQuotasResponse = cluster.ask_any(ALTER_CLIENT_QUOTAS, body)
     for entry in answer.entries:
         if entry.error_code:
-            failed = refused(entry.error_code, f"quota of {who(parts)}")
-            raise Failure(f"{failed}: {entry.error_message}") if entry.error_message else failed
+            raise refused(entry.error_code, f"quota of {who(parts)}", told=entry.error_message)
 
 
 def _list_throttled(as_json: bool, bootstrap: str) -> None:

@@ -150,5 +150,4 @@ def _check(code: int, message: str | None, doing: str) -> None:
     from barnabas.cli.common.cluster import refused
 
     if code:
-        failed = refused(code, doing)
-        raise Failure(f"{failed}: {message}") if message else failed
+        raise refused(code, doing, told=message)
