@@ -1,4 +1,4 @@
-"""`barnabas` with servers that are hidden from it: python hidden.py NAMES WORDS..., the names with commas."""
+"""`barnabas` with servers that are hidden from it: python hidden_servers.py NAMES WORDS..., the names with commas."""
 
 from __future__ import annotations
 
