@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlencode
@@ -28,6 +28,33 @@ class Browser:
         status, self.session = self.ask("GET", "/api/session")
         assert status == 200
         self._fields["X-CSRF-Token"] = self.session["csrf"]
+
+    def sign_in(self, user: str, password: str) -> tuple[int, Any]:
+        asked = {"cluster": "local", "user": user, "password": password}
+        status, found = self.ask("POST", "/api/sign-in", asked)
+        if status == 200:
+            self.session = found
+            self._fields["X-CSRF-Token"] = found["csrf"]
+        return status, found
+
+    def events(self, path: str, most: int = 1000, **query: object) -> list[tuple[str, Any]]:
+        """Events of a stream: so many, or all until it ends."""
+        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=30)
+        try:
+            connection.request("GET", _address(path, query), headers=self._fields)
+            answer = connection.getresponse()
+            assert answer.status == 200, answer.read()
+            found: list[tuple[str, Any]] = []
+            kind = ""
+            while len(found) < most and (line := answer.readline()):
+                name, _, value = line.decode().strip().partition(": ")
+                if name == "event":
+                    kind = value
+                elif name == "data":
+                    found.append((kind, json.loads(value)))
+            return found
+        finally:
+            connection.close()
 
     def raw(
         self, method: str, path: str, body: object = None, **fields: str
@@ -64,10 +91,17 @@ def _address(path: str, query: dict[str, object]) -> str:
 
 
 @contextmanager
-def console(bootstrap: str, *roles: Role) -> Iterator[int]:
-    """The port of a console whose cluster is called `local`."""
+def console(
+    bootstrap: str,
+    *roles: Role,
+    settings: Mapping[str, str] | None = None,
+    registry: str | None = None,
+    users: Mapping[str, str] | None = None,
+) -> Iterator[int]:
+    """The port of a console whose cluster is called `local`; `settings`: how to connect to it."""
     port = free_port()
-    options = ConsoleOptions(clusters=(ClusterOptions("local", bootstrap),), port=port, roles=roles)
+    cluster = ClusterOptions("local", bootstrap, settings or {}, registry)
+    options = ConsoleOptions(clusters=(cluster,), port=port, roles=roles, users=users or {})
     config = uvicorn.Config(
         Console(options).app(), host="127.0.0.1", port=port, log_config=None, ws="none", timeout_graceful_shutdown=1
     )

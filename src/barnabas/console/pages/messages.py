@@ -96,11 +96,12 @@ async def tail(call: Call) -> object:
     """A stream of what comes from now on; a browser that comes again goes on where it was (Last-Event-ID)."""
     veil, keep = Veil(call.role), keep_of(call.text("kind", "text"), call.text("filter"))
     last = call.request.headers.get("last-event-id") or call.text("from")
-    return stream(_tail(call.connection.browser, call, _parsed(last) if last else None, veil, keep))
+    place, partitions = _parsed(last) if last else None, partitions_of(call)
+    return stream(_tail(call.connection.browser, call, place, partitions, veil, keep))
 
 
 async def _tail(
-    browser: Browser, call: Call, place: Place | None, veil: Veil, keep: Keep | None
+    browser: Browser, call: Call, place: Place | None, partitions: list[int] | None, veil: Veil, keep: Keep | None
 ) -> AsyncIterator[Event]:
     schemas = call.connection.schemas
     judge: Keep | None = (lambda each: keep(veil.over(each))) if keep is not None else None
@@ -114,7 +115,7 @@ async def _tail(
     offsets = place.offsets if place is not None else None
     try:
         async for event in browser.tail(
-            call.path("topic"), partitions_of(call), offsets, keep=early, read_committed=call.flag("committed")
+            call.path("topic"), partitions, offsets, keep=early, read_committed=call.flag("committed")
         ):
             body = {
                 "records": [each async for each in in_turns(await schemas.to_json(event.records), shown) if each],

@@ -25,9 +25,9 @@ _KINDS: Mapping[str, Kind] = {"text": "text", "regex": "regex", "where": "expres
 async def search(call: Call) -> object:
     """A stream of `found` events, the last of which is done. A browser that closes it ends the search."""
     unmasked(call.role, "a search")
-    query = query_of(call)
+    query, partitions = query_of(call), partitions_of(call)
     spans = await spans_of(call) if call.text("since") or call.text("until") else None
-    return stream(_search(call, query, spans))
+    return stream(_search(call, query, spans, partitions))
 
 
 async def spans_of(call: Call) -> Mapping[int, Span]:
@@ -62,8 +62,10 @@ def _shown(record: Record) -> dict[str, object]:
     return as_page(record, preview=_PREVIEW_CHARS)
 
 
-async def _search(call: Call, query: Query, spans: Mapping[int, Span] | None) -> AsyncIterator[Event]:
-    found = call.connection.browser.search(call.path("topic"), query, spans, partitions_of(call), keep=_KEPT)
+async def _search(
+    call: Call, query: Query, spans: Mapping[int, Span] | None, partitions: list[int] | None
+) -> AsyncIterator[Event]:
+    found = call.connection.browser.search(call.path("topic"), query, spans, partitions, keep=_KEPT)
     try:
         async with aclosing(found) as updates:
             async for update in updates:
