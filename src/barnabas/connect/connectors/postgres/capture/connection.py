@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import psycopg
-from psycopg import conninfo, pq
+from psycopg import conninfo
 
 from barnabas.connect.errors import BadOption, Unavailable
 
@@ -104,12 +104,8 @@ class Server:
         with in_words(f"cannot connect to PostgreSQL at {self.where}"):
             return psycopg.connect(conninfo.make_conninfo("", **self._parameters), autocommit=True)
 
-    def connect_for_replication(self) -> pq.abc.PGconn:
-        text = conninfo.make_conninfo("", **self._parameters, replication="database")
-        connection = pq.PGconn.connect(text.encode())
-        if connection.status != pq.ConnStatus.OK:
-            said = connection.error_message.decode("utf-8", "replace")
-            connection.finish()
-            raise unavailable(f"cannot connect to PostgreSQL at {self.where} for replication", said)
-        connection.nonblocking = 1
-        return connection
+    def connect_for_replication(self) -> psycopg.Connection:
+        """By psycopg as well: libpq's own call would hold Python, and every other connector, until it has timed out."""
+        with in_words(f"cannot connect to PostgreSQL at {self.where} for replication"):
+            parameters = conninfo.make_conninfo("", **self._parameters, replication="database")
+            return psycopg.connect(parameters, autocommit=True)

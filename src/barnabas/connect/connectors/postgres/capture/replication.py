@@ -34,7 +34,8 @@ _CHECK_EVERY = 512  # messages between two looks at the clock
 
 class Replication:
     def __init__(self, server: Server) -> None:
-        self._connection = server.connect_for_replication()
+        self._opened = server.connect_for_replication()
+        self._connection = self._opened.pgconn
         self._where = server.where
         self._poll = select.poll()
         self._poll.register(self._connection.socket, select.POLLIN)
@@ -46,7 +47,7 @@ class Replication:
         self._asked_at = 0.0  # and not answered yet
 
     def close(self) -> None:
-        self._connection.finish()
+        self._opened.close()
 
     # --- commands ---------------------------------------------------------------------------------------------------
 

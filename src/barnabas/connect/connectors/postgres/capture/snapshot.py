@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import datetime
 import re
+import select
 import time
 from collections.abc import Sequence
 
@@ -90,6 +91,8 @@ class TableScan:
         self._rows_left = 0
         self._began = time.monotonic()
         self._connection = server.connect()
+        self._poll = select.poll()
+        self._poll.register(self._connection.fileno(), select.POLLIN)
         try:
             with in_words(f"cannot read table {table.label}"):
                 self._begin(table, publication)
@@ -137,12 +140,15 @@ class TableScan:
         """Appends records of up to `most` rows."""
         envelope.timestamp_ms = int(self._moment.timestamp() * 1000)
         size = 0
-        get = self._connection.pgconn.get_copy_data
+        pgconn = self._connection.pgconn
         while most > 0 and size < _BYTES_MAX and not self.is_whole:
             if not self._copying:
                 self._start()
             try:
-                length, view = get(0)
+                length, view = pgconn.get_copy_data(1)
+                if length == 0:
+                    self._await_more()
+                    continue
             except psycopg.OperationalError as problem:
                 raise unavailable(f"cannot read table {self.table.label}", str(problem)) from None
             if length < 0:
@@ -152,6 +158,12 @@ class TableScan:
             most -= 1
             self._rows_left -= 1
             self._take(bytes(view), envelope)
+
+    def _await_more(self) -> None:
+        """Not in libpq, which would hold Python while the server looks for the next row: no other thread would run.
+        The server's statement_timeout ends what takes too long, the socket's own timeouts a server that is gone."""
+        self._poll.poll()
+        self._connection.pgconn.consume_input()
 
     def _take(self, line: bytes, envelope: Envelope) -> None:
         texts: Sequence[bytes | None] = line[:-1].split(b"\t")
