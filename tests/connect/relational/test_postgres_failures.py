@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from barnabas.connect.connectors.postgres.sink import PostgresSink
-from barnabas.connect.errors import BadOption, ConnectError, Unavailable
+from barnabas.connect.errors import ConnectError, Unavailable
 from tests.connect.relational.targets import PostgresTarget, record, write
 from tests.support.members import until
 from tests.support.postgres import PASSWORD
@@ -50,26 +50,6 @@ def test_a_password_within_the_url_is_not_shown() -> None:
     with says(f"PostgreSQL 127.0.0.1:{port}/shop", "refused"):
         sink.open("orders", 0)
     assert WRONG not in repr(sink)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"url": f"postgresql://app:{WRONG}@:::/x?y"}, "not a URL of PostgreSQL"),
-        ({}, "needs the option 'url'"),
-        ({"url": "postgresql:///x", "table": "a.b.c"}, "more parts"),
-        ({"url": "postgresql:///x", "table": "{tpoic}"}, "is not a table"),
-        ({"url": "postgresql:///x", "mode": "insert"}, "mode"),
-        ({"url": "postgresql:///x", "unique": True}, "mode: append"),
-        ({"url": "postgresql:///x", "types": {"a": "text; drop table x"}}, "is not a type"),
-        ({"url": "postgresql:///x", "tabel": "x"}, "did you mean 'table'"),
-        ({"url": "postgresql:///x", "offsets_table": "."}, "offsets_table"),
-    ],
-)
-def test_options_that_cannot_work(options: dict[str, object], words: str) -> None:
-    with pytest.raises(BadOption) as caught:
-        PostgresSink("orders", options)
-    assert words in str(caught.value) and WRONG not in str(caught.value)
 
 
 def test_a_database_that_is_not_there(postgres: PostgresTarget) -> None:
