@@ -1,11 +1,10 @@
-"""Source and sink against a real ActiveMQ Artemis, with stomp.py as a client that is not ours."""
+"""Source and sink against a real ActiveMQ Artemis, with stomp.py as a client that is not ours. What needs no broker is
+in tests/unit/connect/jms."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import socket
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from barnabas.connect.connectors.jms import source as jms_source
 from barnabas.connect.connectors.jms.sink import JmsSink, JmsWriter
 from barnabas.connect.connectors.jms.source import JmsReader, JmsSource
 from barnabas.connect.contract import Delivered, Position, Record, Rejected, Value
-from barnabas.connect.errors import BadOption, Unavailable
+from barnabas.connect.errors import Unavailable
 from tests.support.artemis import PASSWORD, USER, Artemis
 from tests.support.certificates import Authority, Certificate
 from tests.support.delivered import delivered
@@ -301,43 +300,3 @@ def test_tls(broker: Artemis, authority: Authority) -> None:
         send(broker, numbers(0, 1), queue="tls", url=url)
     with pytest.raises(Unavailable, match="certificates cannot be read"):
         send(broker, numbers(0, 1), queue="tls", url=url, ca_file="/missing")
-
-
-@pytest.mark.parametrize(
-    "answer", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"", b"\x00" * 100, b"RECEIPT\nreceipt-id:1\n\n\0"]
-)
-def test_a_server_that_is_no_broker(answer: bytes) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def serve() -> None:
-            connection, _ = server.accept()
-            with connection:
-                connection.recv(1000)
-                connection.sendall(answer)
-
-        thread = threading.Thread(target=serve)
-        thread.start()
-        source = JmsSource("x", {"url": f"stomp://127.0.0.1:{server.getsockname()[1]}", "queues": ["a"]})
-        with pytest.raises(Unavailable, match="JMS broker"):
-            source.open("queue:a", None)
-        thread.join()
-
-
-@pytest.mark.parametrize(
-    ("kind", "options", "said"),
-    [
-        (JmsSource, {"url": f"tcp://u:{PASSWORD}@h", "queues": ["a"]}, "Write it as stomp://HOST:61613"),
-        (JmsSource, {"url": "stomp://h"}, "one of the options 'queues' and 'topics'"),
-        (JmsSource, {"url": "stomp://h", "queue": "a"}, "did you mean 'queues'"),
-        (JmsSource, {"url": "stomp://h", "queues": ["a"], "remember": -1}, "remember"),
-        (JmsSource, {"url": "stomp://h", "topics": ["a", "b"], "subscription": "s"}, "is for one topic"),
-        (JmsSource, {"url": "stomp://h", "queues": ["a"], "ca_file": "x"}, "Write stomps://"),
-        (JmsSink, {"url": "stomp://h"}, "one of the options 'queue' and 'topic'"),
-        (JmsSink, {"url": "stomp://h", "queue": "{value}"}, "{value} is not known"),
-        (JmsSink, {"url": "stomp://h", "queue": "a", "max_bytes": 0}, "max_bytes"),
-    ],
-)
-def test_options_that_cannot_be_right(kind: type[JmsSource | JmsSink], options: dict[str, Value], said: str) -> None:
-    with pytest.raises(BadOption, match=said) as bad:
-        kind("x", options)
-    assert PASSWORD not in str(bad.value)
