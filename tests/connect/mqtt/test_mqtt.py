@@ -1,11 +1,10 @@
-"""Source and sink against a real mosquitto, by both versions of the protocol."""
+"""Source and sink against a real mosquitto, by both versions of the protocol. What needs no broker is in
+tests/unit/connect/mqtt."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import socket
-import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import pytest
 from barnabas.connect.connectors.mqtt.sink import MqttSink
 from barnabas.connect.connectors.mqtt.source import MqttReader, MqttSource
 from barnabas.connect.contract import Delivered, Position, Reader, Record, Rejected, Value
-from barnabas.connect.errors import BadOption, Unavailable
+from barnabas.connect.errors import Unavailable
 from tests.support.certificates import Authority
 from tests.support.delivered import delivered
 from tests.support.members import until
@@ -259,43 +258,3 @@ def test_records_that_no_broker_takes(tmp_path: Path) -> None:
             got = take(reader, 3)[0]
             assert counted(got) == [0, 7, 8]
             assert [record.key for record in got] == ["odd/a", "odd/a", "odd/17"]
-
-
-def test_a_server_that_is_no_broker(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        source = MqttSource("x", {"url": f"mqtt://127.0.0.1:{port}", "topics": ["#"]})
-
-        def answer() -> None:
-            connection, _ = server.accept()
-            connection.recv(1000)
-            connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-            connection.close()
-
-        thread = threading.Thread(target=answer)
-        thread.start()
-        with pytest.raises(Unavailable, match=r"MQTT broker 127\.0\.0\.1"):
-            source.open("messages", None)
-        thread.join()
-
-
-@pytest.mark.parametrize(
-    ("kind", "options", "said"),
-    [
-        (MqttSource, {"url": f"http://u:{PASSWORD}@h", "topics": ["#"]}, "Write it as mqtt://HOST:1883"),
-        (MqttSource, {"url": "mqtt://h:x", "topics": ["#"]}, "Write it as mqtt://HOST:1883"),
-        (MqttSource, {"url": "mqtt://h", "topics": []}, "'topics' of mqtt is empty"),
-        (MqttSource, {"url": "mqtt://h", "topics": ["a/#/b"]}, "is no topic filter"),
-        (MqttSource, {"url": "mqtt://h", "topics": ["a+"]}, "is no topic filter"),
-        (MqttSource, {"url": "mqtt://h", "topics": ["a"], "version": "4"}, "version"),
-        (MqttSource, {"url": "mqtt://h", "topics": ["a"], "ca_file": "x"}, "Write mqtts://"),
-        (MqttSource, {"url": "mqtt://h", "topics": ["a"], "in_flight": 0}, "in_flight"),
-        (MqttSource, {"url": "mqtt://h", "topic": ["a"]}, "did you mean 'topics'"),
-        (MqttSink, {"url": "mqtt://h", "topic": "a/#"}, "nothing can be published"),
-        (MqttSink, {"url": "mqtt://h", "topic": "{name}"}, "{name} is not known"),
-    ],
-)
-def test_options_that_cannot_be_right(kind: type[MqttSource | MqttSink], options: dict[str, Value], said: str) -> None:
-    with pytest.raises(BadOption, match=said) as bad:
-        kind("x", options)
-    assert PASSWORD not in str(bad.value)
