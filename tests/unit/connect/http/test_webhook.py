@@ -1,4 +1,4 @@
-"""The webhook, with curl and with strangers as clients."""
+"""The webhook, with well-behaved clients and with strangers; curl is in tests/connect/http."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ import hmac
 import http.client
 import json
 import socket
-import subprocess
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -20,7 +18,6 @@ from barnabas.connect.connectors.http import server as http_server
 from barnabas.connect.connectors.http.source import HttpReader, HttpSource
 from barnabas.connect.contract import Position, Record, Value
 from barnabas.connect.errors import BadOption, Unavailable
-from tests.support.certificates import Authority
 from tests.support.members import until
 from tests.support.process import free_port
 
@@ -125,39 +122,6 @@ def test_the_same_id_again() -> None:
             records += take(reader, 1)[0]
     assert [record.value for record in records] == [b"1", b"b", b"c", b"d", b"1"]
     assert answer.result(10)[0] == 503
-
-
-def test_curl(tmp_path: Path) -> None:
-    """A client of its own kind: keeps connections, waits for 100-continue, sends chunks, speaks TLS."""
-    large = tmp_path / "large"
-    large.write_bytes(bytes(range(256)) * 8000)
-    authority = Authority(tmp_path)
-    certificate = authority.issue("hook")
-    options: dict[str, Value] = {"cert_file": str(certificate.certificate), "key_file": str(certificate.key)}
-    with reading(max_bytes=3_000_000, headers=["content-type", "X-Kind"], **options) as reader:
-        url = f"https://127.0.0.1:{reader.port}/"
-        common = ["--silent", "--cacert", str(authority.file), "--max-time", "20", "--write-out", "%{http_code} "]
-        requests = [
-            ["--data-binary", f"@{large}", "--header", "Expect: 100-continue", url],
-            ["--data-binary", f"@{large}", "--header", "Transfer-Encoding: chunked", url],
-            ["--json", '{"a": 1}', "--header", "X-Kind: one", url],
-            ["--request", "PUT", "--data", "", url],
-            ["--http1.0", "--data", "x", url],
-        ]
-        command = ["curl", *common]
-        for number, each in enumerate(requests):
-            command += (["--next", *common] if number else []) + each
-        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-            records: list[Record] = []
-            for _ in requests:
-                more, position = take(reader, 1)
-                reader.committed(position)
-                records += more
-            output, _ = process.communicate(timeout=20)
-    assert output == b"200 200 200 200 200 "
-    assert [record.value for record in records] == [large.read_bytes(), large.read_bytes(), b'{"a": 1}', b"", b"x"]
-    assert ("x-kind", b"one") in records[2].headers
-    assert ("content-type", b"application/json") in records[2].headers
 
 
 def test_signatures_and_tokens() -> None:
