@@ -9,7 +9,7 @@ import io
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import obstore
 import pyarrow.parquet as pq
@@ -58,10 +58,15 @@ class S3Process(ServerProcess):
         return S3Bucket(self, name, secret)
 
 
+class HasEndpoint(Protocol):
+    @property
+    def endpoint(self) -> str: ...
+
+
 class S3Bucket:
     """A bucket, and what is in it, read without our own code."""
 
-    def __init__(self, server: S3Process, name: str, secret: str = SECRET) -> None:
+    def __init__(self, server: HasEndpoint, name: str, secret: str = SECRET) -> None:
         self.name = name
         self.options = {
             "bucket": name,
@@ -79,7 +84,7 @@ class S3Bucket:
             client_options={"allow_http": True},
             retry_config={"max_retries": 0},
         )
-        until(self._answers, "s3proxy answers")
+        until(self._answers, "the server answers")
 
     def _answers(self) -> bool:
         try:
@@ -101,7 +106,7 @@ class S3Bucket:
         return bytes(obstore.get(self.store, name).bytes())
 
     def put(self, name: str, data: bytes) -> None:
-        obstore.put(self.store, name, data)
+        obstore.put(self.store, name, data, use_multipart=False)
 
     def delete(self, names: list[str]) -> None:
         obstore.delete(self.store, names)
