@@ -21,11 +21,15 @@ from barnabas.connect.spark import sink_round, source_round
 from barnabas.connect.spark.asked import Begin, SinkAnswer, SinkAsked, SourceAnswer, SourceAsked
 from barnabas.testing import RunningNode, running_node
 from tests.support.connect import all_records, written
+from tests.support.fake_s3 import FakeS3
 from tests.support.members import QUIET
-from tests.support.s3 import S3Bucket, S3Process
+from tests.support.s3 import S3Bucket
 
 COUNTING = """
+    import time
+
     def read(position, options):
+        time.sleep(0.01)
         number = (position or {"number": 0})["number"]
         for _ in range(10):
             number += 1
@@ -40,13 +44,9 @@ def node() -> Iterator[RunningNode]:
 
 
 @pytest.fixture(scope="module")
-def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Bucket]:
-    server = S3Process(tmp_path_factory.mktemp("s3"))
-    try:
-        server.start()
-        yield server.bucket("rounds")
-    finally:
-        server.stop()
+def bucket() -> Iterator[S3Bucket]:
+    with FakeS3() as store:
+        yield store.bucket("rounds")
 
 
 def source_answer(
@@ -135,15 +135,15 @@ def test_a_sink_that_gathers_has_longer_rounds(node: RunningNode, bucket: S3Buck
     [definition] = load(json.dumps(text))
     Cluster(node.bootstrap).ensure_topics([new_topic("objects", 2)])
     send(node, "objects", range(100))
-    later = threading.Timer(2.0, send, (node, "objects", range(100, 200)))
+    later = threading.Timer(0.8, send, (node, "objects", range(100, 200)))
     later.start()
-    answer = sink_answer(node, definition, [Begin("objects", each, 0) for each in range(2)], gather_s=4.0)
+    answer = sink_answer(node, definition, [Begin("objects", each, 0) for each in range(2)], gather_s=1.5)
     later.join()
     assert answer.failure is None
     assert {(each.partition, each.durable, each.problem) for each in answer.partitions} == {(0, 100, ""), (1, 100, "")}
     assert answer.records == 200
     assert len(bucket.names()) == 2
-    again = sink_answer(node, definition, [Begin("objects", each, 0) for each in range(2)], gather_s=4.0)
+    again = sink_answer(node, definition, [Begin("objects", each, 0) for each in range(2)], gather_s=1.5)
     assert {each.durable for each in again.partitions} == {100} and again.records == 0
     assert sorted(row["number"] for row in bucket.all_rows()) == list(range(200))
 
