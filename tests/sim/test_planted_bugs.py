@@ -3,14 +3,12 @@
 A change of the node gives every seed another history, in which a bug may not matter: then the others are tried. Without
 the bug these seeds are clean. A run that fails because the bug's own code does (BrokenBug), or the simulation, does not
 count. Those of a cluster run three nodes, some in the targeted scenario that the bug names; those of a link run two
-clusters, of up to six nodes in all.
+clusters, of up to six nodes in all. That each fits the code it replaces is looked at in tests/unit/sim/test_bugs.py.
 """
 
-import inspect
 import re
 from collections.abc import Callable
 from pathlib import Path
-from types import FunctionType
 from typing import Any
 
 import pytest
@@ -109,21 +107,6 @@ ALWAYS = frozenset(
     }
 )
 """A few in every `make test`; all of them by `make bugs`."""
-
-
-@pytest.mark.parametrize("bug", BUGS.values(), ids=list(BUGS))
-def test_what_a_bug_replaces_is_there(bug: Bug) -> None:
-    """Most of them run by `make bugs` only: a name or a parameter that has changed shows here at once."""
-    above = bug.target.__mro__ if isinstance(bug.target, type) else (bug.target,)
-    owner = next(place for place in above if bug.attribute in place.__dict__)
-    right = owner.__dict__[bug.attribute]
-    with bug.planted():
-        wrong = owner.__dict__[bug.attribute]
-    if isinstance(right, FunctionType) and isinstance(wrong, FunctionType):
-        given = inspect.signature(right).parameters.values()
-        by_place = [each for each in given if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
-        by_name = {each.name: each for each in given if each.kind is each.KEYWORD_ONLY}
-        inspect.signature(wrong).bind(*by_place, **by_name)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from barnabas.sim.checkers import CHECKERS, Final, inside, s4_decision_first, s8
 from barnabas.sim.computer import Computer
 from barnabas.sim.history import Partition
 from barnabas.sim.scenarios.cluster import ClusterScenario
-from barnabas.sim.scenarios.one_node import QUIET_SECONDS, Scenario
+from barnabas.sim.scenarios.one_node import Scenario
 from barnabas.sim.scenarios.targeted import TARGETED
 from barnabas.sim.story import tell
 from barnabas.sim.workloads.reader import Reader
@@ -112,7 +112,7 @@ def _live(world: World, scenario: Scenario) -> Iterator[str]:
         yield from _surprises(world)
         return
     healed = world.loop.now
-    world.run_for(QUIET_SECONDS)
+    world.run_for(scenario.quiet_seconds)
     for cluster in world.clusters:
         yield from inside.progress(cluster, healed)
         yield from s8_work_goes_on.unanswered(cluster, healed)

@@ -23,11 +23,10 @@ from barnabas.sim.workloads.reader import Reader
 from barnabas.sim.workloads.transactions import TransactionalProducer
 from barnabas.sim.world import World
 
-QUIET_SECONDS = 20.0  # longer than a transaction's and a session's timeout
-
 
 class Scenario:
     nodes = 1
+    quiet_seconds = 20.0  # after the faults; longer than a transaction's and a session's timeout
 
     def __init__(self, seed: int) -> None:
         random = self.random = Random(seed ^ 0x5EED)
