@@ -16,6 +16,8 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 TARGET = HERE.parent / "src" / "barnabas" / "wire" / "schema" / "metadata"
 TYPES = {"boolean": "bool", "string": "string", "bytes": "bytes"}
+# Tagged fields that Kafka does not have. Kafka's tools pass over them.
+OUR_FIELDS = {"user_scram_credential_record": {"name": "source_cluster_id", "type": "string", "tag": 10_000}}
 ZEROS: dict[str, Any] = {"string": "", "bytes": "", "uuid": "", "bool": False}
 
 
@@ -37,6 +39,7 @@ def all_files() -> dict[str, str]:
         ranges: list[dict[str, Any]] = []
         for version in record["versions"]:
             fields = [field_of(field) for field in version["fields"]]
+            fields += [OUR_FIELDS[name]] if name in OUR_FIELDS else []
             if ranges and ranges[-1]["fields"] == fields:
                 ranges[-1]["last"] = version["version"]
             else:

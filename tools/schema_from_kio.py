@@ -31,7 +31,8 @@ MADE_BY_HAND = {
     "response_header",
 }  # wire/headers.py: client_id is never compact, whatever a schema says
 
-OUR_OWN = {10_000: "describe_links"}  # APIs that Kafka does not have: their files are written by hand, and stay
+# APIs that Kafka does not have: their files are written by hand, and stay.
+OUR_OWN = {10_000: "describe_links", 10_001: "describe_scram_keys", 10_002: "alter_linked_users"}
 # Tagged fields that Kafka does not have, by API, kind and first version. Whoever does not know them passes over them.
 OUR_FIELDS = {("fetch", "request", 17): {"name": "continues", "type": "bool", "tag": 10_000}}
 

@@ -61,6 +61,11 @@ class Access:
         self._authorizer = authorizer
         self.audit: AuditTrail | None = None
 
+    @property
+    def super_users(self) -> frozenset[str]:
+        """Principals that may do everything."""
+        return self._authorizer.super_users
+
     def allows(self, session: Session, operation: int, resource_type: int, name: str) -> bool:
         memo = session.access_memo
         if memo is None or memo.rules is not self._cluster.image.acls or memo.principal is not session.principal:

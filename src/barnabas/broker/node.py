@@ -212,7 +212,7 @@ class Node:
             lambda partition: self.cluster_links.leadership_changed(partition),
         )
         self.replication = Replication(self, replica_io, hooks, self.health, self.clock.steady_ms, platform.random())
-        self.cluster_links = ClusterLinks(self, replica_io, self.replication, hooks.ask_controller)
+        self.cluster_links = ClusterLinks(self, replica_io, self.replication, hooks.ask_controller, self.audit)
         folders = PartitionFolders(
             self.data, self.read_threads, lambda topic_id: self.quorum.replay.at_start.knew(topic_id)
         )

@@ -166,6 +166,9 @@ METRICS_LOGIN_SECONDS = 60.0  # how long that counts
 # --- links from other clusters ----------------------------------------------------------------------------------------
 LINKS_MAX = 100  # of a cluster; each node that leads one of its topics has a connection to every node of the source
 LINK_GROUPS_MAX = 10_000  # whose offsets a link brings over
+LINK_USERS_MAX = 10_000  # that a link brings over, 300 bytes each: a cluster gives their keys in one answer
+USER_NAME_MAX_CHARS = 1_024  # of those; longer names stay where they are
+SCRAM_SALT_MAX_BYTES = 255  # of those; clients make 16 to 32
 LINK_PATTERNS_MAX = 100  # expressions that name a link's topics, or its groups
 LINK_PATTERN_MAX_CHARS = 1_024
 LINK_PATTERN_MAX_BYTES = 256 << 10  # memory of a compiled one

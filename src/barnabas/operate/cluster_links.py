@@ -26,6 +26,10 @@ class Progress:
     unreached_since_ms: int = -1  # of the node that waits longest; -1: all reach it
     promoted: list[str] = field(default_factory=list)  # topics that came from the source and are ordinary ones now
     synced_ms: int = -1
+    users: int = -1  # that came from the source; -1: they do not follow
+    own_users: list[str] = field(
+        default_factory=list
+    )  # of the source, left alone here
 
     def add(self, link: DescribedLink) -> None:
         """What one node tells."""
@@ -40,6 +44,8 @@ class Progress:
             self.unreached_ms |= {(p.topic, p.partition_index): link.unreached_ms for p in link.partitions}
         self.promoted = sorted({*self.promoted, *link.promoted_topics})
         self.synced_ms = max(self.synced_ms, link.synced_ms)
+        self.users = max(self.users, link.users)
+        self.own_users = sorted({*self.own_users, *link.own_users})
         self.partitions.sort(key=lambda each: (each.topic, each.partition_index))
 
     @property

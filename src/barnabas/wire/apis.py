@@ -77,7 +77,8 @@ BROKER_REGISTRATION, BROKER_HEARTBEAT, ALLOCATE_PRODUCER_IDS, CONTROLLER_REGISTR
 ASSIGN_REPLICAS_TO_DIRS, ADD_RAFT_VOTER, REMOVE_RAFT_VOTER, UPDATE_RAFT_VOTER = 73, 80, 81, 82
 CONSUMER_GROUP_HEARTBEAT, CONSUMER_GROUP_DESCRIBE, LIST_CONFIG_RESOURCES, DESCRIBE_TOPIC_PARTITIONS = 68, 69, 74, 75
 GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY = 71, 72
-DESCRIBE_LINKS = 10_000  # ours: Kafka's own keys are far below, and clients pass over what they do not know
+# Ours: Kafka's own keys are far below, and clients pass over what they do not know.
+DESCRIBE_LINKS, DESCRIBE_SCRAM_KEYS, ALTER_LINKED_USERS = 10_000, 10_001, 10_002
 
 # fmt: off
 _LOGINS_TABLE = (
@@ -364,6 +365,10 @@ _TELEMETRY_TABLE = (  # no rights are needed, as in Kafka: a subscription says w
 )
 _LINKS_TABLE = (
     Api(DESCRIBE_LINKS, "describe_links", 0, 0, 0, DESCRIBE, explains=True, elements_max=NAMED_ELEMENTS_MAX),
+    Api(DESCRIBE_SCRAM_KEYS, "describe_scram_keys", 0, 0, 0, CLUSTER_ACTION,
+        known_clients_only=True, enveloped=False, explains=True),
+    Api(ALTER_LINKED_USERS, "alter_linked_users", 0, 0, 0, CLUSTER_ACTION,
+        between_nodes=True, quorum_only=True, explains=True, elements_max=SCRAM_CHANGES_MAX),
 )
 # fmt: on
 

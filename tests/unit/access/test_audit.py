@@ -145,6 +145,19 @@ def test_offsets_of_members_are_not_told_and_those_that_somebody_sets_are() -> N
     assert is_audited("offset_commit", request_of(apis.OFFSET_COMMIT, stranger))
 
 
+def test_keys_that_were_given_are_told_by_whose_they_are_and_asking_in_vain_is_not() -> None:
+    keys = [{"user": user, "mechanism": n, "salt": b"secret-salt"} for user in ("ada", "bob") for n in (1, 2)]
+    request = request_of(apis.DESCRIBE_SCRAM_KEYS, {})
+
+    def told(**answer: object) -> list[tuple[str, str, bool]]:
+        found, _ = done_by("describe_scram_keys", request, response_of(apis.DESCRIBE_SCRAM_KEYS, answer))
+        return [(each.resource, each.detail, each.refused) for each in found]
+
+    assert told(error_code=0, keys=keys) == [("cluster", "keys of 2 users: ada, bob", False)]
+    assert told(error_code=0, keys=[]) == [], "a link asks every few seconds"
+    assert told(error_code=REFUSED) == [("cluster", "", True)]
+
+
 def test_everything_that_only_the_controller_changes_is_told() -> None:
     """A new API that changes the cluster has to be in the table."""
     changing = {api.name for api in SERVED.values() if api.forwarded and not api.only_reads}

@@ -10,6 +10,7 @@ import pytest
 from barnabas.cli.log.meaning import HIDDEN, meaning
 from barnabas.cli.secure import files
 from barnabas.core.access.credentials import ScramCredential
+from barnabas.core.cluster.access.linked_users import UserKeys
 from barnabas.core.cluster.access.scram_users import ScramUpsertion
 from barnabas.core.cluster.record_codec import encode_record
 from barnabas.core.cluster.records import ConfigRecord, ScramCredentialRecord
@@ -21,7 +22,7 @@ from barnabas.model.settings.jaas import parse_jaas
 from barnabas.model.settings.listener_security import tls_settings
 from barnabas.model.settings.tables import is_secret
 from barnabas.wire import apis
-from barnabas.wire.codec import request_of
+from barnabas.wire.codec import request_of, response_of
 
 SECRET = "hunter2-hunter2-"  # 16 bytes, as an id has: it is not shown as one
 BYTES = SECRET.encode()
@@ -31,12 +32,23 @@ CREDENTIAL = ScramCredentialRecord(
 )
 PASSWORD = ConfigRecord(resource_type=4, resource_name="1", name="listener.name.x.ssl.key.password", value=SECRET)
 CHANGE = {"name": "ssl.key.password", "config_operation": 0, "value": SECRET}
+KEYS = {
+    "user": "alice",
+    "mechanism": 1,
+    "iterations": 4096,
+    "salt": BYTES,
+    "stored_key": BYTES,
+    "server_key": BYTES,
+}
 UPSERTION = {"name": "alice", "mechanism": 1, "iterations": 4096, "salt": BYTES, "salted_password": BYTES}
 
 HOLDERS = [
     Credentials("PLAIN", "alice", SECRET),
     ScramCredential(BYTES, BYTES, BYTES, 4096),
     ScramUpsertion("alice", 1, 4096, BYTES, BYTES),
+    UserKeys("alice", 1, 4096, BYTES, BYTES, BYTES),
+    request_of(apis.ALTER_LINKED_USERS, {"source_cluster_id": "east", "keys": [KEYS]}),
+    response_of(apis.DESCRIBE_SCRAM_KEYS, {"error_code": 0, "keys": [KEYS]}),
     CREDENTIAL,
     PASSWORD,
     StaticValue(SECRET, "a file"),

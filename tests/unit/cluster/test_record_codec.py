@@ -22,6 +22,7 @@ from barnabas.core.cluster.records import (
     RegisterBroker,
     RemoveAccessControlEntry,
     RemoveTopic,
+    ScramCredentialRecord,
     TopicRecord,
     UnregisterBroker,
 )
@@ -49,6 +50,9 @@ RECORDS: tuple[Record, ...] = (
     ConfigRecord(resource_type=4, resource_name="", name="n", value=None),
     FeatureLevel(name="metadata.version", level=30),
     ProducerIds(broker_id=-1, broker_epoch=-1, next_producer_id=1 << 50),
+    ScramCredentialRecord(
+        user="alice", mechanism=1, salt=b"s", stored_key=b"k", server_key=b"v", iterations=4096, source="east"
+    ),
     AccessControlEntry(
         id=_ID,
         resource_type=2,

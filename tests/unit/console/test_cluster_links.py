@@ -36,6 +36,8 @@ def told(*names: str, error: int = 0) -> SimpleNamespace:
             sync_error_message=None,
             unreached_ms=-1,
             promoted_topics=[],
+            users=-1,
+            own_users=[],
             synced_ms=-1,
             partitions=[],
         )

@@ -17,12 +17,16 @@ def _partition(index: int, end: int, source_end: int, fetched: int = 0, caught_u
     )
 
 
-def _told(*partitions: SimpleNamespace, error: str | None = None, since: int = -1, synced: int = -1) -> SimpleNamespace:
+def _told(
+    *partitions: SimpleNamespace, error: str | None = None, since: int = -1, synced: int = -1, users: int = -1
+) -> SimpleNamespace:
     return SimpleNamespace(
         error_message=error,
         sync_error_message=None,
         unreached_ms=since,
         promoted_topics=["gone"],
+        users=users,
+        own_users=["admin"] if users >= 0 else [],
         synced_ms=synced,
         partitions=list(partitions),
     )
@@ -37,7 +41,7 @@ def _progress(*told: SimpleNamespace) -> Progress:
 
 def test_nodes_together_are_the_link() -> None:
     found = _progress(
-        _told(_partition(1, 5, 9), synced=100),
+        _told(_partition(1, 5, 9), synced=100, users=4),
         _told(_partition(0, 3, 3), error="refused", since=70),
         _told(error="refused", since=50),
     )
@@ -47,6 +51,8 @@ def test_nodes_together_are_the_link() -> None:
     assert found.unreached_ms == {("orders", 0): 70}  # by the leader of each: the other one reaches it
     assert found.unreached_since_ms == 50 and _progress(_told()).unreached_since_ms == -1
     assert found.promoted == ["gone"]
+    assert (found.users, found.own_users) == (4, ["admin"])  # as the one node tells that brings them over
+    assert _progress(_told()).users == -1
 
 
 def test_rates_and_seconds() -> None:

@@ -43,6 +43,8 @@ async def _link(node: LinksNode, name: str, promoted: list[str]) -> DescribedLin
         "synced_ms": -1 if sync is None else sync.synced_ms,
         "sync_error_message": None if sync is None else sync.error or None,
         "promoted_topics": promoted,
+        "users": -1 if sync is None or sync.users is None else sync.users.count,
+        "own_users": [] if sync is None or sync.users is None else sync.users.own,
         "partitions": [] if link is None else await in_turns(list(link.linked.values()), _partition),
     }
 

@@ -103,6 +103,15 @@ class LinksNode(Protocol):
     def cluster_links(self) -> ClusterLinks: ...
 
 
+class UserKeysNode(GuardedNode, Protocol):
+    """What is kept of users' passwords; sorted in a thread."""
+
+    @property
+    def image(self) -> MetadataImage: ...
+    @property
+    def read_threads(self) -> Executor: ...
+
+
 # --- groups and transactions -----------------------------------------------------------------------------------------
 
 

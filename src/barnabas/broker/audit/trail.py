@@ -45,7 +45,7 @@ from barnabas.model.limits import (
     AUDITED_ITEMS_MAX,
     LARGE_REQUEST_THREAD_BYTES,
 )
-from barnabas.wire.apis import OFFSET_COMMIT, SERVED
+from barnabas.wire.apis import ALTER_LINKED_USERS, OFFSET_COMMIT, SERVED
 from barnabas.wire.codec import Decoded, decode_response
 from barnabas.wire.frames import LENGTH_BYTES
 from barnabas.wire.headers import response_header_bytes
@@ -174,6 +174,21 @@ class AuditTrail:
         for name in islice(topics, AUDITED_ITEMS_MAX):
             done = Done("topic", name, int(failed.get(name, 0)), "made on demand")
             self._administered(context, done, AclOperation.CREATE)
+
+    def linked_users(self, link: str, users: Iterable[str]) -> None:
+        """Users that a link added, or whose passwords it changed."""
+        for user in islice(users, AUDITED_ITEMS_MAX):
+            self._add(
+                AuditEvent(
+                    ADMINISTRATION,
+                    True,
+                    wall_ms(),
+                    operation=AclOperation.ALTER.name,
+                    api=_API_NAMES[ALTER_LINKED_USERS],
+                    resource=f"user:{user}",
+                    detail=f"by the link {link}",
+                )
+            )
 
     def _administered(self, context: RequestContext, item: Done, operation: AclOperation) -> None:
         session, api = context.session, SERVED[context.api_key]

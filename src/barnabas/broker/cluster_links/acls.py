@@ -1,7 +1,4 @@
-"""Rules about topics and groups, as at the source: those that are missing here are added, none is removed.
-
-Users cannot be brought over: no API gives away the keys of their passwords.
-"""
+"""Rules about topics and groups, as at the source: those that are missing here are added, none is removed."""
 
 from typing import TYPE_CHECKING
 

@@ -3,7 +3,7 @@
 | part        | what it does                                                                    | module     |
 |-------------|---------------------------------------------------------------------------------|------------|
 | RunningLink | fills the linked partitions that this node leads from their leaders at the source | running.py |
-| LinkSync    | keeps topics, settings, groups and rules like the source's; on one node a link  | sync.py    |
+| LinkSync    | keeps topics, settings, groups, rules and users like the source's; on one node a link | sync.py |
 
 A link is a resource with settings (model/settings/link.py), and the topics that belong to it have its name in their own
 (core/cluster/links.py): both are in the metadata, so every node knows what to do, whichever leads.
@@ -32,6 +32,7 @@ from barnabas.model.ids import parse_uuid
 from barnabas.model.settings import ResourceType
 
 if TYPE_CHECKING:
+    from barnabas.broker.audit.trail import AuditTrail
     from barnabas.broker.cluster_links.running import RunningLink
     from barnabas.broker.cluster_links.sync import LinkSync
 
@@ -41,8 +42,15 @@ _RETRY_SECONDS = 0.5
 
 
 class ClusterLinks:
-    def __init__(self, broker: ConfiguredBroker, io: ReplicaIO, host: FetcherHost, ask: AskController) -> None:
-        self._broker, self._io, self._host, self._ask_controller = broker, io, host, ask
+    def __init__(
+        self,
+        broker: ConfiguredBroker,
+        io: ReplicaIO,
+        host: FetcherHost,
+        ask: AskController,
+        audit: AuditTrail | None = None,
+    ) -> None:
+        self._broker, self._io, self._host, self._ask_controller, self._audit = broker, io, host, ask, audit
         self.running: dict[str, RunningLink] = {}
         self.syncs: dict[str, LinkSync] = {}
         self.unusable: dict[str, str] = {}  # links whose settings cannot be used, and why
@@ -118,7 +126,7 @@ class ClusterLinks:
             from barnabas.broker.cluster_links.sync import LinkSync
 
             link = self.running[name]
-            self.syncs[name] = LinkSync(name, link.settings, self._broker, self._io, self._ask_controller)
+            self.syncs[name] = LinkSync(name, link.settings, self._broker, self._io, self._ask_controller, self._audit)
         elif not wanted and sync is not None:
             self.syncs.pop(name).close()
 

@@ -40,6 +40,13 @@ class LinkSettings:
         value = self._value(name)
         return value if isinstance(value, int) else 0
 
+    def text(self, name: str) -> str:
+        return self._stored.get(name, "")
+
+    @property
+    def protocol(self) -> str:
+        return self.text("security.protocol")
+
     @property
     def login(self) -> dict[str, str]:
         return {name: self._stored[name] for name in LOGIN_SETTINGS if self._stored.get(name)}

@@ -84,6 +84,7 @@ class PortSecurity:
 
     def begin(self, connection: "Connection", transport: asyncio.Transport) -> None:
         """Of a new connection: who it is, or that it has to log in."""
+        connection.session.is_encrypted = self.tls is not None
         certificate = transport.get_extra_info("peercert") if self.tls is not None else None
         certified = certificate["subject"] if certificate else None
         if self._asks_login:

@@ -54,6 +54,7 @@ class Session(Struct):
     login: Login | None = None  # of a connection on a listener with SASL
     meters: SessionMeters | None = None  # of its client's quotas, while there are any (throttling.py)
     client_port: int = 0  # 0: not known
+    is_encrypted: bool = False  # by TLS, all the way from the client to this node
     of_node: bool = False  # a wish of a node itself, not of a client that it hands on
     access_memo: AccessMemo | None = None  # what it was found to be allowed (broker/access.py)
 

@@ -18,6 +18,7 @@ from barnabas.link.blocking_driver import BlockingLink, LinkOptions
 from barnabas.link.codes import name_of
 from barnabas.link.errors import LinkDown, NotKafka, Silent, UnknownApi, Unreachable
 from barnabas.link.nodes import Nodes
+from barnabas.link.versions import NONE_IN_COMMON
 from barnabas.link.view import TRANSACTION_KEY, Address
 from barnabas.model.errors import ErrorCode
 from barnabas.model.limits import CLI_ANSWER_MAX_BYTES
@@ -111,6 +112,10 @@ class Cluster:
         except LinkDown:
             self._reach(self.brokers.values())
         return self._ask_first(api_key, body)
+
+    def speaks(self, api_key: int) -> bool:
+        """Does the node that is spoken to know the API?"""
+        return self._nodes.any(self.brokers.values()).versions.newest(api_key) != NONE_IN_COMMON
 
     def ask_briefly(self, api_key: int, body: Mapping[str, object], seconds: float) -> Decoded | None:
         """As `ask_any`, but None when no answer comes in time."""

@@ -29,6 +29,9 @@ def create(
     ] = None,
     no_groups: Annotated[bool, typer.Option("--no-groups", help="Without the offsets of groups.")] = False,
     acls: Annotated[bool, typer.Option("--acls", help="Rules about the topics and groups come along.")] = False,
+    users: Annotated[
+        bool, typer.Option("--users", help="Users that log in by SCRAM come along, with their passwords. Needs TLS.")
+    ] = False,
     keep_deleted: Annotated[
         bool, typer.Option("--keep-deleted", help="A topic that is deleted at the source stays here.")
     ] = False,
@@ -50,7 +53,7 @@ def create(
       barnabas link status east
     """
     from barnabas.cli.common.cluster import Cluster
-    from barnabas.cli.link import links, typed
+    from barnabas.cli.link import links, typed, user_keys
 
     if no_groups and groups:
         raise usage("--no-groups and --groups do not go together", "Say which groups, or that none come along.")
@@ -64,16 +67,21 @@ def create(
         "groups": ",".join(groups) if groups else None,
         "sync.groups": "false" if no_groups else None,
         "sync.acls": "true" if acls else None,
+        "sync.users": "true" if users else None,
         "sync.deletes": "false" if keep_deleted else None,
         "max.bytes.per.second": typed.byte_rate("--rate", rate) if rate else None,
         **links.login_settings(source),
     }
+    if users:
+        user_keys.check_login(source, settings)
     with Cluster(bootstrap) as cluster:
         if name in links.names(cluster):
             raise Failure(
                 f"there is a link {name!r} already", f"Look at it: {to_paste(f'link status {name}', bootstrap)}"
             )
         settings["source.cluster.id"] = check_source(cluster, source)
+        if users:
+            user_keys.check_source(source, settings.get("sasl.username") or "")
         links.alter(cluster, links.LINK, {name: {key: value for key, value in settings.items() if value is not None}})
         found = _await_first(cluster, name)
     see = to_paste(f"link status {name}", bootstrap)

@@ -65,6 +65,8 @@ def _print(found: Progress, before: Progress, settings: dict[str, str | None], b
     ]
     if found.synced_ms >= 0:
         lines.append(("topics and groups", f"as at the source {human.moment(found.synced_ms)}"))
+    if found.users >= 0:
+        lines.append(("users", _users(found)))
     if found.promoted:
         lines.append(("promoted", _named(found.promoted)))
     if (since := found.unreached_since_ms) >= 0:
@@ -89,8 +91,19 @@ def _print(found: Progress, before: Progress, settings: dict[str, str | None], b
 
 
 def _named(topics: list[str]) -> str:
-    more = f" and {len(topics) - _NAMED_MAX} more" if len(topics) > _NAMED_MAX else ""
-    return f"{human.plural(len(topics), 'topic')}: {', '.join(topics[:_NAMED_MAX])}{more}"
+    return f"{human.plural(len(topics), 'topic')}: {_first(topics)}"
+
+
+def _first(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else ""
+    return f"{', '.join(names[:_NAMED_MAX])}{more}"
+
+
+def _users(found: Progress) -> str:
+    text = f"{human.plural(found.users, 'user')} came over"
+    if own := found.own_users:
+        text += f"; left alone, being users or super users of this cluster's own: {_first(own)}"
+    return text
 
 
 def _lasting(since_ms: int) -> str:
@@ -141,6 +154,8 @@ def _as_json(found: Progress, before: Progress, settings: dict[str, str | None])
         "errors": found.errors,
         "unreached_since_ms": found.unreached_since_ms,
         "promoted": found.promoted,
+        "users": None if found.users < 0 else found.users,
+        "own_users": found.own_users,
         "partitions": [
             {
                 "topic": p.topic,

@@ -97,6 +97,8 @@ def _row(found: Progress, settings: Mapping[str, str], rate: Rate | None) -> dic
         "errors": [each for each in found.errors if each != PAUSED],
         "wrong": sum(bool(each.error_message) for each in found.partitions),
         "promoted": found.promoted[:_TOPICS_MAX],
+        "users": found.users if found.users >= 0 else None,
+        "own_users": len(found.own_users),
     }
 
 

@@ -11,6 +11,7 @@ class ScramCredential(NamedTuple):
     stored_key: bytes
     server_key: bytes
     iterations: int
+    source: str = ""  # the id of the cluster that a link brought it from; empty: it was set here
 
     def __repr__(self) -> str:
         return f"ScramCredential(iterations={self.iterations})"  # its keys are nobody's business

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from barnabas.core.access.delegation_tokens import TokensByHmac
     from barnabas.core.access.quotas.meters import Charge
     from barnabas.core.cluster.access.delegation_tokens import NewToken
+    from barnabas.core.cluster.access.linked_users import UserKeys
     from barnabas.core.cluster.access.quotas import QuotaAlteration
     from barnabas.core.cluster.access.scram_users import ScramDeletion, ScramUpsertion, UserResult
 
@@ -273,6 +274,13 @@ class Controller:
         from barnabas.core.cluster.access import scram_users
 
         return scram_users.alter(self.image.scram, deletions, upsertions, self._new_id)
+
+    def bring_users_over(
+        self, keys: "Sequence[UserKeys]", source: str, super_users: frozenset[str]
+    ) -> "tuple[list[Record], list[UserResult]]":
+        from barnabas.core.cluster.access import linked_users
+
+        return linked_users.bring_over(self.image.scram, keys, source, super_users, self._new_id)
 
     def alter_quotas(
         self, wanted: "Sequence[QuotaAlteration]", validate_only: bool = False

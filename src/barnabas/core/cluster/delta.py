@@ -119,7 +119,7 @@ class Delta:
                 self._set_feature(record)
             case ScramCredentialRecord():
                 self._scram_table()[record.user, record.mechanism] = ScramCredential(
-                    record.salt, record.stored_key, record.server_key, record.iterations
+                    record.salt, record.stored_key, record.server_key, record.iterations, record.source
                 )
             case RemoveScramCredential():
                 del self._scram_table()[record.user, record.mechanism]

@@ -193,17 +193,8 @@ class MetadataImage:
         records += [acl_record(rule_id, rule) for rule_id, rule in self.acls.by_id.items()]
         for parts, values in self.quotas.by_entity.items():
             records += [ClientQuota(entity=parts, key=key, value=value) for key, value in values.items()]
-        for (user, mechanism), (salt, stored_key, server_key, iterations) in self.scram.items():
-            records.append(
-                ScramCredentialRecord(
-                    user=user,
-                    mechanism=mechanism,
-                    salt=salt,
-                    stored_key=stored_key,
-                    server_key=server_key,
-                    iterations=iterations,
-                )
-            )
+        for (user, mechanism), credential in self.scram.items():
+            records.append(ScramCredentialRecord(user=user, mechanism=mechanism, **credential._asdict()))
         records += [token_record(token) for token in self.tokens.values()]
         if self.next_producer_id:
             records.append(ProducerIds(broker_id=-1, broker_epoch=-1, next_producer_id=self.next_producer_id))

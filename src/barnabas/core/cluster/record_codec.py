@@ -205,12 +205,9 @@ _ENCODERS: dict[type, Callable[[Any], _Encoded]] = {  # each takes records of th
     ScramCredentialRecord: _plain(
         USER_SCRAM_CREDENTIAL,
         "user_scram_credential_record",
+        **_same("mechanism", "salt", "stored_key", "server_key", "iterations"),
         name="user",
-        mechanism="mechanism",
-        salt="salt",
-        stored_key="stored_key",
-        server_key="server_key",
-        iterations="iterations",
+        source_cluster_id="source",
     ),
     RemoveScramCredential: _plain(
         REMOVE_USER_SCRAM_CREDENTIAL, "remove_user_scram_credential_record", name="user", mechanism="mechanism"
@@ -324,6 +321,7 @@ def _scram_credential(m: UserScramCredentialRecord) -> Record:
         stored_key=bytes(m.stored_key),
         server_key=bytes(m.server_key),
         iterations=m.iterations,
+        source=m.source_cluster_id,
     )
 
 

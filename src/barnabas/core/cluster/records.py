@@ -156,6 +156,7 @@ class ScramCredentialRecord(_Record, frozen=True, tag="scram_credential", kw_onl
     stored_key: bytes
     server_key: bytes
     iterations: int
+    source: str = ""
     version: int = RECORD_VERSION
 
     def __repr__(self) -> str:

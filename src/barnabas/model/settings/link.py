@@ -43,6 +43,8 @@ ROWS = (
     _link("sync.acls", BOOLEAN, False, "Whether rules about the topics and groups are brought over."),
     _link("sync.deletes", BOOLEAN, True, "Whether a topic that is deleted at the source is deleted here."),
     _link("sync.groups", BOOLEAN, True, "Whether the offsets of groups are brought over."),
+    _link("sync.users", BOOLEAN, False, "Whether users that log in by SCRAM are brought over, with what the source "
+                                        "keeps of their passwords; needs TLS, and CLUSTER_ACTION at the source."),
     _link("topics", LIST, (".*",), "Topics that are brought over: regular expressions, of the whole name."),
 )
 # fmt: on

@@ -8,6 +8,7 @@ from barnabas.wire.messages.add_raft_voter import *
 from barnabas.wire.messages.allocate_producer_ids import *
 from barnabas.wire.messages.alter_client_quotas import *
 from barnabas.wire.messages.alter_configs import *
+from barnabas.wire.messages.alter_linked_users import *
 from barnabas.wire.messages.alter_partition import *
 from barnabas.wire.messages.alter_partition_reassignments import *
 from barnabas.wire.messages.alter_replica_log_dirs import *
@@ -51,6 +52,7 @@ from barnabas.wire.messages.describe_links import *
 from barnabas.wire.messages.describe_log_dirs import *
 from barnabas.wire.messages.describe_producers import *
 from barnabas.wire.messages.describe_quorum import *
+from barnabas.wire.messages.describe_scram_keys import *
 from barnabas.wire.messages.describe_share_group_offsets import *
 from barnabas.wire.messages.describe_topic_partitions import *
 from barnabas.wire.messages.describe_transactions import *

@@ -96,6 +96,7 @@ function One({ name }) {
       <div class="tile"><span>Behind</span><b>${seconds(data.seconds)}</b></div>
       <div class="tile"><span>Rate</span><b>${data.bytes_rate === null ? "–" : `${bytes(data.bytes_rate)}/s`}</b> <small>${rate(data.records_rate, "records")}${data.limit > 0 && `, at most ${bytes(data.limit)}/s a node`}</small></div>
       <div class="tile"><span>Topics, groups synced</span><b>${data.synced_ms > 0 ? ago(data.synced_ms) : "–"}</b></div>
+      ${data.users !== null && html`<div class="tile"><span>Users that came over</span><b>${whole(data.users)}</b> <small>${data.own_users > 0 && `${whole(data.own_users)} left alone: this cluster's own`}</small></div>`}
     </div>
     ${data.unreached_ms !== null && html`<${Notice}><strong>The source is not reached since ${moment(data.unreached_ms)}.</strong> What it has written since is not here; it comes when it is back.<//>`}
     ${data.errors.map((each) => html`<${Notice} key=${each}>${each}<//>`)}

@@ -176,6 +176,14 @@ def _changed_token(request: Decoded, answer: Decoded) -> Iterator[Done]:
     yield Done(TOKEN, "", answer.error_code)
 
 
+def _given_keys(request: Decoded, answer: Decoded) -> Iterator[Done]:
+    """Nothing where none were given: a link asks again and again."""
+    users = list(dict.fromkeys(each.user for each in answer.keys))
+    if answer.error_code or users:
+        detail = f"keys of {len(users)} users: {', '.join(islice(users, 20))}" if users else ""
+        yield Done(CLUSTER, "", answer.error_code, detail)
+
+
 ADMINISTRATION: dict[str, Administration] = {
     "create_topics": Administration(_OP.CREATE, _each("topic", "topics", "name")),
     "delete_topics": Administration(_OP.DELETE, _each("topic", "responses", "name")),
@@ -189,6 +197,7 @@ ADMINISTRATION: dict[str, Administration] = {
     "create_acls": Administration(_OP.ALTER, _created_rules),
     "delete_acls": Administration(_OP.ALTER, _deleted_rules),
     "alter_user_scram_credentials": Administration(_OP.ALTER, _each("user", "results", "user")),
+    "describe_scram_keys": Administration(_OP.CLUSTER_ACTION, _given_keys),
     "alter_client_quotas": Administration(_OP.ALTER_CONFIGS, _quotas),
     "delete_groups": Administration(_OP.DELETE, _each("group", "results", "group_id")),
     "offset_delete": Administration(_OP.DELETE, _deleted_offsets),

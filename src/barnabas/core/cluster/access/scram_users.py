@@ -69,11 +69,11 @@ def alter(
     ]
     kept = [record for user, made in records.items() if user not in refused for record in made]
     if kept and NO_USER not in known:
-        kept.append(_secret_of_salts(new_id))
+        kept.append(secret_of_salts(new_id))
     return kept, results
 
 
-def _secret_of_salts(new_id: Callable[[], bytes]) -> Record:
+def secret_of_salts(new_id: Callable[[], bytes]) -> Record:
     user, mechanism = NO_USER
     secret = new_id() + new_id()
     return ScramCredentialRecord(
