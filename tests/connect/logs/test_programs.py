@@ -144,30 +144,6 @@ def test_logger(readers: list[Reader], words: list[str]) -> None:
         assert abs((datetime.now(UTC) - fields["time"]).total_seconds()) < 60
 
 
-def test_strangers_on_the_syslog_port(readers: list[Reader]) -> None:
-    reader, port = listen(readers, "tcp", max_line_bytes=1000)
-    with socket.create_connection(("127.0.0.1", port)) as bad, socket.create_connection(("127.0.0.1", port)) as good:
-        bad.sendall(b"5 <13>aGARBAGE WITHOUT A COUNT")
-        good.sendall(b"<13>" + b"x" * 100_000 + b"\n\x00\xff\nno priority\n")
-        records = receive(reader, 4)
-        bad.settimeout(5)
-        reader.read(1, 0.1)
-        assert bad.recv(1) == b""
-    messages = [record.value["message"] for record in records]
-    assert "a" in messages
-    assert any(message.endswith("[cut: 99004 bytes more]") for message in messages)
-    assert {"tags", "message", "from"} == set(
-        next(each.value for each in records if each.value["message"] == "no priority")
-    )
-
-
-def test_a_port_that_is_taken(readers: list[Reader]) -> None:
-    _, port = listen(readers, "tcp")
-    taken = LogsSource("x", {"syslog": f"tcp://127.0.0.1:{port}"})
-    with pytest.raises(Unavailable, match=f"cannot listen on tcp://127.0.0.1:{port}: Address already in use"):
-        taken.open(taken.splits()[0], None)
-
-
 def journal(folder: Path, first: int, count: int) -> None:
     """Writes a real journal."""
     entries = b"".join(

@@ -100,7 +100,7 @@ class JournalReader(Reader):
 def entry_record(entry: dict[str, Value]) -> Record:
     """Names in lower case, without the underscores that mark what journald itself has found out."""
     fields: dict[str, Value] = {}
-    for name in sorted(entry, reverse=True):  # "_PID" after "PID": what journald says counts
+    for name in sorted(entry):  # "_PID" after "PID": what journald says counts, not what a program says of itself
         if name not in _HIDDEN:
             fields[name.lstrip("_").lower()] = _text(entry[name])
     timestamp_ms = None
