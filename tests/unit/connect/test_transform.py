@@ -121,3 +121,38 @@ def test_every_step_has_an_example_here() -> None:
 def test_any_value_is_changed_or_refused(value: Any, step: str) -> None:
     with contextlib.suppress(BadValue):
         changed([{step: EXAMPLES[step]}], value)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "made"),
+    [
+        ("yes", "bool", True),
+        (" NO ", "bool", False),
+        (1, "bool", True),
+        (b"\xff", "text", "\ufffd"),
+        ({"a": 1}, "text", '{"a":1}'),
+        (datetime.datetime(2026, 1, 1), "timestamp", datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)),
+    ],
+)
+def test_casts_of_values_of_other_types(value: Any, kind: str, made: Any) -> None:
+    assert value_after({"cast": {"a": kind}}, value={"a": value}) == {"a": made}
+
+
+UNICODE_STEPS: list[dict[str, Any]] = [
+    {"filter": ".a == 1"}, {"header": {"h": "{a}"}}, {"mask": {"a": "hash"}}, {"parse": ["a"]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("step", UNICODE_STEPS)
+def test_text_that_is_no_unicode_is_about_one_record(step: dict[str, Any]) -> None:
+    """It becomes a dead letter; any other error would be tried again for ever."""
+    with pytest.raises(BadValue, match="is no Unicode"):
+        changed([step], {"a": "half of a pair: \ud800"})
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"), [("perhaps", "bool"), ([1], "bool"), ([1], "timestamp"), (2**70, "timestamp")]
+)
+def test_casts_that_cannot_be(value: Any, kind: str) -> None:
+    with pytest.raises(BadValue, match=f"is no {kind}"):
+        changed([{"cast": {"a": kind}}], {"a": value})

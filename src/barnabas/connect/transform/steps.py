@@ -38,11 +38,15 @@ def compiled(steps: Sequence[Mapping[str, Given]]) -> Step | None:
     made = [_one(each) for each in steps]
     if not made:
         return None
-    if len(made) == 1:
-        return made[0]
 
     def every(record: Record) -> bool:
-        return all(step(record) for step in made)
+        try:
+            for step in made:
+                if not step(record):
+                    return False
+        except UnicodeEncodeError as problem:  # half of a surrogate pair: no step can make bytes of it
+            raise BadValue(f"has text that is no Unicode: {problem}") from None
+        return True
 
     return every
 
@@ -153,7 +157,7 @@ def _cast(what: Given) -> Step:
                 continue
             try:
                 record.value = put(record.value, path, convert(value))
-            except (ValueError, TypeError, OverflowError):
+            except (ValueError, TypeError, OverflowError, OSError):
                 raise BadValue(f"field {name}: {value!r:.60} is no {kind}") from None
         return True
 

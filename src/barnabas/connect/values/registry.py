@@ -36,6 +36,8 @@ def registry_encoder(format: Format, part: str) -> Encode:
             encoded, _ = writer.encode(decode_json(encode_json(value)), topic, place)
         except BarnabasError as error:
             raise registry_problem(error) from None
+        except (ValueError, LookupError) as error:  # the value does not fit the schema
+            raise error if isinstance(error, BadValue) else BadValue(str(error)) from None
         return encoded
 
     return encode
