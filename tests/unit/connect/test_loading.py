@@ -56,6 +56,16 @@ def test_a_sink_and_a_source() -> None:
         (SINK + "---" + SINK, "two connectors of the name"),
         ("a: &a [1]\nb: *a", "aliases"),
         ("x" * 10, "a definition is name, from and to"),
+        ("name: a\nfrom: {topics: [x]}\n", "'to' is missing"),
+        (SINK.replace('[orders, "^logs-.*"]', "[]"), "topics is a list of names"),
+        (SINK.replace('[orders, "^logs-.*"]', '["a b"]'), "A regular expression begins with ^"),
+        (SINK.replace("[{rename: {id: order_id}}, flatten]", "flatten"), "transform is a list of steps"),
+        (
+            SOURCE.replace('{url: "postgresql://app:secret@127.0.0.1/shop", tables: [public.orders]}', "7"),
+            "are name: value",
+        ),
+        ("name: a\x00b", "the character '\\x00' may not be in it"),
+        ("---\n".join(f"name: c{number}\nfrom: {{s3: {{}}}}\nto: {{topic: t}}\n" for number in range(2000)), "at most"),
     ],
 )
 def test_what_is_wrong_is_said(text: str, told: str) -> None:
