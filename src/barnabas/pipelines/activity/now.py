@@ -43,8 +43,9 @@ def start(context: RunContext) -> None:
 
 
 def _table(context: RunContext) -> DataStreamWriter:
-    told = context.raw_stream(RECOMMENDATIONS, **{"kafka.group.id": "activity.table"}, **AT_LEISURE)
-    rows = decoding.good(told, table.SCHEMA).select(*table.COLUMNS)
+    values = {"valueFormat": "json", "valueSchema": table.SCHEMA, "valueMode": "DROPMALFORMED"}  # less CPU than SQL
+    reading = {"kafka.group.id": "activity.table", "maxOffsetsPerTrigger": str(table.MOST_ROWS), **AT_LEISURE}
+    rows = context.raw_stream(RECOMMENDATIONS, **values, **reading).select(*table.COLUMNS)
     append = table.append_to(context.path("tables", table.NAME), told_twice=context.realtime)
     return rows.writeStream.foreachBatch(append)
 

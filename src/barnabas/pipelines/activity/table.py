@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
 NAME = "recommendations"
@@ -28,23 +29,25 @@ SCHEMA = (
     "title STRING, company STRING, city STRING, score INT, time TIMESTAMP NOT NULL, posted TIMESTAMP"
 )
 HOUR = "yyyy-MM-dd'T'HH"
+PAIR = ["interest", "job"]
+RELOADED = "reloaded.parquet"
+MOST_ROWS = 500_000  # of a batch: they are in the driver's memory
 
 
 def append_to(folder: Path, told_twice: bool = False) -> Callable[[DataFrame, int], None]:
-    """What `foreachBatch` calls. `told_twice`: a pair may have come before."""
+    """What `foreachBatch` calls. `told_twice`: a pair may have come before.
+
+    The rows come to the driver and are written here: for some ten thousand rows, what Spark does for a join and a file
+    takes many times their own CPU (100 us a row), from the very query that is to answer in milliseconds."""
 
     def append(rows: DataFrame, batch: int) -> None:
         with locked(folder):
             finish_exchange(folder)
-            staged, name = folder / "_staged" / f"batch-{batch}", f"batch-{batch:09d}.parquet"
-            if told_twice:
-                _write_unknown(folder, rows, name, staged)
-            else:
-                _write(_without_reloaded(folder, rows), staged)
-            for hour, file in _staged_files(staged):
-                (folder / hour).mkdir(parents=True, exist_ok=True)
-                file.replace(folder / hour / name)
-            shutil.rmtree(staged)
+            name = f"batch-{batch:09d}.parquet"
+            found = rows.select(*COLUMNS).toArrow()
+            for hour, part in _by_hour(found):
+                known = _known(folder / hour, name) if told_twice else _known(folder / hour, name, RELOADED)
+                _put(folder / hour / name, _fresh(part, known))
 
     return append
 
@@ -79,7 +82,7 @@ def reload(folder: Path, rows: DataFrame, begin_ms: int, end_ms: int) -> int:
             (coming / hour).mkdir()
         for hour, file in _staged_files(staged):
             (coming / hour).mkdir(exist_ok=True)
-            file.replace(coming / hour / "reloaded.parquet")
+            file.replace(coming / hour / RELOADED)
         shutil.rmtree(staged)
         (coming / "_complete").touch()
         finish_exchange(folder)
@@ -118,30 +121,43 @@ def _staged_files(staged: Path) -> list[tuple[str, Path]]:
     return [(file.parent.name, file) for file in sorted(staged.glob("hour=*/*.parquet"))]
 
 
-def _without_reloaded(folder: Path, rows: DataFrame) -> DataFrame:
-    """What a reload has put in already: it read the log, the stream may still be on its way to there."""
-    reloaded = [str(file) for file in folder.glob("hour=*/reloaded.parquet")]
-    if not reloaded:
-        return rows
-    there = rows.sparkSession.read.parquet(*reloaded).select("interest", "job")
-    return rows.join(there, ["interest", "job"], "left_anti").select(*COLUMNS)
+def _by_hour(found: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+    import pyarrow.compute as pc
+
+    hours = pc.strftime(found["time"], "%Y-%m-%dT%H")
+    for hour in sorted(pc.unique(hours).to_pylist()):
+        yield f"hour={hour}", found.filter(pc.equal(hours, hour))
 
 
-def _write_unknown(folder: Path, rows: DataFrame, name: str, staged: Path) -> None:
-    """Each pair once, and none that a file of its hour has, but for the file that this batch is about to write."""
-    from pyspark.sql import functions as f
+def _known(folder: Path, name: str, only: str = "*.parquet") -> list[Path]:
+    """The files of an hour that may have a pair already, but for the one that this batch is about to write: all of
+    them, or what a reload has put in. It read the log, and the stream may still be on its way to there."""
+    return [file for file in sorted(folder.glob(only)) if file.name != name and not file.name.startswith("_")]
 
-    once = rows.dropDuplicates(["interest", "job"]).persist()
-    try:
-        hours = [row[0] for row in once.select(f.date_format("time", HOUR)).distinct().collect()]
-        known = [str(file) for hour in hours for file in folder.glob(f"hour={hour}/*.parquet") if file.name != name]
-        fresh = once
-        if known:
-            there = rows.sparkSession.read.parquet(*known).select("interest", "job")
-            fresh = once.join(there, ["interest", "job"], "left_anti").select(*COLUMNS)
-        _write(fresh, staged)
-    finally:
-        once.unpersist()
+
+def _fresh(part: pa.Table, known: list[Path]) -> pa.Table:
+    """Each pair once, and none that the files have."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    numbered = part.append_column("_row", pa.array(range(part.num_rows), pa.int64()))
+    pairs = numbered.group_by(PAIR).aggregate([("_row", "min")])
+    for file in known:
+        pairs = pairs.join(pq.read_table(file, columns=PAIR, partitioning=None), PAIR, join_type="left anti")
+    return part.take(pairs["_row_min"].sort())
+
+
+def _put(place: Path, rows: pa.Table) -> None:
+    """A file appears as a whole; one of the same batch that was written before is replaced."""
+    import pyarrow.parquet as pq
+
+    if not rows.num_rows:
+        place.unlink(missing_ok=True)
+        return
+    place.parent.mkdir(parents=True, exist_ok=True)
+    staged = place.with_name(f"_{place.name}")
+    pq.write_table(rows, staged)
+    staged.replace(place)
 
 
 def _hours_between(folder: Path, begin_ms: int, end_ms: int) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from barnabas.pipelines.framework import decoding
+from barnabas.pipelines.framework import decoding, realtime
 from barnabas.pipelines.framework.context import AT_LEISURE, DEAD_LETTERS
 from barnabas.pipelines.framework.pipeline import DEAD_LETTER
 
@@ -32,11 +32,12 @@ def start(context: RunContext) -> None:
     sorted_out = {name: rules for name, rules in expected.items() if rules is not None}
     if not sorted_out:
         return
+    every = realtime.BESIDE if context.realtime else EVERY
     before = next(reversed([*context.queries, *context.waiting]), None)  # one after the other: all need cores to begin
     if before is None:
-        context.start(_writer(context, sorted_out), QUERY, EVERY)
+        context.start(_writer(context, sorted_out), QUERY, every)
     else:
-        context.start_after(before, lambda: _writer(context, sorted_out), QUERY, EVERY)
+        context.start_after(before, lambda: _writer(context, sorted_out), QUERY, every)
 
 
 def _writer(context: RunContext, expected: dict[str, Expected]) -> DataStreamWriter:

@@ -28,6 +28,7 @@ FORMAT = "kafka"
 # Spark saves state and offsets, and moves the watermark, between two batches, and nothing is answered meanwhile. After
 # a crash the records of the last batch are answered again. The least that Spark takes is 5 seconds.
 BATCH = "30 seconds"
+BESIDE = "60 seconds"  # the pace of queries beside it: a micro-batch takes a second of the cores, however few its rows
 LIVE = "live"  # the query, and so its checkpoint
 # What a record waits for others to come before it is handed to the next stage; Spark's 50 ms would be most of the time
 # from an event to its result.
