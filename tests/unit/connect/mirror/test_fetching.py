@@ -10,7 +10,8 @@ from confluent_kafka import Producer
 
 from barnabas import Admin
 from barnabas.connect.cluster.connection import Cluster
-from barnabas.connect.connectors.mirror.fetching import Fetching
+from barnabas.connect.connectors.mirror import fetching as fetching_module
+from barnabas.connect.connectors.mirror.fetching import EARLIEST, LATEST, Fetching, Lost
 from barnabas.connect.errors import Unavailable
 from barnabas.testing import running_node
 from barnabas.wire.visible import next_offset
@@ -68,3 +69,51 @@ def test_a_topic_that_is_gone_is_said_at_once_and_not_made() -> None:
                 fetching.take(BUSY, 0, 0.1)
         fetching.close()
         assert "busy" not in [each.name for each in admin.topics()]
+
+
+@pytest.mark.parametrize("fault", ["cut", "NOT_LEADER_OR_FOLLOWER", "UNKNOWN_LEADER_EPOCH"])
+def test_faults_pass_by(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetching_module, "_PAUSE_S", 0.01)
+    with running_node() as node, Admin(node.bootstrap) as admin:
+        admin.create_topic("busy", partitions=1)
+        _produce(node.bootstrap, "busy", 5, 10)
+        fetching = Fetching(Cluster(node.bootstrap))
+        try:
+            for api in ("Fetch", "ListOffsets"):
+                if fault == "cut":
+                    node.disconnect_next(api, times=2)
+                else:
+                    node.fail_next(api, fault, times=2)
+            assert (fetching.bound(BUSY, EARLIEST), fetching.bound(BUSY, LATEST)) == (0, 5)
+            fetching.open(BUSY, 0, fetching.topic_id("busy"))
+            found = None
+            for _ in range(50):
+                if (found := fetching.take(BUSY, 0, 0.2)) is not None:
+                    break
+            assert found is not None and next_offset(found.records, 0) == 5
+        finally:
+            node.heal()
+            fetching.close()
+
+
+def test_an_offset_that_is_gone_is_lost_and_a_cluster_that_is_away_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetching_module, "_PATIENCE_S", 0.2)
+    with running_node() as node, Admin(node.bootstrap) as admin:
+        admin.create_topic("busy", partitions=1)
+        _produce(node.bootstrap, "busy", 5, 10)
+        admin.delete_records("busy", {0: 3})
+        fetching = Fetching(Cluster(node.bootstrap))
+        fetching.open(BUSY, 0, fetching.topic_id("busy"))
+        with pytest.raises(Lost):
+            for _ in range(50):
+                fetching.take(BUSY, 0, 0.2)
+        with pytest.raises(Unavailable, match="topic nowhere at"):
+            fetching.topic_id("nowhere")
+        fetching.open(BUSY, 3, fetching.topic_id("busy"))
+        assert fetching.take(BUSY, 3, 1.0) is not None
+    with pytest.raises(Unavailable):
+        for _ in range(50):
+            fetching.take(BUSY, 5, 0.1)
+    with pytest.raises(Unavailable, match="cluster"):
+        fetching.topic_id("busy")
+    fetching.close()

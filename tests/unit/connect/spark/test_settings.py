@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import logging
+from types import SimpleNamespace
+
 import msgspec
 import pytest
 
@@ -10,9 +14,11 @@ from barnabas.connect.cluster.positions import Known
 from barnabas.connect.definition.loading import load
 from barnabas.connect.errors import BadOption, ConnectError, Unavailable
 from barnabas.connect.runtime.partition_writing import Stopped
+from barnabas.connect.spark import session
 from barnabas.connect.spark.asked import SourceAsked, failure_of, raise_again
 from barnabas.connect.spark.settings import SparkSettings, of_all
 from barnabas.connect.spark.sink_task import shares
+from barnabas.pipelines.errors import PipelineError
 
 DEFINITION = """
 name: {name}
@@ -107,3 +113,53 @@ def test_what_is_due_is_shared() -> None:
     assert shares(places, 10, 1, 1) == [places]
     assert shares(places, 10, 4, 0) == []
     assert shares([], 10, 4, 4) == []
+
+
+def test_what_spark_is_started_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings of the definition come behind ours, except for the one that exactly once needs."""
+    made: list[dict[str, str]] = []
+
+    def context(app: str, *, master: str, conf: dict[str, str]) -> SimpleNamespace:
+        made.append(conf)
+        return SimpleNamespace(setLogLevel=levels.append)
+
+    levels: list[str] = []
+    filters = list(logging.root.filters)
+    monkeypatch.setattr(importlib.import_module("barnabas.pipelines.session"), "context", context)
+    monkeypatch.setenv("ONE_SECRET", "kept-to-ourselves")
+    monkeypatch.setenv("BARNABAS_PROFILE", "/etc/profile.toml")
+    given = {"spark.ui.enabled": "true", "spark.speculation": "true", "spark.a": "${env:ONE_SECRET}"}
+    try:
+        session._context("local[2]", SparkSettings(conf=given))
+    finally:
+        logging.root.filters[:] = filters
+    [conf] = made
+    assert (conf["spark.ui.enabled"], conf["spark.speculation"], conf["spark.a"]) == (
+        *("true", "false", "kept-to-ourselves"),
+    )
+    assert any(name.startswith("spark.executorEnv.") for name in conf) and levels == ["OFF"]
+    assert session._cores("local[1]", SimpleNamespace()) == 1  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("problem", "raised", "said"),
+    [
+        (PipelineError("pyspark is not installed"), BadOption, "pyspark is not installed"),
+        (RuntimeError("no Java"), Unavailable, "Spark does not start with master local"),
+    ],
+)
+def test_a_spark_that_does_not_start(
+    problem: Exception, raised: type[ConnectError], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def context(*_: object, **__: object) -> None:
+        raise problem
+
+    filters = list(logging.root.filters)
+    monkeypatch.setattr(importlib.import_module("barnabas.pipelines.session"), "context", context)
+    try:
+        with pytest.raises(raised, match=said):
+            session._context("local", SparkSettings())
+    finally:
+        logging.root.filters[:] = filters
+    record = logging.LogRecord("x", logging.ERROR, "/site/py4j/java_gateway.py", 1, "gone", None, None)
+    assert not session._is_not_of_py4j(record)
