@@ -13,7 +13,8 @@ from confluent_kafka.schema_registry.json_schema import JSONSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 from pyspark.sql.types import StructType
 
-from barnabas import Producer
+from barnabas import Producer, Registry
+from barnabas.client.serde.registry import framing
 from barnabas.pipelines.datasource import BarnabasDataSource
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.source.refused import RefusedStreamReader
@@ -149,3 +150,34 @@ def test_a_column_that_is_not_there_is_refused_before_a_stream_starts(orders: Or
     with pytest.raises(PipelineError, match="has no column 'nothing'"):
         source.reader(wrong)
     assert isinstance(source.streamReader(wrong), RefusedStreamReader)
+
+
+def test_ids_of_schemas_in_headers(orders: Orders) -> None:
+    """The value is plain then; beside it are records with the id before the data, without either, and damaged."""
+    framed = orders.avro(FIRST, id=1, user="ada")
+    header = framing.guid_header(Registry(orders.registry.address).version(f"{orders.topic}-value").guid)
+    plain = framed[framing.PREFIX_BYTES :]
+    with Producer(orders.node.bootstrap) as producer:
+        for value, told in ((plain, header), (framed, None), (None, header), (plain, b"\x01short"), (b"\xff", header)):
+            headers = {"trace": b"1"} if told is None else {framing.HEADER_NAMES["value"]: told, "trace": b"1"}
+            producer.send(orders.topic, value, partition=0, headers=headers)
+    found = orders.rows("avro", includeHeaders="true")
+    assert [each["id"] for each in found] == [1, 1, None, None, None]
+    assert [each["_bad"] is None for each in found] == [True, True, True, False, False]
+    assert "not a value of schema" in found[4]["_bad"]["reason"]
+    assert {each["key"]: each["value"] for each in found[0]["headers"]} == {
+        framing.HEADER_NAMES["value"]: header,
+        "trace": b"1",
+    }
+    options = {"kafka.bootstrap.servers": orders.node.bootstrap, "subscribe": orders.topic}
+    source = BarnabasDataSource({"registry": orders.registry.address, **options})
+    reader = source.reader(COLUMNS)
+    batches: list[Any] = [batch for split in reader.partitions() for batch in reader.read(split)]
+    values = [row["value"] for batch in batches for row in batch.to_pylist()]
+    assert json.loads(values[0]) == {"id": 1, "user": "ada"} and values[3] == plain  # what cannot be read stays
+
+
+def test_a_schema_of_another_format_than_was_asked_for(orders: Orders) -> None:
+    orders.send(orders.json(id=1))
+    with pytest.raises(PipelineError, match=r"valueFormat is avro, and the schema of .* is JSON"):
+        orders.rows("avro")
