@@ -105,6 +105,28 @@ def test_quiet_prints_the_address_alone_and_the_steps_work(start: Start) -> None
     assert consumed.stdout == b"hello\nhi\n"
 
 
+def test_a_secured_node_says_how_to_connect_and_is_not_opened_by_mistake(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    node = start("--port", "0", "--secure")
+    assert node.stdout is not None
+    said = ""
+    while "barnabas user create" not in said:  # the last of what it prints
+        line = node.stdout.readline()
+        assert line, node.communicate()
+        said += line
+    assert "secured: TLS, logins by SCRAM, access denied unless a rule allows it" in said
+    command = re.search(r"barnabas (topic list -b \S+)   # finds the admin by itself", said)
+    assert command is not None
+    listed = subprocess.run([EXECUTABLE, *command[1].split()], capture_output=True, text=True, timeout=WAIT_S)
+    assert listed.returncode == 0, listed.stderr
+    assert {each.stat().st_mode & 0o077 for each in (tmp_path / "data").rglob("*")} == {0}, "for this user only"
+    node.send_signal(signal.SIGTERM)
+    assert node.wait(WAIT_S) == 0
+    assert "belongs to a secured node. Start it with --secure, as the first time." in refusal(start("--port", "0"))
+
+
 def test_a_taken_port(start: Start) -> None:
     with socket.socket() as owner:
         owner.bind(("127.0.0.1", 0))
