@@ -13,16 +13,19 @@ import ssl
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from hashlib import blake2b
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from barnabas.link.asyncio_driver import ANSWER_TIMEOUT_MS, AsyncLink
-from barnabas.link.errors import LinkDown, LoginFailed, Unreachable
+from barnabas.link.errors import LinkDown, LoginFailed, NotKafka, Unreachable
 from barnabas.link.opening import Conversation, ask_versions
 from barnabas.link.sasl import Credentials
 from barnabas.link.versions import NodeVersions
 from barnabas.link.view import Address, ClientMetadata
+from barnabas.model.limits import LARGE_REQUEST_THREAD_BYTES
 from barnabas.wire.apis import DESCRIBE_CLUSTER, FIND_COORDINATOR, METADATA
-from barnabas.wire.codec import Decoded
+from barnabas.wire.codec import Decoded, decode_response, encode_request
+from barnabas.wire.errors import ProtocolError
 
 if TYPE_CHECKING:
     from barnabas.wire.messages import MetadataResponse
@@ -42,6 +45,18 @@ class AsyncOptions:
     tls: ssl.SSLContext | None = None
     credentials: Credentials | None = None
     threads: Executor | None = None  # decode large answers, where the loop has others to serve
+
+
+class Unread(NamedTuple):
+    """An answer as it came."""
+
+    api_key: int
+    version: int
+    data: bytes
+
+    @property
+    def digest(self) -> bytes:
+        return blake2b(self.data, digest_size=16).digest()
 
 
 @dataclass(slots=True)
@@ -100,6 +115,24 @@ class AsyncNodes:
         timeout_s: float | None = None,
     ) -> Decoded:
         return await self._ask(node_id, api_key, body, newest, timeout_s)
+
+    async def ask_any_unread(self, api_key: int, body: Mapping[str, object], newest: int) -> Unread:
+        """As `ask_any`, for an answer that is large and seldom new: who has seen the same bytes need not read them."""
+        opened = await self._connection(_ANY)
+        version = opened.versions.must(api_key, newest)
+        timeout_ms = self._options.answer_timeout_s * 1000
+        data = await opened.link.ask_raw(api_key, version, encode_request(api_key, version, body), timeout_ms)
+        return Unread(api_key, version, bytes(data))
+
+    async def read(self, answer: Unread) -> Decoded:
+        """LinkDown where it is not what it should be."""
+        loop, threads = asyncio.get_running_loop(), self._options.threads
+        try:
+            if threads is not None and len(answer.data) > LARGE_REQUEST_THREAD_BYTES:
+                return await loop.run_in_executor(threads, decode_response, *answer)
+            return decode_response(*answer)
+        except ProtocolError as error:
+            raise NotKafka(f"an answer that cannot be read: {error}") from None
 
     async def newest_version(self, node_id: int | None, api_key: int, at_most: int | None = None) -> int:
         """NONE_IN_COMMON where the node does not know the API; `node_id` None: whichever answers."""
@@ -206,9 +239,16 @@ class AsyncNodes:
 
     async def look_up(self, topics: Iterable[str] | None) -> "MetadataResponse":
         """Metadata of these topics, None for all."""
-        wanted = None if topics is None else [{"name": name} for name in topics]
-        body = {"topics": wanted, "allow_auto_topic_creation": False}
-        answer: MetadataResponse = await self.ask_any(METADATA, body, _METADATA_NEWEST)
+        answer: MetadataResponse = await self.ask_any(METADATA, _metadata_body(topics), _METADATA_NEWEST)
+        self.view.learn_metadata(answer)
+        return answer
+
+    async def look_up_unread(self) -> Unread:
+        """The same of all topics; `learn` reads it."""
+        return await self.ask_any_unread(METADATA, _metadata_body(None), _METADATA_NEWEST)
+
+    async def learn(self, metadata: Unread) -> "MetadataResponse":
+        answer: MetadataResponse = await self.read(metadata)
         self.view.learn_metadata(answer)
         return answer
 
@@ -221,6 +261,11 @@ class AsyncNodes:
             answer = await self.ask_any(FIND_COORDINATOR, body, version)
             failed |= self.view.learn_coordinators(kind, asked, answer)
         return failed
+
+
+def _metadata_body(topics: Iterable[str] | None) -> dict[str, object]:
+    wanted = None if topics is None else [{"name": name} for name in topics]
+    return {"topics": wanted, "allow_auto_topic_creation": False}
 
 
 async def _converse(link: AsyncLink, conversation: Conversation[Result]) -> Result:

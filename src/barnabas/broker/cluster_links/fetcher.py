@@ -38,7 +38,8 @@ from barnabas.wire.fetch.request import FIRST_VERSION, VERSION, Wanted, fetch_bo
 
 log = logging.getLogger(__name__)
 
-_IDLE_AFTER_SECONDS, _IDLE_WAIT_MS = 30.0, 10_000
+_IDLE_AFTER_SECONDS, _IDLE_WAIT_MS = 30.0, 30_000
+_IDLE_PATIENCE_MS = 10_000  # beyond that wait: a connection that is gone without a word is noticed after 40 s
 _START_AGAIN_S = 0.5
 
 
@@ -108,7 +109,11 @@ class LinkFetcher(PartitionFetcher):
         where nothing has happened for a while."""
         limits = self._host.limits
         self._waits_long = not self._held and self._loop.time() - self._last_event >= _IDLE_AFTER_SECONDS
-        return limits._replace(wait_ms=max(_IDLE_WAIT_MS, limits.wait_ms)) if self._waits_long else limits
+        if not self._waits_long:
+            return limits
+        return limits._replace(
+            wait_ms=max(_IDLE_WAIT_MS, limits.wait_ms), timeout_ms=min(_IDLE_PATIENCE_MS, limits.timeout_ms)
+        )
 
     def _fetch_soon(self, key: Key) -> None:
         self._last_event = self._loop.time()

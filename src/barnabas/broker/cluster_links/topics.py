@@ -1,7 +1,11 @@
-"""The topics of a link: made here as they are at the source, grown, configured, deleted and made anew with them."""
+"""The topics of a link: made here as they are at the source, grown, configured, deleted and made anew with them.
+
+What the source says of many topics is long, and seldom new: a round whose answers have the same bytes as those of the
+last one, in which nothing was to be done, is over when they have come, unless topics have changed here.
+"""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.cluster_links.source import LinkSettings
 from barnabas.broker.controller.requests import AskController
@@ -9,7 +13,7 @@ from barnabas.broker.roles import ConfiguredBroker
 from barnabas.core.cluster.image import TopicImage
 from barnabas.core.cluster.links import CLUSTER_ID, LINK_EPOCH, LINK_NAME
 from barnabas.core.cluster.name_patterns import NamePatterns
-from barnabas.link.async_nodes import AsyncNodes
+from barnabas.link.async_nodes import AsyncNodes, Unread
 from barnabas.link.codes import name_of
 from barnabas.model.ids import INTERNAL_TOPICS, uuid_text
 from barnabas.model.linked_topics import epoch_block_above
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 100
 _TIMEOUT_MS = 30_000
+_DESCRIBE_CONFIGS = 4  # the newest version that is used
 _PROBLEMS_SHOWN = 5
 _MISSING_ROUNDS = 2  # a topic is deleted when the source did not name it so often: one answer may be a moment old
 _SET, _DELETE = 0, 1
@@ -57,18 +62,39 @@ class TopicSync:
         self._nodes, self._broker, self._ask = nodes, broker, ask
         self._patterns = NamePatterns.of(settings.list("topics"), "topics")
         self._missing: dict[str, int] = {}
+        self._compared: _Compared | None = None
+        self._is_busy = False  # there was something to do in this round
         self.problems: list[str] = []
         self.partitions = 0  # how many the source has of the link's topics
 
     async def sync(self) -> None:
+        here, metadata = self._broker.image.topics, await self._nodes.look_up_unread()
+        if await self._is_as_compared(here, metadata):
+            return
+        self._compared, self._is_busy = None, False
         self.problems = []
-        answer = await self._nodes.look_up(None)
+        answer = await self._nodes.learn(metadata)
         there = {topic.name: topic for topic in answer.topics if topic.name and self._is_wanted(topic)}
         self.partitions = sum(len(topic.partitions) for topic in there.values())
         await self._delete(there, answer)
+        configs: list[tuple[dict[str, object], bytes]] = []
         for at in range(0, len(there), _AT_ONCE):
             some = list(there.values())[at : at + _AT_ONCE]
-            await self._update(some, await self._source_configs(some), answer.cluster_id or "")
+            body = _configs_body(some)
+            unread = await self._nodes.ask_any_unread(DESCRIBE_CONFIGS, body, _DESCRIBE_CONFIGS)
+            configs.append((body, unread.digest))
+            await self._update(some, _configs_of(await self._nodes.read(unread)), answer.cluster_id or "")
+        if not self._is_busy:
+            self._compared = _Compared(here, metadata.digest, configs)
+
+    async def _is_as_compared(self, here: Mapping[str, TopicImage], metadata: Unread) -> bool:
+        known = self._compared
+        if known is None or known.here is not here or known.metadata != metadata.digest:
+            return False
+        for body, digest in known.configs:
+            if (await self._nodes.ask_any_unread(DESCRIBE_CONFIGS, body, _DESCRIBE_CONFIGS)).digest != digest:
+                return False
+        return True
 
     def _is_wanted(self, topic: "MetadataResponseTopic") -> bool:
         name = topic.name or ""
@@ -103,6 +129,7 @@ class TopicSync:
         await self._carry_out(new, grown, changes)
 
     async def _carry_out(self, new: Sequence[object], grown: Sequence[object], changes: Sequence[object]) -> None:
+        self._is_busy = self._is_busy or bool(new or grown or changes)
         if new:
             body = {"topics": new, "timeout_ms": _TIMEOUT_MS, "validate_only": False}
             made: CreateTopicsResponse = await self._ask(CREATE_TOPICS, 7, body)
@@ -141,27 +168,6 @@ class TopicSync:
             "configs": [{"name": name, "value": value} for name, value in (configs | own).items()],
         }
 
-    async def _source_configs(self, topics: Sequence["MetadataResponseTopic"]) -> dict[str, dict[str, str]]:
-        """What was set for each; without a topic that the source does not describe."""
-        resources = [
-            {"resource_type": int(ResourceType.TOPIC), "resource_name": topic.name, "configuration_keys": None}
-            for topic in topics
-        ]
-        body = {"resources": resources, "include_synonyms": False, "include_documentation": False}
-        answer: DescribeConfigsResponse = await self._nodes.ask_any(DESCRIBE_CONFIGS, body, 4)
-        return {
-            result.resource_name: {
-                config.name: config.value
-                for config in result.configs
-                if config.config_source == ConfigSource.TOPIC
-                and config.value is not None
-                and config.name in TOPIC_SETTINGS
-                and not config.name.startswith(_OWN)
-            }
-            for result in answer.results
-            if not result.error_code
-        }
-
     # --- deleted topics -----------------------------------------------------------------------------------------------
 
     async def _delete(self, there: Mapping[str, "MetadataResponseTopic"], answer: "MetadataResponse") -> None:
@@ -175,6 +181,7 @@ class TopicSync:
             if topic is not None and uuid_text(topic.topic_id) != here.configs.get(TOPIC_ID):
                 gone.append(name)
             elif name not in named:
+                self._is_busy = True
                 self._missing[name] = self._missing.get(name, 0) + 1
                 if self._missing[name] >= _MISSING_ROUNDS:
                     gone.append(name)
@@ -182,6 +189,7 @@ class TopicSync:
                 self._missing.pop(name, None)
         if not gone:
             return
+        self._is_busy = True
         if not self._settings.bool("sync.deletes"):
             self._problem(f"deleted at the source and kept here (sync.deletes=false): {', '.join(gone[:5])}")
             return
@@ -190,6 +198,38 @@ class TopicSync:
         for result in done.responses:
             self._check(f"topic {result.name!r} was not deleted", result.error_code, result.error_message)
             self._missing.pop(result.name or "", None)
+
+
+class _Compared(NamedTuple):
+    """What was found in a round in which there was nothing to do."""
+
+    here: Mapping[str, TopicImage]
+    metadata: bytes  # digests of answers
+    configs: list[tuple[dict[str, object], bytes]]  # what was asked for, and the answer to it
+
+
+def _configs_body(topics: Sequence["MetadataResponseTopic"]) -> dict[str, object]:
+    resources = [
+        {"resource_type": int(ResourceType.TOPIC), "resource_name": topic.name, "configuration_keys": None}
+        for topic in topics
+    ]
+    return {"resources": resources, "include_synonyms": False, "include_documentation": False}
+
+
+def _configs_of(answer: "DescribeConfigsResponse") -> dict[str, dict[str, str]]:
+    """What was set for each; without a topic that the source does not describe."""
+    return {
+        result.resource_name: {
+            config.name: config.value
+            for config in result.configs
+            if config.config_source == ConfigSource.TOPIC
+            and config.value is not None
+            and config.name in TOPIC_SETTINGS
+            and not config.name.startswith(_OWN)
+        }
+        for result in answer.results
+        if not result.error_code
+    }
 
 
 def _config_changes(here: TopicImage, wanted: Mapping[str, str]) -> list[dict[str, object]]:
