@@ -151,7 +151,7 @@ class TopicSync:
             self._problem(f"{what}: {message or name_of(code)}")
 
     def _new_topic(self, topic: "MetadataResponseTopic", configs: dict[str, str], cluster_id: str) -> object:
-        brokers = sum(broker.eligible for broker in self._broker.image.brokers.values())
+        brokers = len(self._broker.image.brokers)  # one that is down now takes its replica when it is back
         factor = min(max((len(each.replica_nodes) for each in topic.partitions), default=1), brokers)
         newest = max((each.leader_epoch for each in topic.partitions), default=0)
         own = {

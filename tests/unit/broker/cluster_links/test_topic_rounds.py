@@ -139,6 +139,23 @@ def test_the_same_answers_are_not_read_again_and_what_changes_is() -> None:
     asyncio.run(story())
 
 
+def test_a_topic_that_comes_while_a_node_is_down_has_as_many_replicas_as_any() -> None:
+    """The controller gives one to a node that is down as well, where those that are up do not suffice."""
+
+    async def story() -> None:
+        source, target = Source(), Target()
+        target.image.brokers = {number: SimpleNamespace(eligible=number != 2) for number in (1, 2, 3)}
+        source.topics["orders"] = (ID, 1, {})
+        broker: Any = target
+        await TopicSync("link", LinkSettings({}), source.nodes, broker, target.ask).sync()
+        target.image.brokers = {1: SimpleNamespace(eligible=True)}
+        source.topics["more"] = (ID, 1, {})
+        await TopicSync("link", LinkSettings({}), source.nodes, broker, target.ask).sync()
+        assert target.factors == [3, 1]
+
+    asyncio.run(story())
+
+
 def test_a_problem_is_told_for_as_long_as_it_is_there() -> None:
     async def story() -> None:
         source, target = Source(), Target()
