@@ -7,7 +7,7 @@ STAMP := $(VENV)/.stamp
 DEV_STAMP := $(VENV)/.dev-stamp
 FILL = code=$$?; $(BIN)/python tools/figures_page.py; exit $$code  # what was measured goes into docs, also when a test failed
 
-.PHONY: matrix rights run test kafka-tests unit check format bench figures fuzz sim sim-figures bugs chaos chaos-spark chaos-connect coverage pythons docs docs-site requirements clean help
+.PHONY: matrix rights run test kafka-tests unit check format bench figures fuzz sim sim-figures bugs chaos chaos-spark chaos-connect chaos-links coverage pythons docs docs-site requirements clean help
 
 help:  ## what the words do
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 16
@@ -77,6 +77,10 @@ chaos-spark: $(DEV_STAMP)  ## drivers, Python workers, executors and nodes kille
 chaos-connect: $(DEV_STAMP)  ## connectors: workers, nodes, sources and targets killed again and again, real Kafka Connect beside them (ARGS="-k postgres")
 	@tools/setup_tests.sh
 	@$(BIN)/pytest tests/connect -m long --timeout 1800 --durations 10 $(ARGS)
+
+chaos-links: $(DEV_STAMP)  ## two linked clusters: nodes of both killed and paused, the way between them cut and slowed, for an hour (MINUTES=3), then compared byte for byte
+	@tools/setup_tests.sh
+	@BARNABAS_LINK_MINUTES=$(or $(MINUTES),60) $(BIN)/pytest tests/linked_clusters -m long -s --durations 3 --figures chaos-links $(ARGS); $(FILL)
 
 figures: $(DEV_STAMP)  ## the tests that measure what docs/reliability.md shows, and their figures into the page (the long ones record themselves)
 	@tools/setup_tests.sh

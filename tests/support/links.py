@@ -1,9 +1,10 @@
 """The wires between the nodes of a cluster, to be cut: the others are told a door of this process for each node, which
 carries the bytes on.
 
-Who connects is read from the client id of its first request, or, under TLS, from whose process has the socket. A cut
-wire loses nothing and says nothing, as a network does: bytes, ends and resets wait until it is healed, and nobody gets
-a new connection through, in either direction, while one of the two is closed.
+Who connects is read from the client id of its first request, or, under TLS, from whose process has the socket. Who is
+no node of the cluster (a link of another one) comes from OUTSIDE. A cut wire loses nothing and says nothing, as a
+network does: bytes, ends and resets wait until it is healed, and nobody gets a new connection through, in either
+direction, while one of the two is closed.
 
 A wire has a latency (`delays`, one way): bytes arrive so much later, however many follow them. Where it loses packets
 (`loss`), what TCP would send again comes later by `RETRANSMIT_SECONDS`, and everything behind it waits.
@@ -24,6 +25,7 @@ from typing import Any
 _UP_TO_CLIENT_ID = 14  # size, API key, version, correlation id, length of the client id
 RETRANSMIT_SECONDS = 0.2  # Linux waits so long at least
 _ON_THE_WAY_MAX_BYTES = 32 << 20  # of one direction of a connection, as a TCP window bounds it
+OUTSIDE = 0
 Wire = tuple[int, int]  # from a node to a node
 
 
@@ -62,7 +64,8 @@ class Links:
         self._loop.close()
 
     async def _listen(self) -> None:
-        for wire in product(self.doors, self.doors):
+        everybody = (OUTSIDE, *self.doors)
+        for wire in product(everybody, everybody):
             self._gates[wire] = asyncio.Event()
             self._gates[wire].set()
         self._servers: dict[int, asyncio.Server] = {}
@@ -148,7 +151,7 @@ class Links:
         if self._pids is None:
             first = await reader.readexactly(_UP_TO_CLIENT_ID)
             client_id = await reader.readexactly(int.from_bytes(first[-2:], "big"))
-            source = int(client_id.removeprefix(b"node-"))
+            source = int(client_id.removeprefix(b"node-")) if client_id.startswith(b"node-") else OUTSIDE
         else:
             source = _owner(writer.get_extra_info("peername")[1], self._pids())
         await self._gates[source, target].wait()
