@@ -27,9 +27,7 @@ class Progress:
     promoted: list[str] = field(default_factory=list)  # topics that came from the source and are ordinary ones now
     synced_ms: int = -1
     users: int = -1  # that came from the source; -1: they do not follow
-    own_users: list[str] = field(
-        default_factory=list
-    )  # of the source, left alone here
+    own_users: list[str] = field(default_factory=list)  # of the source, left alone here
 
     def add(self, link: DescribedLink) -> None:
         """What one node tells."""

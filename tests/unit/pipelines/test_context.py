@@ -19,7 +19,7 @@ from barnabas.pipelines.framework.pipeline import Option, Pipeline, Topic
 from barnabas.pipelines.lake import Lake
 from barnabas.testing import RunningNode, running_node
 from tests.linked_clusters.pair import create, produce
-from tests.unit.pipelines.recorded_spark import Frame, RecordedSpark, with_metadata
+from tests.unit.pipelines.recorded_spark import RecordedSpark, with_metadata
 
 
 class Orders(Pipeline):
@@ -104,22 +104,6 @@ def test_a_query_has_a_name_a_checkpoint_and_a_trigger(
     assert writer.given["kafka.security.protocol"] == "SSL"
     assert query.shuffles == "7" and spark_of(context).conf.get("spark.sql.shuffle.partitions") == "2"
     assert context.queries == {"sums": query}
-
-
-@pytest.mark.parametrize("once", [False, True])
-def test_a_query_that_comes_after_another_waits_for_its_first_batch_or_its_end(tmp_path: Path, once: bool) -> None:
-    context = context_of(tmp_path, once=once)
-    writer: Any = Frame(spark_of(context))
-    assert context.start(writer, "second", after="first") is None
-    assert not context.is_ready("second")
-    first: Any = context.start(Frame(spark_of(context)), "first")  # type: ignore[arg-type]
-    assert not context.is_ready("second")
-    first.lastProgress = {"batchId": 0}
-    assert context.is_ready("second") is not once
-    first.isActive = False
-    assert context.is_ready("second")
-    context.start_again("second")
-    assert context.waiting == {} and len(spark_of(context).started) == 2
 
 
 # --- writes that are named ------------------------------------------------------------------------------------------

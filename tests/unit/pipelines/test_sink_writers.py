@@ -1,4 +1,4 @@
-"""The two writers that Spark drives, driven here: micro-batches of a stream and batches, committed, aborted, repeated."""
+"""The two writers that Spark drives, driven here: micro-batches and batches, committed, aborted, repeated."""
 
 from __future__ import annotations
 

@@ -30,6 +30,7 @@ KINDS = {SEARCHES: "search", VIEWS: "view", JOBS: "job"}
 RECENT = 200
 SENT_KEPT = 200_000  # events whose time of sending is remembered, for the delay of a recommendation
 DAY_MS = 86_400_000
+PLACED_WITHIN_S = 10.0
 PAST_EVENTS = 24_000
 OPEN_JOBS = 150
 
@@ -47,7 +48,7 @@ class Stream:
         self._sent_ms: dict[str, int] = {}
         self._bootstrap, self._rate = bootstrap, rate
         self._failure: Exception | None = None
-        self._writing, self._reading = threading.Event(), threading.Event()
+        self._writing, self._reading, self._placed = threading.Event(), threading.Event(), threading.Event()
         self._writing.set()
         self._reading.set()
         self._activity = Activity(seed=self.begun_ms & 0xFFFF)
@@ -112,6 +113,7 @@ class Stream:
         return (record for record in history if record.time_ms < now_ms)
 
     def _write(self) -> None:
+        self._placed.wait(PLACED_WITHIN_S)  # an event that is written before the reader knows the ends is not read
         live = self._activity.live(int(time.time() * 1000), self._rate)
 
         def one_more(record: records.Record) -> None:
@@ -126,8 +128,9 @@ class Stream:
         handle = link.consumer(
             self._bootstrap, {"group.id": GROUP, "auto.offset.reset": "latest", "fetch.wait.max.ms": 50}
         )
-        handle.assign(_ends(handle))
         try:
+            handle.assign(_ends(handle))
+            self._placed.set()
             while self._reading.is_set():
                 messages = handle.consume(1000, 0.1)
                 now_ms = time.time() * 1000
