@@ -59,7 +59,7 @@ def test_it_reads_what_is_there_and_ends(typed: Typed, shop: Path, tmp_path: Pat
 
 
 def test_it_ends_after_its_seconds_with_data_of_its_own(typed: Typed, shop: Path) -> None:
-    said = typed("pipeline", "run", shop, "--seconds", 1, "--generate", 200)
+    said = typed("pipeline", "run", shop, "--seconds", 4, "--generate", 200)
     assert said.code == 0
     assert any(" lag " in line and "item=tea revenue=4.5" in line for line in said.lines())
     (told,) = [line for line in said.lines() if "records written for it" in line]

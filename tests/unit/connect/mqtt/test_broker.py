@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import resource
 import socket
 import struct
 import threading
@@ -95,6 +97,18 @@ def test_there_and_back(broker: FakeMqtt, version: str) -> None:
         expected = [("mqtt.topic", b"devices/d1/orders")] + ([("trace", b"17")] if version == "5" else [])
         assert list(got[0].headers) == expected
         assert reader.read(10, 0.05) is None
+
+
+def test_in_a_process_with_many_open_files(broker: FakeMqtt, version: str) -> None:
+    """select() takes no descriptor from 1,024 on."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 4096)), hard))
+    with contextlib.ExitStack() as files:
+        while files.enter_context(open(os.devnull)).fileno() < 1024:
+            pass
+        with reading(broker, version=version) as reader:
+            publish(broker, numbers(0, 3), version=version)
+            assert counted(take(reader, 3)[0]) == [0, 1, 2]
 
 
 def test_what_was_not_committed_comes_again(broker: FakeMqtt, version: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import select
 import socket
 import ssl
 import time
@@ -152,8 +153,23 @@ class Connection:
             self._left = str(reason)
 
     def turn(self, wait_s: float) -> None:
-        """Sends what is due, and receives at most about one packet. Raises Unavailable."""
-        self.check(self.client.loop(max(0.0, wait_s)))
+        """Sends what is due, and receives at most about one packet. Raises Unavailable.
+
+        Paho's own `loop` waits by select(), which takes the descriptors below 1,024 only."""
+        wire = self.client.socket()
+        if wire is None:
+            self.check(MQTTErrorCode.MQTT_ERR_NO_CONN)
+            return
+        has_more = isinstance(wire, ssl.SSLSocket) and wire.pending() > 0  # read by TLS, and not by us
+        poll = select.poll()
+        poll.register(wire, select.POLLIN | (select.POLLOUT if self.client.want_write() else 0))
+        found = poll.poll(0 if has_more else max(0.0, wait_s) * 1000)
+        events = found[0][1] if found else 0
+        if has_more or events & ~select.POLLOUT:
+            self.check(self.client.loop_read())
+        if events & select.POLLOUT:
+            self.check(self.client.loop_write())
+        self.check(self.client.loop_misc())
 
     def check(self, code: MQTTErrorCode) -> None:
         if code != MQTTErrorCode.MQTT_ERR_SUCCESS:
