@@ -158,7 +158,8 @@ def lags_ms(source: ServerProcess, target: ServerProcess, seconds: float) -> lis
 
 
 def idle_shares(source: ServerProcess, target: ServerProcess, partitions: int, seconds: float) -> list[list[float]]:
-    """Of a core: (target, source) before the link and with it."""
+    """Of a core: (target, source) before there is a link, with it, and while it is paused: the target has the topics
+    then, and what it costs to have them, but nothing of the link."""
     at_once = 50
     for number in range(partitions // at_once):
         _create(source.bootstrap, f"idle{number}", at_once)
@@ -167,8 +168,17 @@ def idle_shares(source: ServerProcess, target: ServerProcess, partitions: int, s
     _link_all(target, source)
     with _consumer(target.bootstrap) as consumer:
         _until(lambda: len(consumer.list_topics(timeout=30).topics) >= partitions // at_once, "the topics")
-    time.sleep(60)  # until every partition is filled and every topic was compared once
-    return [before, _shares(target, source, seconds)]
+    time.sleep(90)  # until every partition is filled, and every topic was compared twice
+    linked = _shares(target, source, seconds)
+    _pause(target)
+    time.sleep(10)
+    return [before, linked, _shares(target, source, seconds)]
+
+
+def _pause(target: ServerProcess) -> None:
+    from tests.linked_clusters.pair import barnabas
+
+    barnabas("link", "pause", "east", "-b", target.bootstrap)
 
 
 def _link_all(target: ServerProcess, source: ServerProcess) -> None:
@@ -222,11 +232,13 @@ def main() -> None:
             values |= {"lag_p50_ms": round(p50, 1), "lag_p99_ms": round(p99, 1)}
         if "idle" in told.parts:
             with _nodes(folder / "idle", BarnabasNode) as (source, target):
-                alone, linked = idle_shares(source, target, told.partitions, told.seconds)
-            told_of = f"target {alone[0]:.2%} -> {linked[0]:.2%} of a core, source {alone[1]:.2%} -> {linked[1]:.2%}"
-            print(f"idle     {told_of}, with {told.partitions:,} partitions", flush=True)
-            values |= {"idle_partitions": told.partitions, "idle_target_percent": round(linked[0] * 100, 2)}
-            values |= {"idle_source_percent": round(linked[1] * 100, 2)}
+                alone, linked, paused = idle_shares(source, target, told.partitions, told.seconds)
+            for name, before_it, with_it, without in zip(("target", "source"), alone, linked, paused, strict=True):
+                told_of = f"{before_it:.2%} of a core before the link, {with_it:.2%} with it, {without:.2%} paused"
+                print(f"idle     {name} {told_of}; {told.partitions:,} partitions", flush=True)
+                values[f"idle_{name}_percent"] = round(with_it * 100, 2)
+                values[f"idle_{name}_paused_percent"] = round(without * 100, 2)
+            values["idle_partitions"] = told.partitions
     if told.figures:
         keep("link", before, megabytes=told.megabytes, **values)
     print(f"load {load():.1f} after")

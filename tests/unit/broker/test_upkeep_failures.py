@@ -3,10 +3,12 @@
 import asyncio
 import logging
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from barnabas.broker import clock
 from barnabas.broker.metrics.health import Health
 from barnabas.broker.upkeep.failures import UpkeepFailures
 from barnabas.broker.upkeep.rounds import PartitionTask, run_round
@@ -123,4 +125,39 @@ def test_a_round_over_many_partitions_gives_the_loop_back() -> None:
         await watcher
         assert longest < 0.05  # all of them: 0.4 s
 
+    asyncio.run(test())
+
+
+def test_others_have_their_turn_while_nothing_is_to_be_done_and_the_clock_is_hardly_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Idle(Fails):
+        def wants(self, partition: Any) -> bool:
+            return False
+
+    async def test() -> None:
+        turns, over = 0, False
+
+        async def others() -> None:
+            nonlocal turns
+            while not over:
+                turns += 1
+                await asyncio.sleep(0)
+
+        beside = asyncio.ensure_future(others())
+        partitions: Any = [Stub(f"t-{number}") for number in range(10_000)]
+        await run_round(Idle(set()), partitions, UpkeepFailures(Health()))
+        over = True
+        await beside
+        assert turns >= 10_000 // 256
+        assert asked <= turns + 2
+
+    asked = 0
+
+    def monotonic() -> float:
+        nonlocal asked
+        asked += 1
+        return 0.0
+
+    monkeypatch.setattr(clock, "source", SimpleNamespace(monotonic=monotonic))
     asyncio.run(test())
