@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,23 +12,17 @@ import pytest
 
 from barnabas import Admin
 from barnabas.pipelines.framework.run_directory import RunDirectory
-from barnabas.testing import RunningNode, running_node
+from barnabas.testing import RunningNode
 from tests.support.members import until
 from tests.unit.cli.typed import Typed
 
 OWN = "from tests.support.without_spark import Shop\nPIPELINE = Shop()\n"
 
 
-@pytest.fixture(scope="module")
-def node() -> Iterator[RunningNode]:
-    with running_node() as one:
-        yield one
-
-
 @pytest.fixture
-def shop(node: RunningNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def shop(barnabas_node: RunningNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file of a pipeline; its topics, and a folder of its own."""
-    monkeypatch.setenv("BARNABAS_BOOTSTRAP", node.bootstrap)
+    monkeypatch.setenv("BARNABAS_BOOTSTRAP", barnabas_node.bootstrap)
     monkeypatch.setenv("BARNABAS_PIPELINES", str(tmp_path / "home"))
     monkeypatch.setattr("barnabas.cli.pipeline.run.READ_BACK_S", 0.3)
     monkeypatch.setattr("barnabas.cli.pipeline.screen.LINE_S", 0.2)
@@ -40,9 +33,10 @@ def shop(node: RunningNode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ("realtime.tasks_wanted", lambda wanted, folder, say: 0),
     ):
         monkeypatch.setattr(f"barnabas.pipelines.framework.{name}", instead)
-    with Admin(node.bootstrap) as admin:
-        if "orders" not in {each.name for each in admin.topics()}:
-            admin.create_topic("orders", partitions=1)
+    # The screen reads results from the end on, and this pipeline has written its one before Spark would be up.
+    monkeypatch.setattr("barnabas.pipelines.framework.readback._end", lambda *_: 0)
+    with Admin(barnabas_node.bootstrap) as admin:
+        admin.create_topic("orders", partitions=1)
     file = tmp_path / "shop.py"
     file.write_text(OWN)
     return file
@@ -59,11 +53,10 @@ def test_it_reads_what_is_there_and_ends(typed: Typed, shop: Path, tmp_path: Pat
 
 
 def test_it_ends_after_its_seconds_with_data_of_its_own(typed: Typed, shop: Path) -> None:
-    said = typed("pipeline", "run", shop, "--seconds", 4, "--generate", 200)
-    assert said.code == 0
-    assert any(" lag " in line and "item=tea revenue=4.5" in line for line in said.lines())
+    said = typed("pipeline", "run", shop, "--seconds", 1, "--generate", 200)
+    assert said.code == 0 and any(" lag " in line and " batch 250 ms " in line for line in said.lines())
     (told,) = [line for line in said.lines() if "records written for it" in line]
-    assert int(told.split(", ")[-1].split()[0].replace(",", "")) > 50
+    assert int(told.split(", ")[-1].split()[0].replace(",", "")) > 10
 
 
 def test_what_runs_is_shown_refused_a_second_time_and_stopped(typed: Typed, shop: Path, tmp_path: Path) -> None:
