@@ -120,6 +120,14 @@ def test_nothing_is_given_where_everybody_may_do_everything() -> None:
     assert (answer.error_code, answer.keys) == (ErrorCode.SECURITY_DISABLED, [])
 
 
+def test_a_right_that_everybody_has_does_not_count() -> None:
+    """While a cluster gets its first rules (docs/security.md), who has none may do everything."""
+    with running_node({"allow.everyone.if.no.acl.found": "true"}, secure=True, users={"ada": "ada-pw"}) as node:
+        answer = asked(link(node, "ada"))
+        assert (answer.error_code, answer.keys) == (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, [])
+        assert asked(link(node, "admin")).keys, "a super user is one by name"
+
+
 def test_no_client_writes_keys_itself(node: RunningNode) -> None:
     """Not even with the right of nodes: the API is not offered, and a request of a connection is refused."""
     keys = {"user": "eve", "mechanism": 1, "iterations": 4096, "salt": b"s", "stored_key": bytes(32)}

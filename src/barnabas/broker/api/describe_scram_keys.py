@@ -2,8 +2,8 @@
 
 An API of our own, so that no request of Kafka's gives away keys. Version 0 is flexible. They are given to who has
 CLUSTER_ACTION on the cluster, which nodes have and with which the metadata log can be read anyway, has logged in
-otherwise than by a delegation token, and is connected by TLS; and never by a cluster without an authorizer, where
-everybody would have that right. Who names the digest of what it has is given nothing while that is all.
+otherwise than by a delegation token, and is connected by TLS. Not where everybody has that right, for want of an
+authorizer or of a rule. Who names the digest of what it has is given nothing while that is all.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from barnabas.broker.api.permissions import CLUSTER_ACTION, refused_on_cluster
+from barnabas.broker.api.permissions import CLUSTER, CLUSTER_ACTION, refused_on_cluster
 from barnabas.broker.network.context import RequestContext
+from barnabas.core.access.authorizer import Reason
 from barnabas.core.cluster.access.linked_users import UserKeys, given
+from barnabas.model.access import CLUSTER_NAME
 from barnabas.model.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
@@ -26,7 +28,8 @@ async def handle(
 ) -> DescribeScramKeysResponseBody:
     if node.access is None:
         raise KafkaError(ErrorCode.SECURITY_DISABLED, "keys of users are not given by a cluster without an authorizer")
-    if not context.session.may_use_tokens:
+    decision = node.access.explain(context.session, CLUSTER_ACTION, CLUSTER, CLUSTER_NAME)
+    if not context.session.may_use_tokens or decision.reason is Reason.NO_RULE_AT_ALL:
         raise refused_on_cluster(node, context, CLUSTER_ACTION)
     if not context.session.is_encrypted:
         raise KafkaError(ErrorCode.POLICY_VIOLATION, "keys of users are given on a connection with TLS only")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -175,20 +175,14 @@ class AuditTrail:
             done = Done("topic", name, int(failed.get(name, 0)), "made on demand")
             self._administered(context, done, AclOperation.CREATE)
 
-    def linked_users(self, link: str, users: Iterable[str]) -> None:
+    def linked_users(self, link: str, users: Sequence[str]) -> None:
         """Users that a link added, or whose passwords it changed."""
-        for user in islice(users, AUDITED_ITEMS_MAX):
-            self._add(
-                AuditEvent(
-                    ADMINISTRATION,
-                    True,
-                    wall_ms(),
-                    operation=AclOperation.ALTER.name,
-                    api=_API_NAMES[ALTER_LINKED_USERS],
-                    resource=f"user:{user}",
-                    detail=f"by the link {link}",
-                )
-            )
+        operation, api = AclOperation.ALTER.name, _API_NAMES[ALTER_LINKED_USERS]
+        event = AuditEvent(ADMINISTRATION, True, wall_ms(), operation=operation, api=api, detail=f"by the link {link}")
+        for user in users[:AUDITED_ITEMS_MAX]:
+            self._add(_with(event, resource=f"user:{user}"))
+        if (more := len(users) - AUDITED_ITEMS_MAX) > 0:
+            self._add(_with(event, detail=f"{event.detail}, and {more} more"))
 
     def _administered(self, context: RequestContext, item: Done, operation: AclOperation) -> None:
         session, api = context.session, SERVED[context.api_key]
