@@ -29,6 +29,7 @@ from tests.support.members import QUIET
 from tests.support.process import ServerProcess
 from tests.support.servers import BarnabasNode, KafkaNode
 
+from . import memory
 from .connect_figures import cpu_s, keep, load
 
 TOPIC = "moved"
@@ -109,6 +110,7 @@ class Filled:
 def by_link(source: ServerProcess, target: ServerProcess, megabytes: int, record_bytes: int) -> Filled:
     _create(source.bootstrap, TOPIC, PARTITIONS)
     count = _fill(source.bootstrap, megabytes, record_bytes)
+    memory.use_once(megabytes * 1_000_000)
     with _consumer(target.bootstrap) as consumer:
         before, began = cpu_s(target.pid, source.pid), time.perf_counter()
         _link(target.bootstrap, source.bootstrap)
@@ -202,7 +204,7 @@ def _nodes(folder: Path, source: Callable[[Path], ServerProcess]) -> Iterator[tu
 def _filling(parts: list[str], told: argparse.Namespace, folder: Path) -> dict[str, float | str]:
     values: dict[str, float | str] = {}
     sources: dict[str, Callable[[Path], ServerProcess]] = {"fill": BarnabasNode, "kafka": KafkaNode}
-    for size in (1024, 100):
+    for size in told.size or (1024, 100):
         for name in [each for each in sources if each in parts]:
             with _nodes(folder / f"{name}{size}", sources[name]) as (source, target):
                 found = by_link(source, target, told.megabytes, size)
@@ -215,6 +217,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", default=["fill", "kafka", "lag", "idle"])
     parser.add_argument("--megabytes", type=int, default=2000)
+    parser.add_argument(
+        "--size", type=int, action="append", help="bytes of a record; may be repeated; else 1024 and 100"
+    )
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--partitions", type=int, default=10_000)
     parser.add_argument("--figures", action="store_true", help="keep what was measured in docs/figures")
