@@ -8,7 +8,7 @@ import sys
 from barnabas.testing import running_node
 
 _PROGRAM = """
-import os, sys
+import os, sys, warnings
 from barnabas import Admin, Consumer, Producer, UsedAfterFork
 
 bootstrap = sys.argv[1]
@@ -17,6 +17,7 @@ producer.send("t", b"before").result(10)
 consumer = Consumer("t", bootstrap=bootstrap, group="g", commit="manual")
 print(next(consumer).value)
 admin = Admin(bootstrap)
+warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 and later warn of any fork with threads
 if child := os.fork():
     assert os.waitpid(child, 0)[1] == 0, "the child failed, or did not end"
     producer.send("t", b"parent").result(10)
