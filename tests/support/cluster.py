@@ -163,12 +163,17 @@ class BarnabasCluster:
     # --- what it says -------------------------------------------------------------------------------------------------
 
     def ask(self, number: int, api_key: int, version: int, body: dict[str, Any]) -> Any:
+        """By a new connection where the node has ended the one of before: it does when it was paused or cut off from
+        the others, so that clients look for leaders elsewhere."""
+        is_kept = number in self.clients
         try:
-            if number not in self.clients:
+            if not is_kept:
                 self.clients[number] = WireClient(self.nodes[number].bootstrap)
             return self.clients[number].call(api_key, version, body)
-        except OSError:
+        except OSError as error:
             self._forget(number)
+            if is_kept and isinstance(error, ConnectionError):
+                return self.ask(number, api_key, version, body)
             raise
 
     def metadata(self, number: int, topics: list[str] | None = None) -> Any:
