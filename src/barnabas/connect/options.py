@@ -7,8 +7,8 @@
 
     options = read_options("opensearch", Options, given)
 
-A misspelt name, a wrong type or a missing one is a BadOption that names it. Secrets are never printed: they are marked,
-and whoever shows a definition leaves them out (`hidden`).
+A misspelt name, a wrong type or a missing one is a BadOption that names it. Secrets are never printed: a test asks of
+every option that is marked as one that definition/shown.py hides it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping
-from typing import Annotated, TypeVar, get_type_hints
+from typing import Annotated, TypeVar
 
 import msgspec
 
@@ -50,21 +50,6 @@ def _in_words(connector: str, kind: type[msgspec.Struct], problem: str) -> str:
     if where:
         return f"option {where[1]!r} of {connector}: {problem[: where.start()].lower()}"
     return f"{connector}: {problem[:1].lower()}{problem[1:]}"
-
-
-def secrets_of(kind: type[msgspec.Struct]) -> set[str]:
-    """Names of the options that are never shown."""
-    hints = get_type_hints(kind, include_extras=True)
-    return {name for name, hint in hints.items() if _is_secret(hint)}
-
-
-def _is_secret(hint: object) -> bool:
-    if any(
-        isinstance(each, msgspec.Meta) and (each.extra or {}).get("secret")
-        for each in getattr(hint, "__metadata__", ())
-    ):
-        return True
-    return any(_is_secret(each) for each in getattr(hint, "__args__", ()))
 
 
 _PASSWORD_IN_URL = re.compile(r"(://[^:/@\s]*):[^@/\s]*@")

@@ -7,7 +7,12 @@ from barnabas.connect.definition.definition import Definition
 from barnabas.connect.definition.references import is_reference
 from barnabas.connect.options import HIDDEN, without_password
 
-_SECRET_WORDS = ("password", "secret", "token", "api_key", "access_key", "credential", "passphrase")
+_SECRET_WORDS = (
+    *("password", "secret", "token", "api_key", "access_key", "credential", "passphrase"),
+    *("authorization", "cookie", "jaas", "private_key", "ssl_key", "keystore_key"),
+)
+_HEADERS = "headers"  # of HTTP: which of them lets somebody in is the server's choice
+_SEPARATORS = str.maketrans(".-", "__")
 
 
 def shown(options: Options) -> Options:
@@ -27,7 +32,8 @@ def literal_secrets(definition: Definition) -> list[str]:
 
 def _value(name: str, value: object) -> object:
     if isinstance(value, dict):
-        return {inner: _value(inner, each) for inner, each in value.items()}
+        all_of_it = _is_secret(name)
+        return {inner: _value(name if all_of_it else inner, each) for inner, each in value.items()}
     if isinstance(value, list):
         return [_value(name, each) for each in value]
     if isinstance(value, str) and value and not is_reference(value):
@@ -36,4 +42,5 @@ def _value(name: str, value: object) -> object:
 
 
 def _is_secret(name: str) -> bool:
-    return any(word in name.lower() for word in _SECRET_WORDS)
+    plain = name.lower().translate(_SEPARATORS)
+    return name == _HEADERS or any(word in plain for word in _SECRET_WORDS)
