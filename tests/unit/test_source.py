@@ -22,6 +22,26 @@ LONGER = {
     "wire/records.py:_iter_payload",
 }
 
+CALLED_BY_OTHERS = {
+    "broker/coordinator/environment.py:is_serving",  # a field that is unpacked
+    "broker/metrics/http/connection.py:eof_received",  # asyncio
+    "broker/metrics/series.py:AREAS",  # tools/metrics_page.py
+    "cli/app.py:list_commands",  # typer
+    "cli/demo/bus/functions/enrich_on_spark.py:Enrich",  # named in the demo's definition
+    "client/common/exit_hooks.py:_close_all",  # atexit
+    *(f"connect/connectors/http/server.py:{name}" for name in ("on_url", "on_header", "on_body")),  # httptools
+    "connect/connectors/s3/reading.py:seekable",  # io
+    *(f"pipelines/datasource.py:{name}" for name in ("streamReader", "streamWriter")),  # Spark, as the next four
+    "pipelines/jvm.py:getAll",
+    "pipelines/source/batch.py:pushFilters",
+    *(f"pipelines/source/stream.py:{name}" for name in ("getDefaultReadLimit", "reportLatestOffset")),
+    "sim/loop.py:get_debug",  # asyncio
+    "sim/network.py:is_reading",  # asyncio
+    "testing/node.py:disconnect_next",  # tests of users (docs/testing.md)
+    "testing/pytest_plugin.py:pytest_configure",
+    "tls/alerts.py:sslobject_class",  # ssl
+}
+
 MANY_MODULES = {"broker/api"}  # one for each API key
 
 
@@ -53,6 +73,20 @@ def test_a_folder_is_a_topic() -> None:
     assert {folder for folder, count in modules.items() if count > MODULES_MAX} == MANY_MODULES
 
 
+def test_nothing_is_unused() -> None:
+    """A function, class or constant that nothing in src names again, but for commands, and for what others call."""
+    texts = {path: path.read_text() for path in FILES}
+    words = Counter(word for text in texts.values() for word in WORD.findall(text))
+    unused = {
+        f"{names(path)}:{name}"
+        for path, text in texts.items()
+        for name in defined(ast.parse(text))
+        if words[name] == 1 and not name.startswith("__")
+    }
+    assert unused - CALLED_BY_OTHERS == set()
+    assert CALLED_BY_OTHERS - unused == set(), "no exception any more"
+
+
 def test_no_exception_of_the_rules_is_left_over() -> None:
     for place in LONGER:
         name, _, function = place.partition(":")
@@ -67,6 +101,22 @@ def functions(tree: ast.AST) -> Iterator[tuple[str, int]]:
             body = node.body[1:] if ast.get_docstring(node) is not None else node.body
             if body:
                 yield node.name, (node.end_lineno or 0) - body[0].lineno + 1
+
+
+def defined(tree: ast.Module) -> Iterator[str]:
+    """Names of functions, methods and classes without a decorator with arguments (which registers them somewhere), and
+    of what a module or a class assigns to, but for the members of an enumeration."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield from [] if any(isinstance(each, ast.Call) for each in node.decorator_list) else [node.name]
+        if isinstance(node, ast.Module | ast.ClassDef) and not is_enumeration(node):
+            for inner in node.body:
+                targets = inner.targets if isinstance(inner, ast.Assign) else [getattr(inner, "target", None)]
+                yield from (each.id for each in targets if isinstance(each, ast.Name))
+
+
+def is_enumeration(node: ast.AST) -> bool:
+    return isinstance(node, ast.ClassDef) and any("Enum" in ast.unparse(base) for base in node.bases)
 
 
 def unexplained(tree: ast.AST, lines: list[str]) -> Iterator[str]:
@@ -88,5 +138,6 @@ def untyped(tree: ast.AST, lines: list[str]) -> Iterator[str]:
                 yield f"line {node.lineno}: {here.strip()}"
 
 
+WORD = re.compile(r"[A-Za-z_]\w*")
 ANY = re.compile(r"Any|'[\w. ]*\[.*\bAny\b.*\]'")
 BROAD = ("Exception", "BaseException")

@@ -42,10 +42,6 @@ class Loss:
     refuses_writes: int = 0  # led, but acks=all is refused
     partitions: list[str] = field(default_factory=list)  # the first of all these
 
-    @property
-    def is_survived(self) -> bool:
-        return self.quorum_kept and not self.without_leader and not self.refuses_writes
-
 
 @dataclass(frozen=True, slots=True)
 class Zone:

@@ -1,7 +1,6 @@
 """One seed, from its beginning to its verdict."""
 
 import asyncio
-import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -30,7 +29,6 @@ class Verdict:
     story: list[str]
     digest: str
     simulated_seconds: float
-    real_seconds: float
     answers: int
     acknowledged: int
     faults: dict[str, int] = field(default_factory=dict)
@@ -47,7 +45,6 @@ def run_seed(
 ) -> Verdict:
     """Run one seed; `bug` plants a fault in the node's own code, to test the tests. `targeted` names a scenario of
     scenarios/targeted.py, which says itself how many nodes it needs at least."""
-    begun = time.perf_counter()
     scenario: Scenario
     if targeted:
         scenario = TARGETED[targeted](seed)
@@ -64,7 +61,6 @@ def run_seed(
         tell(world, problems[0]) if problems else [],
         world.trace.digest(),
         world.loop.now - 1000.0,
-        time.perf_counter() - begun,
         sum(cluster.history.answers for cluster in world.clusters),
         sum(
             len(sent.values) for cluster in world.clusters for sent in cluster.history.sent if sent.acked_at is not None

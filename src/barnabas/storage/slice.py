@@ -27,10 +27,6 @@ class Slice:
     def empty(self) -> bool:
         return self.length == 0
 
-    @property
-    def needs_verification(self) -> bool:
-        return not self.verified
-
     def read(self, most: int | None = None) -> bytes:
         """The bytes themselves (or the first of them), for whoever cannot send them from the file."""
         if not self.length:

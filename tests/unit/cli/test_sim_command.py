@@ -21,7 +21,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         for seed in chosen:
             problems = [] if seed % 7 else [f"record {number} is lost" for number in range(12)]
             story = [f"event {number}" for number in range(50)]
-            yield Verdict(seed, problems, story, f"digest-{seed}", 3600.0, 0.1, 10, 5, {"kill": 2}, seed, "append")
+            yield Verdict(seed, problems, story, f"digest-{seed}", 3600.0, 10, 5, {"kill": 2}, seed, "append")
 
     monkeypatch.setattr("barnabas.sim.seeds.run_seeds", run)
     return calls

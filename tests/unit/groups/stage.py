@@ -10,7 +10,8 @@ from typing import Any
 
 from barnabas.core.groups import Effects, GroupConfig, GroupShard, RequestInfo
 from barnabas.core.groups.effects import Job
-from barnabas.core.groups.embedded import Subscription, write_subscription
+from barnabas.core.groups.embedded import write_assignment
+from barnabas.core.groups.records.primitives import Writer
 from barnabas.model.errors import ErrorCode
 from barnabas.wire import codec
 
@@ -160,7 +161,17 @@ class Bench:
 
 
 def subscription(*topics: str, owned: dict[str, frozenset[int]] | None = None) -> bytes:
-    return write_subscription(Subscription(tuple(topics), owned or {}))
+    """Version 3 of the `consumer` protocol, as clients send it."""
+    writer = Writer()
+    writer.i16(3)
+    writer.i32(len(topics))
+    for topic in topics:
+        writer.string(topic)
+    writer.i32(-1)  # no user data
+    writer.raw(write_assignment(owned or {})[2:-4])
+    writer.i32(-1)  # generation
+    writer.string(None)  # rack
+    return writer.done()
 
 
 def join_body(group: str = "g", member: str = "", topics: Iterable[str] = ("alpha",), **more: Any) -> dict[str, Any]:

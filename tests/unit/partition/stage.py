@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from barnabas.broker.partition.config import PartitionConfig
-from barnabas.broker.partition.host import Alone
 from barnabas.broker.partition.opened import OpenPartition
 from barnabas.broker.partition.partition import HostedPartition
 from barnabas.core.cluster.image import PartitionImage
@@ -21,6 +20,7 @@ from barnabas.storage.disk import DISK, Disk
 from barnabas.storage.log import Log
 from barnabas.wire.batch import iter_batches
 from barnabas.wire.records import Record, build_batch, iter_records
+from tests.unit.partition.alone import Alone
 
 SMALL = LogConfig(segment_bytes=400, index_interval_bytes=100, file_delete_delay_ms=0)
 COMPACTED = LogConfig(

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from barnabas.broker.partition import slow_openings
-from barnabas.broker.partition.host import Alone
 from barnabas.broker.partition.partition import HostedPartition
 from barnabas.broker.partition.slow_openings import BeingOpened, Reading
 from barnabas.core.cluster.image import PartitionImage
@@ -15,6 +14,7 @@ from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.ids import TopicPartition
 from barnabas.storage.config import LogConfig
 from barnabas.storage.log import Log
+from tests.unit.partition.alone import Alone
 from tests.unit.partition.stage import NEVER, config
 
 ALONE = PartitionImage(1, 0, (1,), (1,), 0, ())

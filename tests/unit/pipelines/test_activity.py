@@ -19,9 +19,10 @@ from barnabas.pipelines.activity.generator import JOBS, SEARCHES, VIEWS, Activit
 from barnabas.pipelines.activity.insights import Insights
 from barnabas.pipelines.activity.rules import Rules
 from barnabas.pipelines.activity.town import Town
-from barnabas.pipelines.common.disorder import TIDY, iso, millis
+from barnabas.pipelines.common.disorder import iso, millis
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.framework import Record
+from tests.support.tidy import TIDY
 
 BEGIN = 1_790_000_000_000
 MINUTE = 60_000

@@ -9,13 +9,14 @@ from typing import Any, cast
 import pytest
 
 from barnabas.pipelines.anomalies import PIPELINE as ANOMALIES
-from barnabas.pipelines.common.disorder import TIDY, Disorder, Happening, as_they_arrive, iso, millis
+from barnabas.pipelines.common.disorder import Disorder, Happening, as_they_arrive, iso, millis
 from barnabas.pipelines.common.lateness import SKEW_MS, counts
 from barnabas.pipelines.common.numbers import positive, whole
 from barnabas.pipelines.common.page import line_chart, page, table
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.framework import RunContext
 from barnabas.pipelines.lake import PIPELINE as LAKE
+from tests.support.tidy import TIDY
 
 BEGIN = 1_790_000_000_000
 

@@ -74,7 +74,7 @@ def read_batches(log: Log, offset: int | None = None, *, max_bytes: int = 700, u
     found: list[bytes] = []
     while offset < upper:
         piece = log.read(offset, max_bytes, upper)
-        if piece.needs_verification:
+        if not piece.verified:
             piece = log.verify_slice(piece)
         data = piece.read()
         if not data:

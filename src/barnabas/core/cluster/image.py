@@ -79,10 +79,6 @@ class PartitionImage(Struct, frozen=True, gc=False):  # a cluster has many thous
     last_known_elr: tuple[int, ...] = ()
 
     @property
-    def preferred_leader(self) -> int:
-        return self.replicas[0]
-
-    @property
     def is_moving(self) -> bool:
         """A reassignment is under way."""
         return bool(self.adding_replicas or self.removing_replicas)

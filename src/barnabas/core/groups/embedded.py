@@ -39,22 +39,6 @@ def read_subscription(data: bytes) -> Subscription | None:
     return Subscription(topics, owned, generation, rack_id, user_data)
 
 
-def write_subscription(subscription: Subscription, version: int = _NEWEST) -> bytes:
-    writer = Writer()
-    writer.i16(version)
-    writer.i32(len(subscription.topics))
-    for topic in subscription.topics:
-        writer.string(topic)
-    _write_blob(writer, subscription.user_data)
-    if version >= 1:
-        _write_topics(writer, subscription.owned)
-    if version >= 2:
-        writer.i32(subscription.generation)
-    if version >= 3:
-        writer.string(subscription.rack_id)
-    return writer.done()
-
-
 def read_assignment(data: bytes) -> dict[str, frozenset[int]] | None:
     if not data:
         return {}
@@ -89,7 +73,7 @@ def write_assignment(topics: dict[str, frozenset[int]], version: int = _NEWEST) 
     writer = Writer()
     writer.i16(version)
     _write_topics(writer, topics)
-    _write_blob(writer, None)
+    writer.i32(-1)  # no user data
     return writer.done()
 
 
@@ -107,10 +91,3 @@ def _write_topics(writer: Writer, topics: dict[str, frozenset[int]]) -> None:
         writer.i32(len(numbers))
         for number in sorted(numbers):
             writer.i32(number)
-
-
-def _write_blob(writer: Writer, data: bytes | None) -> None:
-    if data is None:
-        writer.i32(-1)
-    else:
-        writer.bytes32(data)

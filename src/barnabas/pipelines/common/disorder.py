@@ -40,9 +40,6 @@ class Disorder:
     twice: float = 0.01
 
 
-TIDY = Disorder(network_ms=0, late=0, too_late=0, twice=0)
-
-
 def as_they_arrive(happenings: Iterable[Happening], disorder: Disorder, chance: Random) -> Iterator[Record]:
     """The same events as records, in the order of their arrival. Works on an endless stream and keeps only what is
     still under way."""
