@@ -52,11 +52,10 @@ class Connection(asyncio.BufferedProtocol):
         self._frame_bytes = 0  # what the first kept frame needs
         self._memory = listener.request_memory
         self._starved = False  # there is no memory for the rest of the frame
-        self.frame_begun = 0.0
         self._out: list[Piece] = []  # answers made in this callback
         self._slots: deque[Slot] = deque()  # answers that wait, oldest first
         self._task: asyncio.Task[Reply] | asyncio.TimerHandle | None = None  # what holds up the next request
-        self._muted_until = 0.0
+        self._muted_until = self.frame_begun = 0.0
         self._reading = True
         self._inside = False
         self.closed = False
@@ -155,10 +154,9 @@ class Connection(asyncio.BufferedProtocol):
     def resume_writing(self) -> None:
         try:
             self._writer.resume()
+            self._resume_if_room()
         except OSError:
             self.abort()
-            return
-        self._resume_if_room()
 
     # --- frames ---------------------------------------------------------------------------------------------------
 
@@ -224,10 +222,9 @@ class Connection(asyncio.BufferedProtocol):
         left = have - used
         if left and used:
             self._kept[:left] = bytes(self._kept[used:have])
+            self.frame_begun = self.last_active
         self._kept_bytes = left
         if left:
-            if used:
-                self.frame_begun = self.last_active
             self._make_room()
         else:
             self._memory.ended(self)
@@ -322,11 +319,9 @@ class Connection(asyncio.BufferedProtocol):
         slots = self._slots
         while slots and slots[0].ready:
             reply = slots.popleft().reply
-            if reply is None:
-                continue
             if isinstance(reply, bytes):
                 self._out.append(reply)
-            else:
+            elif reply is not None:
                 self._out.extend(reply)
 
     def _send(self) -> None:
@@ -339,8 +334,8 @@ class Connection(asyncio.BufferedProtocol):
         except OSError:
             self.abort()
             return
-        if self._ends_when_sent and not self._slots:
-            self.close()
+        if self._ends_when_sent:
+            self._end_if_sent()
         elif self._writer.queued_bytes > _QUEUED_MAX_BYTES:
             log.info("%s does not read its answers: reading its requests stops", self.client_host)
             self._pause()
@@ -353,10 +348,11 @@ class Connection(asyncio.BufferedProtocol):
             pause_reading(self._transport)
 
     def _resume_if_room(self) -> None:
-        if (
+        if self._ends_when_sent:
+            self._end_if_sent()
+        elif (
             not self._reading
             and not self.closed
-            and not self._ends_when_sent
             and self._task is None
             and not self._starved
             and len(self._slots) <= limits.CONNECTION_WAITING_REPLIES_MAX
@@ -388,6 +384,10 @@ class Connection(asyncio.BufferedProtocol):
         """After the answer that is on its way; what else was sent is not read."""
         self._ends_when_sent = True
         self._pause()
+
+    def _end_if_sent(self) -> None:
+        if not self.closed and not self._slots and not self._out and self._writer.has_sent_all:
+            self.close()
 
     def close(self) -> None:
         self.closed = True

@@ -119,6 +119,10 @@ class SocketWriter:
             self._on_drained()
 
     @property
+    def has_sent_all(self) -> bool:
+        return not self._queue
+
+    @property
     def queued_memory(self) -> int:
         """Of `queued_bytes` those that are not in files."""
         return sum(len(piece) for piece in self._queue if not isinstance(piece, Slice))
@@ -156,6 +160,10 @@ class TransportWriter:
         return self._transport.get_write_buffer_size()
 
     @property
+    def has_sent_all(self) -> bool:
+        return True  # a transport that is closed sends what it has
+
+    @property
     def queued_memory(self) -> int:
         return self._transport.get_write_buffer_size()
 
@@ -189,6 +197,10 @@ class TlsWriter:
     @property
     def queued_bytes(self) -> int:
         return self._queued + self._transport.get_write_buffer_size()
+
+    @property
+    def has_sent_all(self) -> bool:
+        return not self._queue  # the transport sends what it was given, when it is closed as well
 
     @property
     def queued_memory(self) -> int:
