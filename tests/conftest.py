@@ -17,10 +17,12 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from tests.support import figures
+from tests.support import bytecode, figures
 from tests.support.java import JavaTools
 from tests.support.servers import BarnabasNode, KafkaNode
 from tests.support.wire import WireClient, await_group_coordinator
+
+bytecode.keep_bytecode()
 
 # How long an example may take says something about the machine, not about the code.
 settings.register_profile("any machine", deadline=None)

@@ -27,6 +27,7 @@ from pathlib import Path
 from tests.kafka.page import write_page
 from tests.kafka.table import KafkaClass, read_table
 from tests.kafka.verdict import Outcome, Verdict, judge, read_runs
+from tests.support.bytecode import keep_bytecode
 from tests.support.paths import ROOT
 
 LIBS, CLASSES, RESULTS = (ROOT / ".kafka" / name for name in ("test-libs", "test-classes", "test-results"))
@@ -127,6 +128,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if not (CLASSES / ".complete").exists():
         sys.exit("kafka-tests: run tools/setup_tests.sh first")
+    keep_bytecode()
     RESULTS.mkdir(exist_ok=True)
     work = chosen(arguments)
     verdicts: list[Verdict] = []
