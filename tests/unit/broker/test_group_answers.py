@@ -80,6 +80,13 @@ def test_the_consumer_protocol_can_be_turned_off(tmp_path: Path, way: str) -> No
         "group.consumer.heartbeat.interval.ms=60000",
         "group.min.session.timeout.ms=100000000",
         "group.consumer.assignment.interval.ms=20000",
+        "offsets.topic.segment.bytes=1",  # a topic may not have it: no coordinator would ever be there
+        "transaction.state.log.segment.bytes=1",
+        "offset.metadata.max.bytes=-1",
+        "default.replication.factor=0",
+        "log.roll.ms=0",  # a segment for each batch
+        "log.retention.ms=0",
+        "log.retention.hours=0",
     ],
 )
 def test_what_would_fail_later_is_refused_at_the_start(given: str) -> None:

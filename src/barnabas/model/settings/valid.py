@@ -14,6 +14,11 @@ def at_least(low: int) -> Valid:
     return Valid(f"{low} or more", lambda v: None if _number(v) >= low else f"must be {low} or more")
 
 
+def any_but_zero() -> Valid:
+    """For a retention, where below zero means for ever: nothing could be kept for no time at all."""
+    return Valid("any but 0", lambda v: "must not be 0" if v == 0 else None)
+
+
 def between(low: float, high: float, *, also: Sequence[int] = ()) -> Valid:
     extra = "".join(f" or {number}" for number in also)
     text = f"{low} to {high}{extra}"

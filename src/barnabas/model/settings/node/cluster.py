@@ -62,7 +62,7 @@ ROWS = (
          doc="Accepted for compatibility; controller and broker are one process."),
     node("create.topic.policy.class.name", CLASS, None, effective=False,
          doc="Accepted for compatibility; no policy classes are loaded."),
-    node("default.replication.factor", INT, 1,
+    node("default.replication.factor", INT, 1, at_least(1),
          doc="How many replicas a topic gets when nobody says; not set, 3 in a cluster of three or more."),
     node("initial.broker.registration.timeout.ms", INT, 60_000, effective=False,
          doc="Accepted for compatibility; a node that finds no quorum says so and goes on trying."),

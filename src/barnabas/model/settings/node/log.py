@@ -16,7 +16,7 @@ from barnabas.model.settings.rows import (
     STRING,
     node,
 )
-from barnabas.model.settings.valid import at_least, between, list_of, one_of
+from barnabas.model.settings.valid import any_but_zero, at_least, between, list_of, one_of
 
 # fmt: off
 ROWS = (
@@ -91,11 +91,11 @@ ROWS = (
          doc="Default of the topic setting retention.bytes."),
     node("log.retention.check.interval.ms", LONG, 300_000, at_least(1),
          doc="How often old segments are looked for."),
-    node("log.retention.hours", INT, 168,
+    node("log.retention.hours", INT, 168, any_but_zero(),
          doc="Default of retention.ms in hours, where neither the ms nor the minutes are set."),
-    node("log.retention.minutes", INT, None,
+    node("log.retention.minutes", INT, None, any_but_zero(),
          doc="Default of retention.ms in minutes, where the ms are not set."),
-    node("log.retention.ms", LONG, None, mode=CLUSTER_WIDE,
+    node("log.retention.ms", LONG, None, any_but_zero(), mode=CLUSTER_WIDE,
          doc="Default of the topic setting retention.ms."),
     node("log.roll.hours", INT, 168, at_least(1),
          doc="Default of segment.ms in hours, where the ms are not set."),
@@ -103,7 +103,7 @@ ROWS = (
          doc="Accepted for compatibility; segments begin when their time has come."),
     node("log.roll.jitter.ms", LONG, None, mode=CLUSTER_WIDE, effective=False,
          doc="Accepted for compatibility; segments begin when their time has come."),
-    node("log.roll.ms", LONG, None, mode=CLUSTER_WIDE,
+    node("log.roll.ms", LONG, None, at_least(1), mode=CLUSTER_WIDE,
          doc="Default of the topic setting segment.ms."),
     node("log.segment.bytes", INT, 1_073_741_824, at_least(1048576), mode=CLUSTER_WIDE,
          doc="Default of the topic setting segment.bytes."),

@@ -25,7 +25,7 @@ ROWS = (
          doc="Partitions of the transaction coordinators' topic, when it is made."),
     node("transaction.state.log.replication.factor", SHORT, 3, at_least(1),
          doc="Replicas of the coordinators' topic; as many as there are brokers, where they are fewer."),
-    node("transaction.state.log.segment.bytes", INT, 104_857_600, at_least(1),
+    node("transaction.state.log.segment.bytes", INT, 104_857_600, at_least(1048576),
          doc="Segment size of the coordinators' topic, when it is made."),
     node("transaction.two.phase.commit.enable", BOOLEAN, False,
          doc="Whether clients may keep transactions for an external two-phase commit (KIP-939)."),
