@@ -90,6 +90,8 @@ def _read(
         if named:
             _note(opened.partition, session, slot)
         if offset < end:
+            if not named:
+                opened.partition.leadership.follower_behind(session.replica_id, session.last_fetch_ms)
             if room <= 0 and not min_one_batch:
                 _set_offsets(read, opened)
                 return True

@@ -268,11 +268,8 @@ class FollowerSessions:
     def _behind(self, session: FollowerSession) -> None:
         """Before this fetch counts: what it has not been sent since its last one, it has not had since then."""
         for slot in session.ready:
-            leadership = slot.partition.leadership if slot.partition is not None else None
-            if leadership is not None and leadership.state is not None:
-                follower = leadership.state.followers.get(session.replica_id)
-                if follower is not None and leadership.end_offset > follower.offset:
-                    follower.behind(session.last_fetch_ms)
+            if slot.partition is not None:
+                slot.partition.leadership.follower_behind(session.replica_id, session.last_fetch_ms)
 
     def keep_only(self, brokers: Container[int]) -> None:
         """Drop the sessions of brokers that left the cluster."""

@@ -125,6 +125,13 @@ class Leadership:
             self._host.check_isr(partition)
         return True
 
+    def follower_behind(self, replica_id: int, last_fetch_ms: int) -> None:
+        """There are records that it has not had since its last fetch. Until it names the partition again, its fetches
+        of others do not count here."""
+        follower = None if self.state is None else self.state.followers.get(replica_id)
+        if follower is not None and self.end_offset > follower.offset:
+            follower.behind(last_fetch_ms)
+
     def recheck_followers(self) -> None:
         """What they said last counts once more: one that was cut off may be back, with nothing new to say."""
         for slot in list(self.slots):
