@@ -70,7 +70,9 @@ def connect(bootstrap: str, *words: str, code: int = 0) -> str:
 
 
 def all_records(bootstrap: str, topic: str) -> list[Message]:
-    """Everything committed in a topic up to its end, in order within each partition."""
+    """Everything committed in a topic up to the end that it has now, in order within each partition, and perhaps
+    records behind it. (librdkafka says PARTITION_EOF after a fetch that found nothing: never, while a connector goes on
+    writing to the topic.)"""
     consumer = Consumer(
         {
             **QUIET,
@@ -86,20 +88,33 @@ def all_records(bootstrap: str, topic: str) -> list[Message]:
         known = consumer.list_topics(topic, timeout=10).topics[topic]
         if known.error is not None:
             return []
-        waiting = set(known.partitions)
+        ends = {each: _committed_end(consumer, topic, each) for each in known.partitions}
+        waiting = set(ends)
         consumer.assign([TopicPartition(topic, each, OFFSET_BEGINNING) for each in waiting])
         deadline = time.monotonic() + 60
         while waiting and time.monotonic() < deadline:
-            for message in consumer.consume(10_000, timeout=0.5):
-                error = message.error()
-                if error is None:
-                    found.append(message)
-                elif error.code() == KafkaError._PARTITION_EOF:
-                    waiting.discard(message.partition())
+            first = consumer.poll(0.5)  # consume() would wait for all 10,000 until its time is over
+            for message in [] if first is None else [first, *consumer.consume(10_000, timeout=0)]:
+                partition, offset, error = message.partition(), message.offset(), message.error()
+                if error is not None:
+                    if error.code() == KafkaError._PARTITION_EOF:
+                        waiting.discard(partition)
+                    continue
+                assert partition is not None and offset is not None
+                found.append(message)
+                if offset + 1 >= ends[partition]:
+                    waiting.discard(partition)
         assert not waiting, f"{topic} has no end in 60 s"
     finally:
         consumer.close()
     return found
+
+
+def _committed_end(consumer: Consumer, topic: str, partition: int) -> int:
+    """The last stable offset, since the consumer reads what is committed."""
+    bounds = consumer.get_watermark_offsets(TopicPartition(topic, partition), 10)
+    assert bounds is not None, f"{topic}-{partition} has no leader"
+    return bounds[1]
 
 
 def size_of(bootstrap: str, topic: str) -> int:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from typing import Any
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPartition
 
 from tests.support.members import QUIET
 
@@ -34,6 +35,8 @@ def records(
     bootstrap: str, topic: str, level: str = "read_committed", partitions: int = 1, timeout_seconds: float = 30
 ) -> dict[Place, bytes]:
     reader = consumer(bootstrap, level, **{"enable.partition.eof": True})
+    for partition in range(partitions):
+        _find_leader(reader, topic, partition)
     reader.assign([TopicPartition(topic, p, OFFSET_BEGINNING) for p in range(partitions)])
     found: dict[Place, bytes] = {}
     at_end: set[int] = set()
@@ -41,13 +44,21 @@ def records(
     while len(at_end) < partitions:
         assert time.monotonic() < deadline, f"{topic} does not read to its end"
         message: Any
-        for message in reader.consume(1000, 0.2):
+        first = reader.poll(0.2)  # consume() would wait for all 1,000 until its time is over
+        for message in [] if first is None else [first, *reader.consume(1000, 0)]:
             if not message.error():
                 found[message.partition(), message.offset()] = message.value()
             elif message.error().code() == -191:  # the end of a partition
                 at_end.add(message.partition())
     reader.close()
     return found
+
+
+def _find_leader(reader: Consumer, topic: str, partition: int) -> None:
+    """Asked for the bounds of a partition, librdkafka finds its leader at once; to read it, it looks once a second. A
+    server that is down or has no leader at the moment is for the reading to wait for."""
+    with suppress(KafkaException):
+        reader.get_watermark_offsets(TopicPartition(topic, partition), 1)
 
 
 class Beside:

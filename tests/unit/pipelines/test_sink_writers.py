@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from types import SimpleNamespace
 
@@ -16,7 +17,6 @@ from barnabas.pipelines.sink import tasks, writer
 from barnabas.pipelines.sink.tasks import TaskCommit
 from barnabas.pipelines.sink.writer import BarnabasBatchWriter, BarnabasStreamWriter
 from barnabas.testing import RunningNode, running_node
-from tests.support.members import until
 from tests.transactions.readers import records
 
 VALUES = StructType().add("value", "string")
@@ -48,7 +48,10 @@ def found(node: RunningNode, topic: str) -> list[str]:
 
 
 def has(node: RunningNode, topic: str, *wanted: str) -> None:
-    until(lambda: found(node, topic) == sorted(wanted), f"{topic} has {wanted}, not {found(node, topic)}")
+    deadline = time.monotonic() + 30
+    while (there := found(node, topic)) != sorted(wanted):
+        assert time.monotonic() < deadline, f"{topic} has {there}, not {wanted}"
+        time.sleep(0.02)
 
 
 class Stream:
