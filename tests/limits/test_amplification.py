@@ -3,7 +3,8 @@ the node in CPU, memory and bytes sent has a ceiling relative to the request, no
 LOOP_BUDGET_MS, and a good client beside it is served. The hold is CPU time of the loop's thread, measured around every
 callback (support/measured_node.py), so that other work on the machine does not count.
 
-BARNABAS_AMPLIFY sets the size of a request in bytes; `make test` runs 128 KiB, `BARNABAS_AMPLIFY=1000000` all of it.
+BARNABAS_AMPLIFY sets the size of a request in bytes; `make test` runs 128 KiB, and for lists that clients make long as
+many elements as a request may have; `BARNABAS_AMPLIFY=8000000` does so for all.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from tests.support.wire import API_VERSIONS, METADATA, WireClient, await_group_c
 pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("hostile")]
 SIZE = int(os.environ.get("BARNABAS_AMPLIFY", str(128 * 1024)))
 MIB = 1 << 20
+LONGEST = 8 * MIB  # room for as many elements as any request may have
+NAMED_BY_CLIENTS = ("metadata", "offset_commit", "describe_configs")
 
 
 class Ceiling(NamedTuple):
@@ -114,6 +117,15 @@ def held_file(node: BarnabasNode) -> Path:
 
 @pytest.mark.parametrize("name", [api.name for api in served_with_arrays() if api.name not in NOT_ASKED])
 def test_what_one_request_costs(name: str, target: tuple[BarnabasNode, bytes]) -> None:
+    asked_for_much(name, target, SIZE)
+
+
+@pytest.mark.parametrize("name", NAMED_BY_CLIENTS)
+def test_what_the_longest_request_costs(name: str, target: tuple[BarnabasNode, bytes]) -> None:
+    asked_for_much(name, target, LONGEST)
+
+
+def asked_for_much(name: str, target: tuple[BarnabasNode, bytes], size_bytes: int) -> None:
     node, topic_id = target
     api = next(api for api in SERVED.values() if api.name == name)
     ceiling = CEILINGS.get(name, Ceiling())
@@ -122,7 +134,7 @@ def test_what_one_request_costs(name: str, target: tuple[BarnabasNode, bytes]) -
     good.start()
     worst = []
     try:
-        for case in cases(api, SIZE, elements_max(api.key), topic_id):
+        for case in cases(api, size_bytes, elements_max(api.key), topic_id):
             size = len(case.frame)
             (_reset_peak(node), time.sleep(0.02))
             cpu, memory = node.cpu_seconds(), node.rss_bytes()

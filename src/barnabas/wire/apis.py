@@ -15,6 +15,7 @@ from barnabas.model.limits import (
     ASSIGNED_ELEMENTS_MAX,
     DELEGATION_TOKEN_RENEWERS_MAX,
     DELETED_TOPICS_MAX,
+    LOOKED_UP_ELEMENTS_MAX,
     NAMED_ELEMENTS_MAX,
     QUOTA_ELEMENTS_MAX,
     REQUEST_ELEMENTS_MAX,
@@ -99,10 +100,20 @@ _LOGINS_TABLE = (
 _TABLE = (
     Api(PRODUCE, "produce", 3, 13, 9, BY_ITEM, lowest_advertised=0, enveloped=False),
     Api(FETCH, "fetch", 4, 18, 12, BY_ITEM, by_controllers=True, enveloped=False),
-    Api(LIST_OFFSETS, "list_offsets", 1, 11, 6, BY_ITEM),
-    Api(METADATA, "metadata", 0, 13, 9, BY_ITEM),
-    Api(OFFSET_COMMIT, "offset_commit", 2, 10, 8, BY_ITEM, coordinator=GROUP),
-    Api(OFFSET_FETCH, "offset_fetch", 1, 10, 6, BY_ITEM, coordinator=GROUP, only_reads=True),
+    Api(LIST_OFFSETS, "list_offsets", 1, 11, 6, BY_ITEM, elements_max=LOOKED_UP_ELEMENTS_MAX),
+    Api(METADATA, "metadata", 0, 13, 9, BY_ITEM, elements_max=LOOKED_UP_ELEMENTS_MAX),
+    Api(OFFSET_COMMIT, "offset_commit", 2, 10, 8, BY_ITEM, coordinator=GROUP, elements_max=NAMED_ELEMENTS_MAX),
+    Api(
+        OFFSET_FETCH,
+        "offset_fetch",
+        1,
+        10,
+        6,
+        BY_ITEM,
+        coordinator=GROUP,
+        only_reads=True,
+        elements_max=LOOKED_UP_ELEMENTS_MAX,
+    ),
     Api(FIND_COORDINATOR, "find_coordinator", 0, 6, 3, BY_ITEM),
     Api(JOIN_GROUP, "join_group", 0, 9, 6, BY_ITEM, coordinator=GROUP, elements_max=NAMED_ELEMENTS_MAX),
     Api(HEARTBEAT, "heartbeat", 0, 4, 4, BY_ITEM, coordinator=GROUP, only_reads=True),
@@ -193,7 +204,9 @@ _TABLE = (
         by_controllers=True,
         elements_max=ACL_FILTERS_PER_REQUEST_MAX,
     ),
-    Api(DESCRIBE_CONFIGS, "describe_configs", 1, 4, 4, BY_ITEM, by_controllers=True),
+    Api(
+        DESCRIBE_CONFIGS, "describe_configs", 1, 4, 4, BY_ITEM, by_controllers=True, elements_max=ASSIGNED_ELEMENTS_MAX
+    ),
     Api(
         ALTER_CONFIGS,
         "alter_configs",

@@ -20,11 +20,11 @@ whole answer.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from weakref import WeakKeyDictionary
 
 from barnabas.broker.api.metadata_cache import Answers
@@ -99,43 +99,40 @@ def _answer(node: MetadataNode, request: MetadataRequest, context: RequestContex
         if node.access is not None and not node.access.passes(context.session):
             return _all_seen(node, context, request)
         return _encoded(node, context, request, None)
-    named: dict[str, None] = {}
-    by_id = False
-    for topic in wanted:
-        if topic.topic_id != ZERO_UUID:
-            by_id = True
-        elif topic.name is None:
-            return _refusal(node, context, wanted, ErrorCode.INVALID_REQUEST)
-        else:
-            named[topic.name] = None
-    if by_id and version < _BY_ID_SINCE:
+    by_name = [topic.name for topic in wanted if topic.topic_id == ZERO_UUID]
+    named, by_id = dict.fromkeys(by_name), len(by_name) < len(wanted)
+    if None in named or (by_id and version < _BY_ID_SINCE):
         return _refusal(node, context, wanted, ErrorCode.INVALID_REQUEST)
     if by_id:
         return _by_id(node, context, request, wanted)
-    names = tuple(named)
-    if node.access is None:
-        return _named(node, context, request, names, {})
+    names = cast("tuple[str, ...]", tuple(named))
     if len(names) > _TOPICS_AT_ONCE:
         return _named_in_turns(node, context, request, names)
-    return _named(node, context, request, names, _refused_among(node, context, request, names))
+    failed = _refused_among(node, context, request, names)
+    if missing := list(islice(_to_create(node, request, names, failed), METADATA_CREATES_MAX)):
+        return _after_creating(node, context, request, names, missing, failed)
+    return _encoded(node, context, request, names, failed)
 
 
 async def _named_in_turns(
     node: MetadataNode, context: RequestContext, request: MetadataRequest, names: tuple[str, ...]
 ) -> Body:
     """So many names that deciding about them, and telling the audit trail, would hold the loop."""
-    failed, budget = dict[str, ErrorCode](), LoopBudget()
+    failed, missing, budget = dict[str, ErrorCode](), list[str](), LoopBudget()
     for at in range(0, len(names), _TOPICS_AT_ONCE):
-        failed |= _refused_among(node, context, request, names[at : at + _TOPICS_AT_ONCE])
+        some = names[at : at + _TOPICS_AT_ONCE]
+        failed |= _refused_among(node, context, request, some)
+        missing += islice(_to_create(node, request, some, failed), METADATA_CREATES_MAX - len(missing))
         await budget.pause()
-    answer = _named(node, context, request, names, failed)
-    return await answer if isinstance(answer, Awaitable) else answer
+    return await _after_creating(node, context, request, names, missing, failed)
 
 
 def _refused_among(
     node: MetadataNode, context: RequestContext, request: MetadataRequest, names: Sequence[str]
 ) -> dict[str, ErrorCode]:
     """Those that whoever asks may not describe, or not create where they are missing."""
+    if node.access is None:
+        return {}
     failed = {name: _REFUSED for name in names if not may(node, context, DESCRIBE, TOPIC, name)}
     creates = request.allow_auto_topic_creation and node.settings.bool("auto.create.topics.enable")
     if creates and not may_on_cluster(node, context, CREATE):
@@ -144,19 +141,11 @@ def _refused_among(
     return failed
 
 
-def _named(
-    node: MetadataNode,
-    context: RequestContext,
-    request: MetadataRequest,
-    names: tuple[str, ...],
-    failed: dict[str, ErrorCode],
-) -> Answered[Body]:
+def _to_create(
+    node: MetadataNode, request: MetadataRequest, names: Iterable[str], failed: Mapping[str, ErrorCode]
+) -> Iterator[str]:
     if request.allow_auto_topic_creation and node.settings.bool("auto.create.topics.enable"):
-        wanted_new = (name for name in names if name not in failed and _may_create(node.image, name))
-        missing = list(islice(wanted_new, METADATA_CREATES_MAX))
-        if missing:
-            return _after_creating(node, context, request, names, missing, failed)
-    return _encoded(node, context, request, names, failed)
+        yield from (name for name in names if name not in failed and _may_create(node.image, name))
 
 
 async def _all_seen(node: MetadataNode, context: RequestContext, request: MetadataRequest) -> bytes:
@@ -183,11 +172,10 @@ async def _after_creating(
     missing: list[str],
     refused: dict[str, ErrorCode],
 ) -> bytes:
-    failed = await _create(node, missing)
-    if node.audit is not None:
+    failed = await _create(node, missing) if missing else {}
+    if missing and node.audit is not None:
         node.audit.created(context, missing, failed)
-    failed |= refused
-    body = _encoded(node, context, request, names, failed)
+    body = _encoded(node, context, request, names, failed | refused)
     return await body if isinstance(body, Awaitable) else body
 
 
