@@ -25,6 +25,7 @@ from .workloads import ALL
 
 RESULTS = jars.ROOT / "bench" / "results"
 DOCUMENT = jars.ROOT / "docs" / "performance.md"
+BEFORE = "Before"
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -45,6 +46,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--libs", type=Path, default=jars.DEFAULT, help="folder of Apache Kafka's jars")
     parser.add_argument("--work", type=Path, default=jars.ROOT / ".kafka" / "bench", help="where the servers keep data")
     parser.add_argument("--twin", action="store_true", help="a second Kafka in our place: what the method itself says")
+    parser.add_argument("--before", type=Path, metavar="SRC", help="the src of another checkout in Kafka's place")
     parser.add_argument("--no-docs", action="store_true", help="leave docs/performance.md as it is")
     return parser.parse_args(arguments)
 
@@ -68,7 +70,10 @@ def start_servers(arguments: argparse.Namespace, options: Options, stack: contex
     ours: Server = Barnabas(work / "barnabas")
     if arguments.twin:
         ours = ApacheKafka(work / "twin", options.libs, name="Twin")
-    servers = [ApacheKafka(work / "kafka", options.libs), ours]
+    beside: Server = ApacheKafka(work / "kafka", options.libs)
+    if arguments.before is not None:
+        beside = Barnabas(work / "before", arguments.before.resolve(), BEFORE)
+    servers = [beside, ours]
     for server in servers:
         stack.callback(server.remove)
         server.start()
@@ -89,7 +94,7 @@ def merged(fresh: dict[str, Any], kept: Path) -> dict[str, Any]:
 def keep(results: dict[str, Any], arguments: argparse.Namespace, workloads: Sequence[Workload[Any]]) -> None:
     RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / f"{time.strftime('%Y%m%d-%H%M%S')}.json").write_text(json.dumps(results, indent=1) + "\n")
-    if arguments.quick or arguments.twin or arguments.no_docs:
+    if arguments.quick or arguments.twin or arguments.before or arguments.no_docs:
         return
     latest = RESULTS / "latest.json"
     everything = merged(results, latest)
@@ -99,12 +104,12 @@ def keep(results: dict[str, Any], arguments: argparse.Namespace, workloads: Sequ
     DOCUMENT.with_suffix(".svg").write_text(chart.draw(everything, workloads))
 
 
-def print_tables(results: dict[str, Any], workloads: Sequence[Workload[Any]]) -> None:
+def print_tables(results: dict[str, Any], workloads: Sequence[Workload[Any]], beside: str) -> None:
     judged: list[Verdict] = []
     for workload in workloads:
         if row := results["rows"].get(workload.name):
-            print("\n".join(line for line in report.row_section(workload, row, results["ours"], "")[:-4]), end="\n\n")
-            judged += report.verdicts(workload, row, results["ours"])
+            print("\n".join(report.row_section(workload, row, results["ours"], "", beside)[:-4]), end="\n\n")
+            judged += report.verdicts(workload, row, results["ours"], beside)
     print(f"{sum(verdict is Verdict.REACHED for verdict in judged)} of {len(judged)} goals reached")
 
 
@@ -146,7 +151,7 @@ def main() -> int:
         finally:  # rows that are done are kept, however the benchmark ends
             if results["rows"]:
                 keep(results, arguments, workloads)
-                print_tables(results, workloads)
+                print_tables(results, workloads, BEFORE if arguments.before else "Kafka")
     except (jars.NoJars, ServerFailed) as problem:
         print(f"bench: {problem}", file=sys.stderr)
         return 1

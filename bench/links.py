@@ -1,9 +1,10 @@
-"""A link between clusters: `python -m bench.links [fill] [kafka] [lag] [idle]`
+"""A link between clusters: `python -m bench.links [fill] [kafka] [disk] [lag] [idle]`
 
 | part     | what is measured                                                                                    |
 |----------|-----------------------------------------------------------------------------------------------------|
 | fill     | a topic is filled by a link from Barnabas: MB/s, CPU. Beside a follower: bench/mirror.py             |
 | kafka    | the same link with Apache Kafka as the source                                                       |
+| disk     | as many bytes written to a file: what the disk allows a link whose bytes do not stay in memory       |
 | lag      | how long after it was sent to the source a record can be read at the target                         |
 | idle     | what a link of 10,000 partitions costs both ends while nothing is written                           |
 
@@ -125,6 +126,18 @@ def _is_there(consumer: Consumer) -> bool:
     return TOPIC in consumer.list_topics(timeout=10).topics
 
 
+def disk_mb_s(folder: Path, megabytes: int) -> float:
+    """As a link leaves them: in the page cache and on their way to the disk, without a flush at the end."""
+    memory.use_once(megabytes * 1_000_000)
+    piece, began = os.urandom(1_000_000), time.perf_counter()
+    with (folder / "plain").open("wb", buffering=0) as file:
+        for _ in range(megabytes):
+            file.write(piece)
+    taken = time.perf_counter() - began
+    (folder / "plain").unlink()
+    return megabytes / taken
+
+
 def lags_ms(source: ServerProcess, target: ServerProcess, seconds: float) -> list[float]:
     """A hundred records a second, each with the time at which it was sent."""
     _create(source.bootstrap, TOPIC, 1)
@@ -215,7 +228,7 @@ def _filling(parts: list[str], told: argparse.Namespace, folder: Path) -> dict[s
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", default=["fill", "kafka", "lag", "idle"])
+    parser.add_argument("parts", nargs="*", default=["fill", "kafka", "disk", "lag", "idle"])
     parser.add_argument("--megabytes", type=int, default=2000)
     parser.add_argument(
         "--size", type=int, action="append", help="bytes of a record; may be repeated; else 1024 and 100"
@@ -229,6 +242,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="barnabas-links-") as named:
         folder = Path(named)
         values = _filling(told.parts, told, folder)
+        if "disk" in told.parts:
+            values["disk_mb_s"] = round(disk_mb_s(folder, told.megabytes))
+            print(f"disk     {values['disk_mb_s']:6} MB/s", flush=True)
         if "lag" in told.parts:
             with _nodes(folder / "lag", BarnabasNode) as (source, target):
                 found = lags_ms(source, target, told.seconds)

@@ -72,14 +72,16 @@ def table_lines(
     return lines
 
 
-def row_section(workload: Workload[Any], row: Mapping[str, Any], ours_name: str, note: str) -> list[str]:
+def row_section(
+    workload: Workload[Any], row: Mapping[str, Any], ours_name: str, note: str, beside: str = "Kafka"
+) -> list[str]:
     out = [f"## {workload.title}", ""]
-    out += [f"| case | measure | Kafka | {ours_name} | ratio | to reach | |", "|---|---|--:|--:|--:|--:|---|"]
+    out += [f"| case | measure | {beside} | {ours_name} | ratio | to reach | |", "|---|---|--:|--:|--:|--:|---|"]
     failed = []
     for case in row["cases"]:
         known = measures_by_key(workload, case["case"])
         servers = case["servers"]
-        kafka, ours = (servers.get(name, {}).get("median", {}) for name in ("Kafka", ours_name))
+        kafka, ours = (servers.get(name, {}).get("median", {}) for name in (beside, ours_name))
         out += table_lines(known.values(), case["case"], kafka, ours)
         for name, outcome in servers.items():
             failed += [f"- {case['case']}, {name}: {error}" for error in outcome["errors"][:1]]
@@ -92,10 +94,10 @@ def _note_lines(workload: Workload[Any], note: str) -> list[str]:
     return [f"<!-- note: {workload.name} -->", note, "<!-- /note -->", ""]
 
 
-def verdicts(workload: Workload[Any], row: Mapping[str, Any], ours_name: str) -> list[Verdict]:
+def verdicts(workload: Workload[Any], row: Mapping[str, Any], ours_name: str, beside: str = "Kafka") -> list[Verdict]:
     out = []
     for case in row["cases"]:
-        kafka, ours = (case["servers"].get(name, {}).get("median", {}) for name in ("Kafka", ours_name))
+        kafka, ours = (case["servers"].get(name, {}).get("median", {}) for name in (beside, ours_name))
         out += [m.verdict(kafka, ours) for m in measures_by_key(workload, case["case"]).values() if m.judged]
     return out
 

@@ -152,18 +152,21 @@ class Server(ABC):
 class Barnabas(Server):
     name = "Barnabas"
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, source: Path | None = None, name: str = "Barnabas") -> None:
+        """`source`: the `src` of another checkout, to be run in place of this one's."""
         super().__init__(home)
+        self.name, self._source = name, source
         self._cluster: list[str] = []
 
     def command(self) -> list[str]:
         more = {} if self.secured is None else self.secured.settings(f"PLAINTEXT://{self.bootstrap}", "")
         cluster = [*self._cluster, *(word for name, value in more.items() for word in ("--set", f"{name}={value}"))]
         address = [] if more else ["--host", "127.0.0.1", "--port", str(self.port)]  # the listeners say it
-        return [sys.executable, "-m", "barnabas.cli.main", "up", *cluster, *address, "--data", str(self.data)]
+        other = [] if self._source is None else ["env", f"PYTHONPATH={self._source}"]
+        return [*other, sys.executable, "-m", "barnabas.cli.main", "up", *cluster, *address, "--data", str(self.data)]
 
     def copy(self, home: Path) -> Server:
-        return Barnabas(home)
+        return Barnabas(home, self._source, self.name)
 
     def join(self, number: int, others: Sequence[Server]) -> None:
         voters = ",".join(f"{i}@{other.bootstrap}" for i, other in enumerate(others, 1))
