@@ -28,6 +28,9 @@ ELSEWHERE = {
     "barnabas pipeline new mine": "tests/spark",
     "barnabas connect run mine.yaml": "tests/connect/runtime",
     "barnabas demo bus": "tests/connect/demo",
+    "barnabas demo disaster": "tests/clients/test_demo_disaster.py",
+    "barnabas link create old --from kafka.example.org:9092 --topics 'orders.*'": "tests/linked_clusters",
+    "barnabas mirror run east=10.0.0.1:9092 west=10.1.0.1:9092 --both": "tests/mirror",
 }
 
 
