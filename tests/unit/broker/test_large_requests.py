@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from barnabas.broker.network import large_requests
 from barnabas.broker.network.context import RequestContext
 from barnabas.broker.network.session import Session
-from barnabas.model.limits import PARTITIONS_PER_NODE_MAX, REQUEST_ELEMENTS_MAX
+from barnabas.model.limits import LARGE_REQUEST_THREAD_BYTES, PARTITIONS_PER_NODE_MAX, REQUEST_ELEMENTS_MAX
 from barnabas.wire import apis
 from barnabas.wire.codec import ProtocolError, decode_request, encode_request
 
@@ -101,6 +102,29 @@ def test_a_request_may_not_have_more_elements_than_its_limit() -> None:
     body = encode_request(apis.DESCRIBE_GROUPS, 5, {"groups": ["g"] * (REQUEST_ELEMENTS_MAX + 1)})
     with pytest.raises(ProtocolError):
         decode_request(apis.DESCRIBE_GROUPS, 5, body)
+
+
+def test_one_large_request_is_decoded_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several threads of Python code would hold the loop up, each for as long as the other."""
+    running, most = 0, 0
+
+    def decode(*_: object) -> str:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        time.sleep(0.01)
+        running -= 1
+        return "decoded"
+
+    async def run() -> list[Any]:
+        with ThreadPoolExecutor(4) as threads:
+            frame = bytes(LARGE_REQUEST_THREAD_BYTES)
+            asked = [large_requests.decode(threads, frame, 0, context(apis.METADATA, 9)) for _ in range(8)]
+            return await asyncio.gather(*asked)
+
+    monkeypatch.setattr(large_requests, "decode_request", decode)
+    assert asyncio.run(run()) == ["decoded"] * 8
+    assert most == 1
 
 
 @pytest.mark.parametrize(

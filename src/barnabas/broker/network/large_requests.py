@@ -14,7 +14,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Executor
-from typing import NamedTuple, cast
+from functools import partial
+from typing import NamedTuple, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 import msgspec
 from msgspec import Struct
@@ -35,8 +37,9 @@ _FIRST_ITEMS = 64  # of the first part, when nobody knows yet what an item costs
 _ITEMS_MAX = 1_024  # of one part: in the simulator time stands still while a handler runs
 _INNER_ITEMS = 256  # partitions of one topic that are looked at together
 _THREAD_ITEMS = 2_000  # an answer with more is encoded in a thread
+_locks: WeakKeyDictionary[Executor, asyncio.Lock] = WeakKeyDictionary()  # of each node in the process
 
-
+Done = TypeVar("Done")
 Piece = tuple[Struct, bool]  # an item of a request; does it go on with the one before?
 
 
@@ -73,8 +76,8 @@ PARTS: dict[int, Parts] = {
 async def decode(threads: Executor, frame: bytes, position: int, context: RequestContext) -> Decoded:
     if len(frame) < LARGE_REQUEST_THREAD_BYTES:
         return decode_request(context.api_key, context.api_version, frame, position)
-    loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(threads, decode_request, context.api_key, context.api_version, frame, position)
+    work = partial(decode_request, context.api_key, context.api_version, frame, position)
+    return await _one_at_a_time(threads, work)
 
 
 async def handle(request: Struct, context: RequestContext, answer: Callable[[Struct], Awaitable[Body]]) -> Body:
@@ -107,8 +110,17 @@ async def encode(threads: Executor, body: Body, context: RequestContext, request
         return body
     if request_bytes < LARGE_REQUEST_THREAD_BYTES and not is_large(body):
         return encode_response(context.api_key, context.api_version, body)
-    loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(threads, encode_response, context.api_key, context.api_version, body)
+    return await _one_at_a_time(threads, partial(encode_response, context.api_key, context.api_version, body))
+
+
+async def _one_at_a_time(threads: Executor, work: Callable[[], Done]) -> Done:
+    """Python code in several threads would take the interpreter from the loop for as many turns, and what is decoded
+    takes fifty times its bytes: the next request waits until this one has been read."""
+    lock = _locks.get(threads)
+    if lock is None:
+        lock = _locks[threads] = asyncio.Lock()
+    async with lock:
+        return await asyncio.get_running_loop().run_in_executor(threads, work)
 
 
 def is_large(body: Body) -> bool:
