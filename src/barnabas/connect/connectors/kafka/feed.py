@@ -107,13 +107,18 @@ class Feed:
             raise Unavailable(f"cluster {self.bootstrap}: {self._failed}")
 
     def _consume(self, wait_s: float) -> bool:
-        messages = []
-        self._call(lambda: messages.extend(self._consumer.consume(_CONSUME, timeout=min(wait_s, 0.5))))
+        messages: list[Message] = []
+        self._call(lambda: messages.extend(self._next(min(wait_s, 0.5))))
         for message in messages:
             self._sort(message)
         if messages:
             self._failed = ""
         return bool(messages)
+
+    def _next(self, wait_s: float) -> list[Message]:
+        """What is there, as soon as something is. (consume() alone would wait for all that it is asked for.)"""
+        first = self._consumer.poll(wait_s)
+        return [] if first is None else [first, *self._consumer.consume(_CONSUME - 1, timeout=0)]
 
     def _sort(self, message: Message) -> None:
         error, topic, partition = message.error(), message.topic(), message.partition()
