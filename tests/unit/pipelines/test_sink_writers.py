@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType
 
 from barnabas import Admin
 from barnabas.pipelines.errors import PipelineError
-from barnabas.pipelines.sink import tasks, writer
+from barnabas.pipelines.sink import settle, tasks, writer
 from barnabas.pipelines.sink.tasks import TaskCommit
 from barnabas.pipelines.sink.writer import BarnabasBatchWriter, BarnabasStreamWriter
 from barnabas.testing import RunningNode, running_node
@@ -29,6 +29,14 @@ def node() -> Iterator[RunningNode]:
         for cluster in tasks.process().clusters.values():
             cluster.close()
         tasks._kept = None
+
+
+@pytest.fixture(autouse=True)
+def no_task_is_dying(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many rounds as there are, without the two seconds that Spark gives a task: none runs here. (tests/spark has
+    them.)"""
+    shorter = tuple(pause_s / 20 for pause_s in settle.WHILE_TASKS_DIE_S)
+    monkeypatch.setattr(settle, "WHILE_TASKS_DIE_S", shorter)
 
 
 @pytest.fixture
