@@ -27,7 +27,9 @@ def fill(node: RunningNode, topic: str, records: list[tuple[str, bytes | None]])
 
 def read_all(node: RunningNode, topic: str, end: int) -> list[tuple[int, bytes, bytes | None]]:
     """Everything up to the offset `end`."""
-    consumer = Consumer({"bootstrap.servers": node.bootstrap, "group.id": "g", "enable.partition.eof": True})
+    settings = {"group.id": "g", "enable.partition.eof": True, "fetch.wait.max.ms": 20, "enable.auto.commit": False}
+    consumer = Consumer({"bootstrap.servers": node.bootstrap, **settings})
+    consumer.get_watermark_offsets(TopicPartition(topic, 0), 10)  # finds the leader; else it looks once a second
     consumer.assign([TopicPartition(topic, 0, OFFSET_BEGINNING)])
     found: list[tuple[int, bytes, bytes | None]] = []
     deadline = time.monotonic() + 20
