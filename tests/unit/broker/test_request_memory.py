@@ -85,6 +85,29 @@ def test_empty_buffers_are_given_back_before_anybody_waits() -> None:
     asyncio.run(run())
 
 
+def test_a_request_counts_until_it_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_memory, "_LOOK_SECONDS", 0.01)
+
+    async def run() -> None:
+        memory = RequestMemory(100)
+        working, oldest, late = (Client(memory, name) for name in ("working", "oldest", "late"))
+        working.send(80)
+        working.waits_for_answer = True
+        working.whole()
+        oldest.send(30)
+        late.send(5)
+        assert (oldest.waiting, late.waiting, memory.used_bytes) == (True, False, 85)
+        late.send(50)
+        working.waits_for_answer = False
+        async with asyncio.timeout(5):
+            while oldest.waiting or late.waiting:
+                await asyncio.sleep(0.005)
+        assert (memory.used_bytes, oldest.closed, late.closed) == (80, False, False)
+        memory.close()
+
+    asyncio.run(run())
+
+
 def test_who_holds_memory_and_sends_nothing_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request_memory, "_LOOK_SECONDS", 0.01)
     monkeypatch.setattr(request_memory, "REQUEST_STALLED_SECONDS", 0.05)

@@ -6,6 +6,9 @@ connection is not read until there is room. Only the frame that was begun first 
 `socket.request.max.bytes`, so that one request goes on whatever the others hold: the most that is ever held is the
 limit and one frame.
 
+A request whose handler takes long has been copied, so its buffer counts until it is answered, and even the first frame
+waits while such buffers hold much: for FRAME_SECONDS at most, because who has joined a group may wait for minutes.
+
 A client that holds memory others wait for has to use it: the connection is closed when nothing came for STALLED_SECONDS
 or the frame is not whole after FRAME_SECONDS. Requests that wait behind one that is being answered hold memory without
 asking (at most a receive buffer each); when twice the limit is held, the connection that holds most is closed.
@@ -67,9 +70,12 @@ class RequestMemory:
             self._close_largest()
 
     def ended(self, holder: Holder) -> None:
-        """Its buffer is empty; it keeps it for the next frame while there is room for everybody."""
+        """Its buffer is empty; it keeps it for the next frame while there is room for everybody. And while the request
+        is worked off: a handler that takes long has copied it, so its bytes are not free yet."""
         self._holders.pop(holder, None)
-        if self._waiting or self.used_bytes > self.limit_bytes:
+        if holder.waits_for_answer:
+            self._empty[holder] = None
+        elif self._waiting or self.used_bytes > self.limit_bytes:
             holder.release_buffer()
             self._serve_waiting()
         else:
@@ -82,10 +88,12 @@ class RequestMemory:
 
     def may_grow(self, holder: Holder, more_bytes: int) -> bool:
         """Whether its buffer may become larger now; when not, `grow` is called as soon as it may."""
-        if self.used_bytes + more_bytes <= self.limit_bytes or holder is next(iter(self._holders), None):
+        if self.used_bytes + more_bytes <= self.limit_bytes:
             return True
         self._release_empty()
-        if self.used_bytes + more_bytes <= self.limit_bytes:
+        worked_off = sum(each.held_bytes for each in self._empty)
+        first = holder is next(iter(self._holders), None)
+        if (first and worked_off < self.limit_bytes // 8) or self.used_bytes + more_bytes <= self.limit_bytes:
             return True
         if not self._waiting:
             log.warning("requests that have not arrived whole hold %d bytes: others wait", self.used_bytes)
@@ -101,8 +109,11 @@ class RequestMemory:
     # --- making room ------------------------------------------------------------------------------------------------
 
     def _release_empty(self) -> None:
-        empty, self._empty = self._empty, {}
-        for holder in empty:
+        """What is left are those whose request is worked off."""
+        since = self._loop.time() - REQUEST_FRAME_SECONDS
+        answered = [each for each in self._empty if not each.waits_for_answer or each.last_active < since]
+        for holder in answered:
+            del self._empty[holder]
             holder.release_buffer()
 
     def _serve_waiting(self) -> None:
@@ -129,6 +140,7 @@ class RequestMemory:
             stalled, took = now - holder.last_active, now - holder.frame_begun
             if stalled > REQUEST_STALLED_SECONDS or took > REQUEST_FRAME_SECONDS:
                 self._close(holder, f"its request has not arrived whole after {took:.0f} s, and others wait for room")
+        self._release_empty()  # some have been answered since
         self._serve_waiting()
         if self._waiting:
             self._timer = self._loop.call_later(_LOOK_SECONDS, self._look)
