@@ -49,8 +49,9 @@ SPARK_ANSWER_MAX_BYTES = 1 << 30  # a fetch of a Spark task: a batch is at most 
 ABORTED_PER_FETCH_MAX = 20_000  # aborted transactions that a Fetch names: finding and encoding one takes 0.5 us
 FETCH_SESSION_PARTITIONS_MAX = 50_000  # partitions remembered for one fetch session; a larger fetch has no session
 FOLLOWER_SESSION_PARTITIONS_MAX = 100_000  # partitions a follower names; twice what a node may have
-PRODUCERS_PER_PARTITION_MAX = 50_000  # producer ids a partition remembers, 0.5 to 1 KB each; the idle give way
+PRODUCERS_PER_PARTITION_MAX = 50_000  # producer ids a partition remembers; the idle give way
 PRODUCERS_PER_NODE_MAX = 500_000  # the same over all partitions: one producer may write to all of them
+PRODUCER_BYTES = 1_400  # what one weighs, with the five batches that are remembered
 PRODUCER_IDLE_BEFORE_DROP_MS = 5 * 60_000  # clients repeat a batch for two minutes by default (delivery.timeout.ms)
 
 DESCRIBED_PRODUCERS_MAX = 200_000  # producers in one DescribeProducers answer, about 0.5 KB each while it is made

@@ -4,9 +4,16 @@
 |---------------------------------------------|------------------------------------------------------------|
 | requests that have not arrived whole        | the setting; by default an eighth of the machine's memory  |
 | ... and one of them beyond that             | `socket.request.max.bytes`, twice while its buffer grows   |
+| copies of large ones that are worked off    | as much again                                              |
 | answers that clients do not read            | NODE_QUEUED_MAX_BYTES                                      |
 | partitions of fetch sessions                | a quarter of the setting                                   |
 | partitions of fetches that wait for records | a quarter of the setting                                   |
+| what members of groups say of themselves    | GROUP_METADATA_NODE_MAX_BYTES                              |
+| producers that are told apart (idempotence) | PRODUCERS_PER_NODE_MAX                                     |
+| large batches while they are opened         | OPENED_AT_ONCE_MAX, opened and compressed anew             |
+
+Not in it: small requests while they are worked off, what is decoded of a large one (one at a time is), what the cluster
+consists of (topics, rules, committed offsets), and what is bounded below 100 MiB (metrics that clients push, logins).
 """
 
 from typing import NamedTuple
@@ -15,6 +22,9 @@ from barnabas.model import limits
 from barnabas.model.settings import Settings
 
 _MIB = 1 << 20
+_GROUPS_BYTES = limits.GROUP_METADATA_NODE_MAX_BYTES
+_PRODUCERS_BYTES = limits.PRODUCERS_PER_NODE_MAX * limits.PRODUCER_BYTES
+_OPENED_BYTES = limits.OPENED_AT_ONCE_MAX * 2 * limits.DECOMPRESS_MAX_BYTES
 
 
 class MemoryBudget(NamedTuple):
@@ -26,16 +36,22 @@ class MemoryBudget(NamedTuple):
     @property
     def total_bytes(self) -> int:
         partitions = self.session_partitions + self.parked_partitions
-        answers = limits.NODE_QUEUED_MAX_BYTES
-        return self.requests_bytes + 2 * self.request_max_bytes + answers + partitions * limits.SESSION_PARTITION_BYTES
+        fetches = limits.NODE_QUEUED_MAX_BYTES + partitions * limits.SESSION_PARTITION_BYTES
+        requests = 2 * self.requests_bytes + 3 * self.request_max_bytes
+        return requests + fetches + _GROUPS_BYTES + _PRODUCERS_BYTES + _OPENED_BYTES
 
     def summary(self) -> str:
-        return (
-            f"clients can make this node hold at most {self.total_bytes // _MIB} MiB: "
+        partitions = self.session_partitions + self.parked_partitions
+        parts = (
             f"{self.requests_bytes // _MIB} MiB of requests that arrive (queued.max.request.bytes) and one of "
-            f"{self.request_max_bytes // _MIB} MiB, {limits.NODE_QUEUED_MAX_BYTES // _MIB} MiB of answers not read, "
-            f"fetches of {self.session_partitions + self.parked_partitions:,} partitions"
+            f"{self.request_max_bytes // _MIB} MiB, as much of requests that are worked off",
+            f"{limits.NODE_QUEUED_MAX_BYTES // _MIB} MiB of answers not read",
+            f"fetches of {partitions:,} partitions",
+            f"{_GROUPS_BYTES // _MIB} MiB of groups",
+            f"{_PRODUCERS_BYTES // _MIB} MiB of producers",
+            f"{_OPENED_BYTES // _MIB} MiB of batches being opened",
         )
+        return f"clients can make this node hold at most {self.total_bytes // _MIB} MiB: {', '.join(parts)}"
 
 
 def memory_budget(settings: Settings, machine_bytes: int) -> MemoryBudget:

@@ -188,6 +188,7 @@ def _tell_ready(node: Node, options: UpOptions, data: Path) -> None:
                 node.bootstrap,
                 str(data),
                 seconds,
+                memory_bytes=node.memory.total_bytes,
                 tutorial=sys.stdout.isatty() and not options.secure and not options.witness,
             )
             if options.secure:

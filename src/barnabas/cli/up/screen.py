@@ -21,14 +21,18 @@ def process_seconds() -> float:
         return time.process_time()
 
 
-def ready(version: str, bootstrap: str, data: str, started_s: float, *, tutorial: bool = True) -> None:
-    """The address, where the data lie, and for a person three things to try next. A controller alone has no address
-    for clients."""
+def ready(
+    version: str, bootstrap: str, data: str, started_s: float, *, memory_bytes: int = 0, tutorial: bool = True
+) -> None:
+    """The address, where the data lie, how much memory clients can make the node take, and for a person three things to
+    try next. A controller alone has no address for clients."""
     took = human.duration(max(0.01, started_s))
     name, took = paint("barnabas", "bold"), paint(f"ready in {took}", "dim")
     where = f"on {paint(bootstrap, 'green')}" if bootstrap else "as a controller, which clients do not speak to"
     say(f"{name} {version} is up {where}  {took}")
     say(f"{paint('data in', 'dim')} {data}")
+    if memory_bytes:
+        say(paint(f"clients can make it hold at most {human.size(memory_bytes)} of memory", "dim"))
     if not tutorial:
         return  # a journal or a file: nobody there types commands
     say()
