@@ -127,6 +127,15 @@ def test_a_secured_node_says_how_to_connect_and_is_not_opened_by_mistake(
     assert "belongs to a secured node. Start it with --secure, as the first time." in refusal(start("--port", "0"))
 
 
+def test_a_controller_alone_does_not_pass_for_a_broker(start: Start) -> None:
+    own = f"127.0.0.1:{free_port()}"
+    settings = {"process.roles": "controller", "node.id": "3000", "controller.quorum.voters": f"3000@{own}"}
+    settings |= {"controller.listener.names": "CONTROLLER", "listeners": f"CONTROLLER://{own}"}
+    node = start(*[word for name, value in settings.items() for word in ("--set", f"{name}={value}")])
+    assert node.stdout is not None
+    assert "is up as a controller, which clients do not speak to" in node.stdout.readline()
+
+
 def test_a_taken_port(start: Start) -> None:
     with socket.socket() as owner:
         owner.bind(("127.0.0.1", 0))

@@ -185,7 +185,7 @@ def _tell_ready(node: Node, options: UpOptions, data: Path) -> None:
         else:
             ready(
                 _version(),
-                node.bootstrap,
+                node.bootstrap if node.has_broker else "",
                 str(data),
                 seconds,
                 memory_bytes=node.memory.total_bytes,
