@@ -35,7 +35,7 @@ DELIBERATE: list[Known] = [
     Known(
         "api_versions *",
         "api_keys*",
-        "SASL, tokens, share and streams groups are not served yet, so not advertised",
+        "share and streams groups are not served yet, so not advertised",
     ),
     Known("api_versions *", "finalized_features*", "share and streams groups are not turned on"),
     Known("describe_quorum *", "nodes(0).listeners(0).name", "one listener serves clients and controllers"),
