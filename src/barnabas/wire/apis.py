@@ -267,6 +267,7 @@ _TABLE = (
         only_reads=True,
         by_controllers=True,
         explains=True,
+        elements_max=LOOKED_UP_ELEMENTS_MAX,
     ),
     Api(OFFSET_DELETE, "offset_delete", 0, 0, NEVER_FLEXIBLE, BY_ITEM, coordinator=GROUP),
     Api(DESCRIBE_CLIENT_QUOTAS, "describe_client_quotas", 0, 1, 1, DESCRIBE_CONFIGS_OF_CLUSTER),
