@@ -53,7 +53,7 @@ class Cluster:
             self._admin = self._open(AdminClient, {}, {})
         return self._admin
 
-    def links(self) -> Links:
+    def links(self, patience_s: float = _WAIT_S) -> Links:
         """Connections of our own client, for the producers of sources. Raises BadOption."""
         settings = librdkafka_settings(self.bootstrap, {}, self._settings, {})
         security = {name: str(value) for name, value in settings.items() if name.startswith(_SECURITY)}
@@ -66,7 +66,7 @@ class Cluster:
             exactly_once=True,
             compression=COMPRESSIONS["lz4"],
             buffer_bytes=_BUFFER_BYTES,
-            delivery_timeout_s=_WAIT_S,
+            delivery_timeout_s=patience_s,
             transaction_timeout_ms=_TRANSACTION_MS,
             client_id=_CLIENT_ID,
             delivery_timeout_name="",

@@ -46,6 +46,16 @@ class _Together:
     encoded: list[bytes] = field(default_factory=list)  # headers, where they or times differ
 
 
+def abort_left_open(cluster: Cluster, transactional_id: str, patience_s: float) -> None:
+    """Aborts what a process that is gone left open under the id, and fences the process, should it live after all."""
+    links = cluster.links(patience_s)
+    try:
+        with told():
+            Transactions(links).begin(transactional_id)
+    finally:
+        links.close()
+
+
 class SourceProducer:
     def __init__(self, cluster: Cluster, transactional_id: str) -> None:
         """Takes the id over: whoever had it is fenced, and what they left open is aborted."""

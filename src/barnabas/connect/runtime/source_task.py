@@ -30,6 +30,12 @@ _SPLITS_S = 5.0
 _SESSION_MS = 6_000  # as of a sink
 
 
+class Ending(threading.Event):
+    """Set when a partition of NAME.positions is to be let go."""
+
+    is_lost = False  # the group has given it to somebody else, who has taken its transactional id over
+
+
 class Reading(Protocol):
     """Reads the splits of one partition of NAME.positions: in this process, or by rounds on Spark."""
 
@@ -38,7 +44,7 @@ class Reading(Protocol):
     @property
     def problem(self) -> str: ...
 
-    def run(self, ending: threading.Event) -> None: ...
+    def run(self, ending: Ending) -> None: ...
 
 
 MakeReading: TypeAlias = Callable[[Cluster, Definition, Progress, tuple[int, int], list[str]], Reading]
@@ -131,6 +137,9 @@ class SourceTask:
         consumer.incremental_unassign(places)
 
     def _lost(self, consumer: Consumer, places: list[TopicPartition]) -> None:
+        for each in places:
+            if (owned := self._owned.get(each.partition)) is not None:
+                owned.ending.is_lost = True
         self._release([each.partition for each in places])
         consumer.incremental_unassign(places)
 
@@ -164,7 +173,7 @@ class _Owned:
         self._reading: Reading | None = None
         self._pauses = Pauses()
         self._own_problem = ""
-        self.ending = threading.Event()
+        self.ending = Ending()
         self.is_new = True
         self.fenced = False
         self.failure: ConnectError | None = None

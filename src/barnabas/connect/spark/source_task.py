@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 
 import msgspec
 
 from barnabas.connect.cluster.connection import Cluster
-from barnabas.connect.cluster.positions import Known
+from barnabas.connect.cluster.positions import Known, transactional_id
 from barnabas.connect.definition.definition import Definition
-from barnabas.connect.errors import Unavailable
+from barnabas.connect.errors import ConnectError, Unavailable
 from barnabas.connect.python_functions import allowed_folders
+from barnabas.connect.runtime.producing import abort_left_open
 from barnabas.connect.runtime.progress import Progress
-from barnabas.connect.runtime.source_task import SourceTask
+from barnabas.connect.runtime.source_task import Ending, SourceTask
 from barnabas.connect.spark import session, settings, source_round
 from barnabas.connect.spark.asked import SourceAnswer, SourceAsked, raise_again
 
+log = logging.getLogger("barnabas.connect")
+
 _LOOK_S = 0.2
+_ABORT_S = 5.0  # a partition that is given back waits for it
 
 
 class SparkSourceTask(SourceTask):
@@ -47,7 +52,7 @@ class SparkReading:
         self.wanted = wanted
         self.problem = ""
 
-    def run(self, ending: threading.Event) -> None:
+    def run(self, ending: Ending) -> None:
         """Until it is set. Raises Fenced, or Unavailable when a round could not be run."""
         while not ending.is_set():
             if not self.wanted:
@@ -63,8 +68,8 @@ class SparkReading:
             self._known = answer.known
             raise_again(answer.failure)
 
-    def _round(self, ending: threading.Event) -> SourceAnswer | None:
-        """None: it was cancelled. Its transaction is aborted by whoever fences it."""
+    def _round(self, ending: Ending) -> SourceAnswer | None:
+        """None: it was cancelled."""
         asked = SourceAsked(
             definition=self._definition,
             bootstrap=self._cluster.bootstrap,
@@ -80,13 +85,25 @@ class SparkReading:
         running = session.started().round(what, self._seconds, source_round.run, text)
         while not running.wait(_LOOK_S):
             if ending.is_set() and not running.end():
+                self._abort_left_open(ending)
                 return None
             if running.is_late:
                 self.problem = session.LATE
         try:
             return msgspec.json.decode(running.answer(), type=SourceAnswer)
         except Unavailable:
+            self._abort_left_open(ending)
             if ending.is_set():
                 return None
             session.check()
             raise
+
+    def _abort_left_open(self, ending: Ending) -> None:
+        """A task that was killed leaves its transaction open, and readers of what is committed stand still at it. The
+        next round would abort it, but may be long in coming: Spark has to start again, or the connector was stopped."""
+        if ending.is_lost:
+            return
+        try:
+            abort_left_open(self._cluster, transactional_id(self._definition, self._numbers[0]), _ABORT_S)
+        except ConnectError as problem:  # the next round does it, or the transaction's timeout
+            log.debug("%s: %s", self._definition.name, problem)

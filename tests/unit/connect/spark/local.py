@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotYet
 
 Task = Callable[[Iterable[str]], Iterable[str]]
 
@@ -18,6 +20,9 @@ class LocalContext:
         self.fail_with: Exception | None = None
         self.goes = threading.Event()  # rounds wait for it, as for cores that are busy
         self.goes.set()
+        self.killed = (
+            threading.Event()
+        )  # what runs is gone as by kill -9: its task can end nothing, and nothing is heard
 
     @property
     def _jsc(self) -> LocalContext:
@@ -55,4 +60,20 @@ class Job:
         assert self._context.goes.wait(30)
         if self._context.fail_with is not None:
             raise self._context.fail_with
-        return list(self._task(self._texts))
+        return self._unless_killed()
+
+    def _unless_killed(self) -> list[str]:
+        answer: Future[list[str]] = Future()
+        threading.Thread(target=self._run, args=(answer,), daemon=True).start()
+        while True:
+            try:
+                return answer.result(0.02)
+            except NotYet:
+                if self._context.killed.is_set():
+                    raise RuntimeError("an executor was lost") from None
+
+    def _run(self, answer: Future[list[str]]) -> None:
+        try:
+            answer.set_result(list(self._task(self._texts)))
+        except BaseException as problem:  # as Spark hands it to its driver
+            answer.set_exception(problem)

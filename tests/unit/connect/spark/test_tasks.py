@@ -1,35 +1,25 @@
-"""The driver's side of connectors on Spark, with rounds that run in this process: offsets and positions from round to
-round, partitions that move, rounds that fail, are late or are cancelled, and a Spark that ends."""
+"""The driver's side of connectors on Spark, with rounds that run in this process: offsets from round to round,
+partitions that move, rounds that fail, are late or are cancelled, and a Spark that ends."""
 
 from __future__ import annotations
 
 import json
 import textwrap
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from confluent_kafka import TopicPartition
 
 from barnabas import Admin, Producer
-from barnabas.connect import python_functions
-from barnabas.connect.cluster.connection import Cluster
-from barnabas.connect.definition.definition import Definition
 from barnabas.connect.definition.loading import load
-from barnabas.connect.errors import BadOption, ConnectError, Unavailable
-from barnabas.connect.python_functions import allow_folder
-from barnabas.connect.runtime.progress import Progress
+from barnabas.connect.errors import BadOption, Unavailable
 from barnabas.connect.spark import session
 from barnabas.connect.spark.settings import SparkSettings
 from barnabas.connect.spark.sink_task import SparkSinkTask
-from barnabas.connect.spark.source_task import SparkSourceTask
-from barnabas.testing import RunningNode, running_node
-from tests.conftest import FAST_GROUPS
-from tests.support.connect import all_records
+from barnabas.testing import RunningNode
 from tests.support.members import until
 from tests.unit.connect.spark.local import LocalContext
+from tests.unit.connect.spark.running import Member, Running, running
 
 WRITING = """
     import json
@@ -44,73 +34,6 @@ WRITING = """
             path = folder / f"{record.partition}-{record.offset}"
             path.write_text(json.dumps([record.value["n"], path.exists()]))
 """
-COUNTING = """
-    import time
-
-    def read(position, options):
-        time.sleep(0.01)
-        number = (position or {"number": 0})["number"]
-        for _ in range(10):
-            number += 1
-            yield {"number": number}, {"number": number}
-"""
-
-
-@pytest.fixture(scope="module")
-def node() -> Iterator[RunningNode]:
-    with running_node(FAST_GROUPS | {"offsets.topic.num.partitions": "1"}) as running:
-        yield running
-
-
-@pytest.fixture
-def context(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LocalContext]:
-    """The Spark of this process, as `session.started()` gives it."""
-    made = LocalContext()
-    monkeypatch.setattr(session, "_context", lambda master, settings: made)
-    monkeypatch.setattr(session, "_cores", lambda master, context: 2)
-    monkeypatch.setattr(session, "_DIES_S", 0.0)
-    monkeypatch.setattr(session, "_GRACE_S", 0.2)
-    monkeypatch.setattr(session, "_SLACK_S", 0.0)
-    monkeypatch.setattr(python_functions, "_folders", set())
-    allow_folder(tmp_path)
-    yield made
-    session.stop()
-
-
-class Running:
-    """A task in a thread."""
-
-    def __init__(self, node: RunningNode, definition: Definition) -> None:
-        kind = SparkSourceTask if definition.side == "source" else SparkSinkTask
-        self.progress = Progress(definition.name, "worker", 0)
-        self.task = kind(Cluster(node.bootstrap), definition, self.progress, 0)
-        self.raised: Exception | None = None
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-
-    def _run(self) -> None:
-        try:
-            self.task.run(self._stop)
-        except ConnectError as problem:
-            self.raised = problem
-
-    def stop(self) -> None:
-        self._stop.set()
-        self._thread.join(30)
-        assert not self._thread.is_alive()
-
-    def ended(self) -> bool:
-        return not self._thread.is_alive()
-
-
-@contextmanager
-def running(node: RunningNode, definition: Definition) -> Iterator[Running]:
-    made = Running(node, definition)
-    try:
-        yield made
-    finally:
-        made.stop()
 
 
 class Target:
@@ -211,24 +134,20 @@ def test_partitions_go_to_a_worker_that_comes_and_back(
     with running(node, target.definition) as first:
         until(lambda: target.written() == list(range(10)), "it runs", 30)
         with running(node, target.definition) as second:
-            until(lambda: len(second.progress.told().parts) == 1, "they share", 30)
+            until(lambda: len(second.progress.told().parts) > 0, "they share", 30)
             target.send(range(10, 20))
             until(lambda: target.written() == list(range(20)), "both write", 30)
-        until(lambda: len(first.progress.told().parts) == 2, "it has both again", 30)
+        until(lambda: len(first.progress.told().parts) == 3, "it has all again", 30)
     assert target.twice() == 0
 
 
-def test_partitions_that_were_lost_are_let_go(node: RunningNode, context: LocalContext, tmp_path: Path) -> None:
+def test_partitions_that_were_lost_are_let_go(
+    node: RunningNode, context: LocalContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A member that the group has given up: its rounds are cancelled, and nothing is committed."""
     target = Target(node, tmp_path, "lost")
     context.goes.clear()
     target.send(range(2))
-
-    class Member:
-        unassigned: list[TopicPartition]
-
-        def incremental_unassign(self, places: list[TopicPartition]) -> None:
-            self.unassigned = places
 
     with running(node, target.definition) as sink:
         task = sink.task
@@ -236,12 +155,13 @@ def test_partitions_that_were_lost_are_let_go(node: RunningNode, context: LocalC
         until(lambda: len(task._rounds) > 0, "a round has begun", 30)
         places = [TopicPartition(*place) for place in task._owned]
         member = Member()
-        task._lost(member, places)  # type: ignore[arg-type]  # librdkafka calls it so
+        sink.in_its_thread(lambda: task._lost(member, places), monkeypatch)  # type: ignore[arg-type]  # librdkafka calls it so
         assert task._owned == {} and task._rounds == {} and member.unassigned == places
         assert context.cancelled and sink.progress.told().parts == []
         context.goes.set()
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_round_that_does_not_end_is_late_and_cancelled(
     node: RunningNode, context: LocalContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -254,29 +174,6 @@ def test_a_round_that_does_not_end_is_late_and_cancelled(
     sink.stop()
     assert context.cancelled
     context.goes.set()
-
-
-def test_positions_of_a_source_go_from_round_to_round(node: RunningNode, context: LocalContext, tmp_path: Path) -> None:
-    (tmp_path / "counting.py").write_text(textwrap.dedent(COUNTING))
-    text = "name: counted\nfrom: {python: {file: counting.py}}\nto: {topic: counted}\nengine: spark\n"
-    (definition,) = load(text + "spark: {round_s: 1}\n", folder=tmp_path)
-
-    def numbers() -> list[int]:
-        if "counted" not in Cluster(node.bootstrap).admin().list_topics(timeout=10).topics:
-            return []
-        return sorted(json.loads(each.value() or b"")["number"] for each in all_records(node.bootstrap, "counted"))
-
-    with running(node, definition) as source:
-        until(lambda: len(context.described) >= 3, "several rounds", 30)
-    first = numbers()
-    assert source.raised is None and len(first) >= 20
-    assert 0 < source.progress.told().records <= len(first)
-    context.fail_with = RuntimeError("an executor was lost")
-    with running(node, definition) as source:
-        until(lambda: "an executor was lost" in source.progress.told().problem, "it says why", 30)
-        context.fail_with = None
-        until(lambda: len(numbers()) > len(first), "it goes on", 30)
-    assert numbers() == list(range(1, len(numbers()) + 1))
 
 
 def test_options_that_cannot_be_right_are_said_before_spark_starts(
