@@ -213,6 +213,9 @@ class SparkSinkTask:
             self._owned[place].committed = offset
 
     def _assigned(self, consumer: Consumer, places: list[TopicPartition]) -> None:
+        if self._is_stopping:  # a consumer that is being closed gets no answer to what the group has committed
+            consumer.incremental_assign(places)
+            return
         begins = begins_of(self._cluster, consumer, places, self._definition.start)
         consumer.incremental_assign(places)
         consumer.pause(places)  # they are owned, not read

@@ -71,7 +71,11 @@ def running(node: RunningNode, definition: Definition) -> Iterator[Running]:
 class Member:
     """A consumer, as far as a callback of the group uses it."""
 
+    assigned: Sequence[TopicPartition] = ()
     unassigned: Sequence[TopicPartition] = ()
+
+    def incremental_assign(self, places: list[TopicPartition]) -> None:
+        self.assigned = places
 
     def incremental_unassign(self, places: list[TopicPartition]) -> None:
         self.unassigned = places

@@ -141,6 +141,20 @@ def test_partitions_go_to_a_worker_that_comes_and_back(
     assert target.twice() == 0
 
 
+def test_a_task_that_leaves_its_group_takes_nothing_more(
+    node: RunningNode, context: LocalContext, tmp_path: Path
+) -> None:
+    """Another member left at the same time. Where a partition begins is not known then: librdkafka, which is closing,
+    does not say it, and the task would wait for half a minute."""
+    target = Target(node, tmp_path, "leaves")
+    with running(node, target.definition) as sink:
+        until(lambda: len(sink.progress.told().parts) == 3, "it runs", 30)
+    task, member, places = sink.task, Member(), [TopicPartition(target.topic, 0)]
+    assert isinstance(task, SparkSinkTask)
+    task._assigned(member, places)  # type: ignore[arg-type]  # librdkafka calls it so
+    assert member.assigned == places and sink.progress.told().parts == []
+
+
 def test_partitions_that_were_lost_are_let_go(
     node: RunningNode, context: LocalContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
