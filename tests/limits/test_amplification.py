@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.timeout(600), pytest.mark.xdist_group("hostile")]
 SIZE = int(os.environ.get("BARNABAS_AMPLIFY", str(128 * 1024)))
 MIB = 1 << 20
 LONGEST = 8 * MIB  # room for as many elements as any request may have
-NAMED_BY_CLIENTS = ("metadata", "offset_commit", "describe_configs", "list_partition_reassignments")
+NAMED_BY_CLIENTS = ("fetch", "metadata", "offset_commit", "describe_configs", "list_partition_reassignments")
 
 
 class Ceiling(NamedTuple):

@@ -5,9 +5,9 @@ Settings (model/settings.py) let an operator move some of them; these are the fl
 
 # --- the wire -------------------------------------------------------------------------------------------------------
 ARRAY_MAX_ELEMENTS = 1_000_000  # of a message; an array is also never longer than its bytes (CVE-2022-34917)
-REQUEST_ELEMENTS_MAX = 250_000  # of all arrays of a request; a follower may name 50,000 partitions, each of another
-# topic, and drop as many others: 200,000. 1 us to decode each, in a thread.
+REQUEST_ELEMENTS_MAX = 250_000  # of all arrays of a request. 1 us to decode each, in a thread
 LOOKED_UP_ELEMENTS_MAX = 125_000  # where each is looked up: 50,000 partitions, each of another topic, and more
+FETCHED_ELEMENTS_MAX = 40_000  # of a Fetch, 1 us for each in one step: 20,000 partitions, each of another topic
 ASSIGNED_ELEMENTS_MAX = 50_000  # where replicas are named as well: 10,000 partitions with four each
 NAMED_ELEMENTS_MAX = 20_000  # where a handler looks at all in one step, 2 us each: members, filters, a transaction
 DELETED_TOPICS_MAX = 10_000  # in one DeleteTopics, 4 us each; Kafka's controller writes as many records in one go

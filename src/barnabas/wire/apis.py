@@ -15,6 +15,7 @@ from barnabas.model.limits import (
     ASSIGNED_ELEMENTS_MAX,
     DELEGATION_TOKEN_RENEWERS_MAX,
     DELETED_TOPICS_MAX,
+    FETCHED_ELEMENTS_MAX,
     LOOKED_UP_ELEMENTS_MAX,
     NAMED_ELEMENTS_MAX,
     QUOTA_ELEMENTS_MAX,
@@ -81,6 +82,8 @@ GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY = 71, 72
 # Ours: Kafka's own keys are far below, and clients pass over what they do not know.
 DESCRIBE_LINKS, DESCRIBE_SCRAM_KEYS, ALTER_LINKED_USERS = 10_000, 10_001, 10_002
 
+_NAMED = NAMED_ELEMENTS_MAX
+
 # fmt: off
 _LOGINS_TABLE = (
     Api(SASL_HANDSHAKE, "sasl_handshake", 0, 1, NEVER_FLEXIBLE, OPEN,
@@ -94,15 +97,15 @@ _LOGINS_TABLE = (
     Api(EXPIRE_DELEGATION_TOKEN, "expire_delegation_token", 1, 2, 2, BY_ITEM,
         forwarded=True, by_controllers=True, known_clients_only=True),
     Api(DESCRIBE_DELEGATION_TOKEN, "describe_delegation_token", 1, 3, 2, BY_ITEM,
-        known_clients_only=True, elements_max=NAMED_ELEMENTS_MAX),
+        known_clients_only=True, elements_max=_NAMED),
 )
 # fmt: on
 _TABLE = (
     Api(PRODUCE, "produce", 3, 13, 9, BY_ITEM, lowest_advertised=0, enveloped=False),
-    Api(FETCH, "fetch", 4, 18, 12, BY_ITEM, by_controllers=True, enveloped=False),
+    Api(FETCH, "fetch", 4, 18, 12, BY_ITEM, by_controllers=True, enveloped=False, elements_max=FETCHED_ELEMENTS_MAX),
     Api(LIST_OFFSETS, "list_offsets", 1, 11, 6, BY_ITEM, elements_max=LOOKED_UP_ELEMENTS_MAX),
     Api(METADATA, "metadata", 0, 13, 9, BY_ITEM, elements_max=LOOKED_UP_ELEMENTS_MAX),
-    Api(OFFSET_COMMIT, "offset_commit", 2, 10, 8, BY_ITEM, coordinator=GROUP, elements_max=NAMED_ELEMENTS_MAX),
+    Api(OFFSET_COMMIT, "offset_commit", 2, 10, 8, BY_ITEM, coordinator=GROUP, elements_max=_NAMED),
     Api(
         OFFSET_FETCH,
         "offset_fetch",
@@ -115,9 +118,9 @@ _TABLE = (
         elements_max=LOOKED_UP_ELEMENTS_MAX,
     ),
     Api(FIND_COORDINATOR, "find_coordinator", 0, 6, 3, BY_ITEM),
-    Api(JOIN_GROUP, "join_group", 0, 9, 6, BY_ITEM, coordinator=GROUP, elements_max=NAMED_ELEMENTS_MAX),
+    Api(JOIN_GROUP, "join_group", 0, 9, 6, BY_ITEM, coordinator=GROUP, elements_max=_NAMED),
     Api(HEARTBEAT, "heartbeat", 0, 4, 4, BY_ITEM, coordinator=GROUP, only_reads=True),
-    Api(LEAVE_GROUP, "leave_group", 0, 5, 4, BY_ITEM, coordinator=GROUP, elements_max=NAMED_ELEMENTS_MAX),
+    Api(LEAVE_GROUP, "leave_group", 0, 5, 4, BY_ITEM, coordinator=GROUP, elements_max=_NAMED),
     Api(SYNC_GROUP, "sync_group", 0, 5, 4, BY_ITEM, coordinator=GROUP),
     Api(
         DESCRIBE_GROUPS,
@@ -128,7 +131,7 @@ _TABLE = (
         BY_ITEM,
         coordinator=GROUP,
         only_reads=True,
-        elements_max=NAMED_ELEMENTS_MAX,
+        elements_max=_NAMED,
     ),
     Api(
         LIST_GROUPS,
@@ -139,7 +142,7 @@ _TABLE = (
         BY_ITEM,
         coordinator=GROUP,
         only_reads=True,
-        elements_max=NAMED_ELEMENTS_MAX,
+        elements_max=_NAMED,
     ),
     Api(API_VERSIONS, "api_versions", 0, 4, 3, OPEN, while_starting=True, by_controllers=True),
     Api(
@@ -175,12 +178,12 @@ _TABLE = (
         3,
         BY_ITEM,
         coordinator=TRANSACTION,
-        elements_max=NAMED_ELEMENTS_MAX,
+        elements_max=_NAMED,
     ),
     Api(ADD_OFFSETS_TO_TXN, "add_offsets_to_txn", 0, 4, 3, BY_ITEM, coordinator=TRANSACTION),
     Api(END_TXN, "end_txn", 0, 5, 3, BY_ITEM, coordinator=TRANSACTION),
-    Api(WRITE_TXN_MARKERS, "write_txn_markers", 1, 2, 1, BY_ITEM, elements_max=NAMED_ELEMENTS_MAX),
-    Api(TXN_OFFSET_COMMIT, "txn_offset_commit", 0, 5, 3, BY_ITEM, coordinator=GROUP, elements_max=NAMED_ELEMENTS_MAX),
+    Api(WRITE_TXN_MARKERS, "write_txn_markers", 1, 2, 1, BY_ITEM, elements_max=_NAMED),
+    Api(TXN_OFFSET_COMMIT, "txn_offset_commit", 0, 5, 3, BY_ITEM, coordinator=GROUP, elements_max=_NAMED),
     Api(DESCRIBE_ACLS, "describe_acls", 1, 3, 2, DESCRIBE, by_controllers=True, explains=True),
     Api(
         CREATE_ACLS,
@@ -216,7 +219,7 @@ _TABLE = (
         BY_ITEM,
         forwarded=True,
         by_controllers=True,
-        elements_max=NAMED_ELEMENTS_MAX,
+        elements_max=_NAMED,
     ),
     Api(ALTER_REPLICA_LOG_DIRS, "alter_replica_log_dirs", 1, 2, 2, ALTER),
     Api(DESCRIBE_LOG_DIRS, "describe_log_dirs", 1, 5, 2, DESCRIBE),
@@ -242,7 +245,7 @@ _TABLE = (
         BY_ITEM,
         forwarded=True,
         by_controllers=True,
-        elements_max=NAMED_ELEMENTS_MAX,
+        elements_max=_NAMED,
     ),
     Api(
         ALTER_PARTITION_REASSIGNMENTS,
@@ -290,7 +293,7 @@ _TABLE = (
         0,
         DESCRIBE,
         by_controllers=True,
-        elements_max=NAMED_ELEMENTS_MAX,
+        elements_max=_NAMED,
     ),
     Api(
         ALTER_USER_SCRAM_CREDENTIALS,
@@ -314,9 +317,9 @@ _TABLE = (
         only_reads=True,
         while_starting=True,
         by_controllers=True,
-        elements_max=NAMED_ELEMENTS_MAX,
+        elements_max=_NAMED,
     ),
-    Api(ALTER_PARTITION, "alter_partition", 2, 3, 0, CLUSTER_ACTION, between_nodes=True),
+    Api(ALTER_PARTITION, "alter_partition", 2, 3, 0, CLUSTER_ACTION, between_nodes=True, elements_max=_NAMED),
     Api(
         UPDATE_FEATURES,
         "update_features",
@@ -327,7 +330,7 @@ _TABLE = (
         forwarded=True,
         by_controllers=True,
         explains=True,
-        elements_max=NAMED_ELEMENTS_MAX,
+        elements_max=_NAMED,
     ),
     Api(
         DESCRIBE_CLUSTER, "describe_cluster", 0, 2, 0, BY_ITEM, while_starting=True, by_controllers=True, explains=True
@@ -346,11 +349,11 @@ _TABLE = (
         BY_ITEM,
         coordinator=GROUP,
         only_reads=True,
-        elements_max=NAMED_ELEMENTS_MAX,
+        elements_max=_NAMED,
     ),
     Api(ASSIGN_REPLICAS_TO_DIRS, "assign_replicas_to_dirs", 0, 0, 0, CLUSTER_ACTION, between_nodes=True),
     Api(LIST_CONFIG_RESOURCES, "list_config_resources", 0, 1, 0, DESCRIBE_CONFIGS_OF_CLUSTER),
-    Api(DESCRIBE_TOPIC_PARTITIONS, "describe_topic_partitions", 0, 0, 0, BY_ITEM, elements_max=NAMED_ELEMENTS_MAX),
+    Api(DESCRIBE_TOPIC_PARTITIONS, "describe_topic_partitions", 0, 0, 0, BY_ITEM, elements_max=_NAMED),
     Api(VOTE, "vote", 0, 2, 0, CLUSTER_ACTION, between_nodes=True, quorum_only=True),
     Api(BEGIN_QUORUM_EPOCH, "begin_quorum_epoch", 0, 1, 1, CLUSTER_ACTION, between_nodes=True, quorum_only=True),
     Api(END_QUORUM_EPOCH, "end_quorum_epoch", 0, 1, 1, CLUSTER_ACTION, between_nodes=True, quorum_only=True),
@@ -367,18 +370,18 @@ _NODES_TABLE = (
     Api(CONTROLLER_REGISTRATION, "controller_registration", 0, 0, 0, CLUSTER_ACTION,
         between_nodes=True, quorum_only=True),
     Api(ADD_RAFT_VOTER, "add_raft_voter", 0, 1, 0, ALTER,
-        forwarded=True, while_starting=True, by_controllers=True, elements_max=NAMED_ELEMENTS_MAX),
+        forwarded=True, while_starting=True, by_controllers=True, elements_max=_NAMED),
     Api(REMOVE_RAFT_VOTER, "remove_raft_voter", 0, 0, 0, ALTER,
         forwarded=True, while_starting=True, by_controllers=True),
     Api(UPDATE_RAFT_VOTER, "update_raft_voter", 0, 0, 0, CLUSTER_ACTION,
-        between_nodes=True, quorum_only=True, elements_max=NAMED_ELEMENTS_MAX),
+        between_nodes=True, quorum_only=True, elements_max=_NAMED),
 )
 _TELEMETRY_TABLE = (  # no rights are needed, as in Kafka: a subscription says which clients push
     Api(GET_TELEMETRY_SUBSCRIPTIONS, "get_telemetry_subscriptions", 0, 0, 0, OPEN, telemetry=True, enveloped=False),
     Api(PUSH_TELEMETRY, "push_telemetry", 0, 0, 0, OPEN, telemetry=True, enveloped=False),
 )
 _LINKS_TABLE = (
-    Api(DESCRIBE_LINKS, "describe_links", 0, 0, 0, DESCRIBE, explains=True, elements_max=NAMED_ELEMENTS_MAX),
+    Api(DESCRIBE_LINKS, "describe_links", 0, 0, 0, DESCRIBE, explains=True, elements_max=_NAMED),
     Api(DESCRIBE_SCRAM_KEYS, "describe_scram_keys", 0, 0, 0, CLUSTER_ACTION,
         known_clients_only=True, enveloped=False, explains=True),
     Api(ALTER_LINKED_USERS, "alter_linked_users", 0, 0, 0, CLUSTER_ACTION,

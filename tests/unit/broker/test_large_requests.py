@@ -13,7 +13,8 @@ import pytest
 from barnabas.broker.network import large_requests
 from barnabas.broker.network.context import RequestContext
 from barnabas.broker.network.session import Session
-from barnabas.model.limits import LARGE_REQUEST_THREAD_BYTES, PARTITIONS_PER_NODE_MAX, REQUEST_ELEMENTS_MAX
+from barnabas.broker.replication.fetching import _FORGOTTEN_AT_ONCE, _NAMED_AT_ONCE
+from barnabas.model.limits import LARGE_REQUEST_THREAD_BYTES, REQUEST_ELEMENTS_MAX
 from barnabas.wire import apis
 from barnabas.wire.codec import ProtocolError, decode_request, encode_request
 
@@ -149,11 +150,9 @@ def test_one_large_request_is_decoded_at_a_time(monkeypatch: pytest.MonkeyPatch)
                 "min_bytes": 1,
                 "topics": [
                     {"topic": f"t{i}", "partitions": [{"fetch_offset": 0, "partition_max_bytes": 1, "partition": 0}]}
-                    for i in range(PARTITIONS_PER_NODE_MAX)
+                    for i in range(_NAMED_AT_ONCE)
                 ],
-                "forgotten_topics_data": [
-                    {"topic": f"f{i}", "partitions": [0]} for i in range(PARTITIONS_PER_NODE_MAX)
-                ],
+                "forgotten_topics_data": [{"topic": f"f{i}", "partitions": [0]} for i in range(_FORGOTTEN_AT_ONCE)],
             },
         ),
     ],

@@ -39,9 +39,8 @@ log = logging.getLogger(__name__)
 
 _FETCH = 1
 _NAMED_AT_ONCE = 500  # partitions of one request
-_MANY = (
-    100  # partitions: the leader takes milliseconds to look at them, and reads all requests that have come in one go
-)
+_FORGOTTEN_AT_ONCE = 5_000  # the same; a request has a limit for all that it names
+_MANY = 100  # partitions: the leader takes milliseconds to look at them, and reads all that has come in one go
 _STEP_SECONDS = 0.01  # naming or taking partitions before others have their turn
 _PIPELINED = 2
 _BACKOFF_SECONDS = 0.02  # at first; doubled each time up to replica.fetch.backoff.ms
@@ -192,10 +191,10 @@ class PartitionFetcher(ABC):
             if clock.source.monotonic() >= until:
                 break  # the others with the next one
         forgotten: dict[bytes, list[int]] = {}
-        for topic_id, index in self._forgotten:
+        for topic_id, index in list(islice(self._forgotten, _FORGOTTEN_AT_ONCE)):
             forgotten.setdefault(topic_id, []).append(index)
             self._named.pop((topic_id, index), None)
-        self._forgotten.clear()
+            del self._forgotten[topic_id, index]
         if self._due and continues:
             limits = limits._replace(wait_ms=0)  # answered at once, so that the others can be named
         self._large |= {self._requests} if len(keys) > _MANY else set()

@@ -64,7 +64,8 @@ class Lake(Pipeline):
         done = reload(context.spark, table, topic, shape_of(context), wanted, reader(context, wanted, log), begins)
         lines = [
             f"{done.rows_before:,} rows replaced by {done.rows_after:,}; "
-            f"{done.files_before} files written anew as {done.files_after}, {done.rows_kept:,} rows in them as they were"
+            f"{done.files_before} files written anew as {done.files_after}, "
+            f"{done.rows_kept:,} rows in them as they were"
         ]
         numbers = {"rows_before": done.rows_before, "rows_after": done.rows_after, "rows_kept": done.rows_kept}
         return Outcome(lines, {"table": table.place}, numbers)
