@@ -4,14 +4,18 @@ import json
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from barnabas.cli.cluster import voters
 from barnabas.cli.cluster.health import DEGRADED, HEALTHY, UNAVAILABLE, exit_code, problems
 from barnabas.cli.cluster.view import LogDirectory, View
 from barnabas.cli.cluster.voters import Quorum, Replica, _newest, candidate
 from barnabas.cli.common.failure import Failure
 from barnabas.cli.main import main
+from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import uuid_text
 from barnabas.operate.placement.nouns import Broker, Partition
 from barnabas.testing.node import RunningNode
 from tests.unit.broker.cluster import free_ports
@@ -43,6 +47,35 @@ def test_the_newer_folder_of_a_node_is_the_one_to_add(monkeypatch: pytest.Monkey
     with pytest.raises(Failure, match="belongs to the old one") as refused:
         candidate(SimpleNamespace(brokers={2: ("h", 1)}, bootstrap="h:1"), 2)  # type: ignore[arg-type]
     assert "--remove 2" in refused.value.way_out
+
+
+def test_a_node_that_is_up_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A leader that was elected just now knows nobody who has not fetched from it."""
+    told = [Quorum(1, 4), Quorum(1, 4), Quorum(1, 4, [Replica(3, "d", "", "observer", 0)])]
+    monkeypatch.setattr(voters, "quorum", lambda _: told.pop(0) if len(told) > 1 else told[0])
+    monkeypatch.setattr(voters, "may_vote", lambda *_: True)
+    here: Any = SimpleNamespace(brokers={3: ("h", 1)}, bootstrap="h:1")
+    assert voters.candidate(here, 3).id == 3
+    told[:] = [Quorum(1, 4)]
+    monkeypatch.setattr(voters, "_FOLLOWS_S", 0.2)
+    with pytest.raises(Failure, match="node 3 is up, but does not follow the quorum") as refused:
+        voters.candidate(here, 3)
+    assert "from the quorum's leader, node 1" in refused.value.way_out
+
+
+def test_another_change_of_the_voters_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node that starts tells its address by one."""
+    busy = SimpleNamespace(error_code=ErrorCode.REQUEST_TIMED_OUT, error_message="another change is under way")
+    told = [busy, busy, SimpleNamespace(error_code=ErrorCode.NONE, error_message=None)]
+    found = Quorum(1, 4, [Replica(each, uuid_text(bytes(16)), "", "voter", 0) for each in (1, 2, 3)])
+    monkeypatch.setattr(voters, "quorum", lambda _: found)
+    here: Any = SimpleNamespace(ask_any=lambda *_: told.pop(0) if len(told) > 1 else told[0], bootstrap="h:1")
+    assert voters.remove_voter(here, 3) == [1, 2]
+    told[:] = [busy]
+    monkeypatch.setattr(voters, "_BUSY_S", 0.2)
+    with pytest.raises(Failure) as refused:
+        voters.remove_voter(here, 3)
+    assert refused.value.message.endswith("request timed out (another change is under way)")
 
 
 def test_a_full_disk_is_unavailable_where_nobody_else_can_lead() -> None:

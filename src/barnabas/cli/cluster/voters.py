@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Annotated, Protocol, TypeVar
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     )
 
 _LEADERLESS_S = 10.0
+_FOLLOWS_S = 10.0  # until the leader has heard of a node that is up
+_BUSY_S = 10.0  # until another change of the voters is over
 _WAIT_MS = 25_000  # for a new voter to catch up: less than the client waits for an answer
 
 
@@ -170,21 +172,37 @@ def _fetched_ms(replica: object) -> int:
 
 def candidate(cluster: Cluster, node: int) -> Replica:
     """The node that is to become a voter, or why it cannot."""
-    found = quorum(cluster)
+    found = _quorum_with(cluster, node)
     replica = found.get(node)
     if node in found.lost_votes:
         problem = f"node {node} has a new folder, and its vote belongs to the old one"
         raise Failure(problem, f"Take that first: {to_paste(f'cluster voters --remove {node}', cluster.bootstrap)}")
     if node in found.voters:
         raise Failure(f"node {node} is a voter already")
-    if replica is None or node not in cluster.brokers:
+    if node not in cluster.brokers:
         others = ", ".join(map(str, found.observers)) or "none"
         raise Failure(f"node {node} does not follow the quorum", f"Start it first. Observers now: {others}.")
+    if replica is None:
+        raise Failure(
+            f"node {node} is up, but does not follow the quorum",
+            f"Its log says why it does not fetch from the quorum's leader, node {found.leader}.",
+        )
     if not may_vote(cluster, node):
         raise Failure(
             f"node {node} is a broker only", "Give it process.roles=broker,controller, restart it, and add it then."
         )
     return replica
+
+
+def _quorum_with(cluster: Cluster, node: int) -> Quorum:
+    """Waits for a node that is up, but that the leader does not name: a new leader knows a replica once that fetches,
+    and the leader whose vote was taken finds the new one only after an election timeout, up to two seconds later."""
+    deadline = time.monotonic() + _FOLLOWS_S
+    while True:
+        found = quorum(cluster)
+        if found.get(node) is not None or node not in cluster.brokers or time.monotonic() > deadline:
+            return found
+        time.sleep(0.1)
 
 
 def add_voter(cluster: Cluster, node: int) -> None:
@@ -203,7 +221,7 @@ def add_voter(cluster: Cluster, node: int) -> None:
         "listeners": [{"name": name, "host": host, "port": port}],
         "ack_when_committed": True,
     }
-    _checked(cluster, cluster.ask_any(ADD_RAFT_VOTER, body), f"make node {node} a voter")
+    _checked(cluster, _changed(cluster, ADD_RAFT_VOTER, body), f"make node {node} a voter")
 
 
 def remove_voter(cluster: Cluster, node: int) -> list[int]:
@@ -222,7 +240,7 @@ def remove_voter(cluster: Cluster, node: int) -> list[int]:
             f"Add another one first: {to_paste('cluster voters --add NODE', cluster.bootstrap)}",
         )
     body = {"cluster_id": None, "voter_id": node, "voter_directory_id": parse_uuid(replica.directory_id)}
-    answer: RemoveRaftVoterResponse = cluster.ask_any(REMOVE_RAFT_VOTER, body)
+    answer = _changed(cluster, REMOVE_RAFT_VOTER, body)
     if answer.error_code != ErrorCode.VOTER_NOT_FOUND:
         _checked(cluster, answer, f"take back the vote of node {node}")
     return [each for each in found.voters if each != node]
@@ -303,6 +321,21 @@ def _setting(cluster: Cluster, node: int, name: str) -> str:
     told: DescribeConfigsResponse = cluster.ask(node, DESCRIBE_CONFIGS, asked)
     found = told.results[0].configs
     return str(found[0].value or "") if found else ""
+
+
+def _changed(
+    cluster: Cluster, api_key: int, body: Mapping[str, object]
+) -> AddRaftVoterResponse | RemoveRaftVoterResponse:
+    """Asked again while another change is under way, as of a node that has just started and tells its address. That is
+    refused at once; a change that was begun is answered, or given up, after more than the time in which this asks."""
+    from barnabas.model.errors import ErrorCode
+
+    deadline = time.monotonic() + _BUSY_S
+    while True:
+        answer: AddRaftVoterResponse | RemoveRaftVoterResponse = cluster.ask_any(api_key, body)
+        if answer.error_code != ErrorCode.REQUEST_TIMED_OUT or time.monotonic() > deadline:
+            return answer
+        time.sleep(0.1)
 
 
 def _checked(cluster: Cluster, answer: AddRaftVoterResponse | RemoveRaftVoterResponse, doing: str) -> None:
