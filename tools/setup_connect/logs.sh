@@ -1,5 +1,6 @@
 #!/bin/sh
-# What writes and rotates logs in the tests of the logs source, from Debian: logrotate, nginx, logger, a writer of journals.
+# What writes and rotates logs in the tests of the logs source, from Debian: logrotate, nginx (into which the tests of the
+# HTTP sink write, too), logger, a writer of journals.
 set -u
 missing=""
 [ -x /usr/sbin/logrotate ] || missing="$missing logrotate"
