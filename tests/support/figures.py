@@ -17,7 +17,6 @@ from __future__ import annotations
 import datetime
 import json
 import os
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -157,5 +156,4 @@ def _today() -> str:
 
 
 def _commit() -> str:
-    done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True)
-    return done.stdout.strip()
+    return progress.git("rev-parse", "--short", "HEAD").decode().strip()

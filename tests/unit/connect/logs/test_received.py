@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import socket
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -125,7 +126,7 @@ def test_a_port_that_is_taken_and_addresses_that_are_none(readers: list[Reader])
 
 # --- the journal ----------------------------------------------------------------------------------------------------
 
-JOURNALCTL = """#!/usr/bin/env python3
+JOURNALCTL = """
 import json, sys, time
 after = next((w.split("=", 1)[1] for w in sys.argv if w.startswith("--after-cursor=")), None)
 if after == "nonsense":
@@ -145,9 +146,9 @@ time.sleep(600)
 def journalctl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "bin" / "journalctl"
     program.parent.mkdir()
-    program.write_text(JOURNALCTL)
+    program.write_text(f"#!{sys.executable}{JOURNALCTL}")
     program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    monkeypatch.setenv("PATH", str(program.parent))
 
 
 @pytest.mark.usefixtures("journalctl")
