@@ -16,7 +16,8 @@ from .stats import ratio
 from .workload import Workload
 
 NOTE = re.compile(r"<!-- note: (?P<row>[\w-]+) -->\n(?P<text>.*?)\n?<!-- /note -->", re.DOTALL)
-BESIDE = {"connectors": "Connectors"}  # sections of notes alone: other programs measure them (bench.connect...)
+# Sections of notes alone: other programs measure them (bench.connect..., bench.links, bench.mirror).
+BESIDE = {"connectors": "Connectors", "links": "Links and mirrors"}
 NO_NOTE = "What limits this row has not been written down yet."
 SIGNS = {
     Verdict.REACHED: "✅ reached",
