@@ -8,6 +8,7 @@ Barnabas runs as `barnabas up` with no settings. A server that a row has to star
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import signal
 import socket
@@ -24,6 +25,11 @@ from .secured import Secured
 READY_S = 120.0
 STOP_S = 60.0
 _live: set[int] = set()
+
+
+def _environment() -> dict[str, str]:
+    """Without the wish to keep no compiled Python: an installed program has it, and starts in a third of the time."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 class ServerFailed(Exception):
@@ -101,7 +107,12 @@ class Server(ABC):
         self.prepare()
         with open(self.home / "output.log", "ab") as output:
             self._process = subprocess.Popen(
-                self.command(), stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+                self.command(),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env=_environment(),
+                start_new_session=True,
             )
         _live.add(self._process.pid)
 
