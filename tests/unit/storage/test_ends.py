@@ -180,28 +180,28 @@ def test_a_slice_outlives_its_segment_and_its_log(tmp_path: Path) -> None:
 
 
 def test_descriptors_return_to_where_they_were(tmp_path: Path) -> None:
-    before = descriptors()
+    before = descriptors(tmp_path)
     log = aged_log(tmp_path)
     slices = [log.read(offset, 100, 20) for offset in range(20)]
-    assert descriptors() > before
+    assert descriptors(tmp_path) > before
     log.close()
-    assert descriptors() > before  # the slices still hold theirs
+    assert descriptors(tmp_path) > before  # the slices still hold theirs
     del slices
-    assert descriptors() == before
+    assert descriptors(tmp_path) == before
 
 
 def test_the_pool_keeps_to_its_ceiling_and_every_log_goes_on(tmp_path: Path) -> None:
     files = FilePool(maximum=3)
-    before = descriptors()
+    before = descriptors(tmp_path)
     logs = [Log.open(tmp_path / f"t-{number}", SMALL, clean=False, files=files) for number in range(10)]
     written: list[list[bytes]] = [[] for _ in logs]
     for _ in range(30):
         for number, log in enumerate(logs):
             written[number] += fill(log, 1)
-        assert descriptors() <= before + 3
+        assert descriptors(tmp_path) <= before + 3
     for log, batches in zip(logs, written, strict=True):
         assert read_batches(log) == batches
         log.flush()
         log.close()
-    assert descriptors() == before
+    assert descriptors(tmp_path) == before
     assert len(files) == 0

@@ -60,7 +60,7 @@ def test_logs_are_opened_in_threads_with_few_descriptors(tmp_path: Path) -> None
         written[number] = fill(log, 25)
         copy_of(log, tmp_path / f"crashed-{number}")
         log.close()
-    before = descriptors()
+    before = descriptors(tmp_path)
     files = FilePool(maximum=4)
 
     def recover(number: int) -> Log:
@@ -72,7 +72,7 @@ def test_logs_are_opened_in_threads_with_few_descriptors(tmp_path: Path) -> None
     for number, log in enumerate(logs):
         assert read_batches(log) == written[number]
         log.close()
-    assert descriptors() == before
+    assert descriptors(tmp_path) == before
 
 
 def test_a_read_that_would_wait_says_so_when_asked(tmp_path: Path) -> None:
