@@ -10,6 +10,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -107,7 +108,13 @@ def test_wrong_passwords(single: Single) -> None:
 def test_a_part_that_fails(single: Single) -> None:
     """A folder stands where recovery points are to be written."""
     in_the_way = single.data / "recovery-point-offset-checkpoint.tmp"
-    in_the_way.mkdir()
+
+    def stands() -> bool:
+        with suppress(FileExistsError):  # for a moment, when the node has just written them
+            in_the_way.mkdir()
+        return in_the_way.is_dir()
+
+    until(stands, "the folder is there", 10)
     single.fires("BarnabasPartFails")
     in_the_way.rmdir()
     until(lambda: "BarnabasPartFails" not in single.prometheus.firing(), "it ends with the failure", 20)
