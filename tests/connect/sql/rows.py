@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,14 @@ from barnabas.connect.contract import Position, Reader, Record, Value
 from tests.support.members import until
 
 
-class Database:
+class Database(ABC):
     kind: str
     options: dict[str, Any]  # Any: options as a definition has them
     sources: list[SqlSource]
 
+    @abstractmethod
     def execute(self, statement: str) -> list[tuple[Any, ...]]:  # Any: columns of any statement
-        raise NotImplementedError
+        """The rows that it gives."""
 
     def source(self, **options: Value) -> SqlSource:
         made = SqlSource("orders", {**self.options, "interval": 0.05, **options})

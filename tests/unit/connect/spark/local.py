@@ -7,6 +7,17 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 
+COUNTING = """
+    import time
+
+    def read(position, options):
+        time.sleep(0.01)
+        number = (position or {"number": 0})["number"]
+        for _ in range(10):
+            number += 1
+            yield {"number": number}, {"number": number}
+"""
+
 Task = Callable[[Iterable[str]], Iterable[str]]
 
 

@@ -24,17 +24,7 @@ from tests.support.connect import all_records, written
 from tests.support.fake_s3 import FakeS3
 from tests.support.members import QUIET
 from tests.support.s3 import S3Bucket
-
-COUNTING = """
-    import time
-
-    def read(position, options):
-        time.sleep(0.01)
-        number = (position or {"number": 0})["number"]
-        for _ in range(10):
-            number += 1
-            yield {"number": number}, {"number": number}
-"""
+from tests.unit.connect.spark.local import COUNTING
 
 
 @pytest.fixture(scope="module")

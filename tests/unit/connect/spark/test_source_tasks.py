@@ -18,19 +18,9 @@ from barnabas.pipelines.sink.transactions import Transactions
 from barnabas.testing import RunningNode
 from tests.support.connect import all_records
 from tests.support.members import until
-from tests.unit.connect.spark.local import LocalContext
+from tests.unit.connect.spark.local import COUNTING, LocalContext
 from tests.unit.connect.spark.running import Member, Running, running
 
-COUNTING = """
-    import time
-
-    def read(position, options):
-        time.sleep(0.01)
-        number = (position or {"number": 0})["number"]
-        for _ in range(10):
-            number += 1
-            yield {"number": number}, {"number": number}
-"""
 OPEN = """
     import time
     from pathlib import Path
