@@ -23,6 +23,7 @@ from tests.support.artemis import PASSWORD, USER, Artemis
 from tests.support.figures import Figure
 from tests.support.members import until
 from tests.support.mosquitto import Mosquitto
+from tests.support.nginx import nginx
 from tests.support.process import ServerProcess, free_port
 
 AT_ONCE = 20
@@ -267,37 +268,11 @@ to: {{mqtt: {{url: "{broker.url}", topic: "devices/set"}}}}
         broker.stop()
 
 
-NGINX = """
-user root;
-master_process off;
-daemon off;
-pid {folder}/nginx.pid;
-error_log {folder}/error.log;
-events {{}}
-http {{
-    access_log off;
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi;
-    scgi_temp_path {folder}/scgi;
-    server {{
-        listen 127.0.0.1:{port};
-        root {folder};
-        dav_methods PUT;
-        create_full_put_path on;
-    }}
-}}
-"""
-
-
 def test_http_sink(tmp_path: Path, figure: Figure) -> None:
     """Into nginx, which keeps a file for each number: sent again, it is the same file."""
     port, folder = free_port(), tmp_path / "nginx"
     (folder / "numbers").mkdir(parents=True)
-    (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=port))
-    command = ["/usr/sbin/nginx", "-c", str(folder / "nginx.conf"), "-e", str(folder / "error.log")]
-    server = ServerProcess(command, port, folder / "nginx.out")
+    server = nginx(folder, port, f"root {folder}; dav_methods PUT; create_full_put_path on;")
     definition = f"""
 name: web
 from: {{topics: [numbers], format: json}}

@@ -9,44 +9,21 @@ import pytest
 from barnabas.connect.connectors.http.sink import HttpSink
 from barnabas.connect.errors import Unavailable
 from tests.support.delivered import delivered
-from tests.support.process import ServerProcess, free_port
+from tests.support.nginx import nginx
+from tests.support.process import free_port
 from tests.unit.connect.http.test_requests import write
-
-NGINX = """
-user root;
-master_process off;
-daemon off;
-pid {folder}/nginx.pid;
-error_log {folder}/error.log;
-events {{}}
-http {{
-    access_log off;
-    client_max_body_size 1k;
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi;
-    scgi_temp_path {folder}/scgi;
-    server {{
-        listen 127.0.0.1:{port};
-        keepalive_requests 3;
-        root {folder}/files;
-        dav_methods PUT DELETE;
-        create_full_put_path on;
-        location /moved {{ return 302 http://127.0.0.1:1/; }}
-    }}
-}}
-"""
 
 
 def test_nginx(tmp_path: Path) -> None:
     """Files by PUT and DELETE; connections that it closes after three requests; bodies that it does not take."""
     port = free_port()
-    (tmp_path / "nginx.conf").write_text(NGINX.format(folder=tmp_path, port=port))
     (tmp_path / "files").mkdir()
-    command = ["/usr/sbin/nginx", "-c", str(tmp_path / "nginx.conf"), "-e", str(tmp_path / "error.log")]
+    blocks = (
+        f"keepalive_requests 3; root {tmp_path}/files; dav_methods PUT DELETE; create_full_put_path on;"
+        " location /moved { return 302 http://127.0.0.1:1/; }"
+    )
     url = f"http://127.0.0.1:{port}/{{topic}}/{{key}}"
-    with ServerProcess(command, port, tmp_path / "nginx.out") as server:
+    with nginx(tmp_path, port, blocks, "access_log off; client_max_body_size 1k;") as server:
         records = [delivered(offset, {"n": offset}, f"key/{offset}") for offset in range(10)]
         records.append(delivered(10, {"n": "x" * 2000}, "large"))
         records.append(delivered(11, "text", ".."))

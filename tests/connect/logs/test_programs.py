@@ -17,33 +17,14 @@ from barnabas.connect.connectors.logs.source import LogsSource
 from barnabas.connect.contract import Reader, Record
 from barnabas.connect.errors import Unavailable
 from tests.support.members import until
+from tests.support.nginx import nginx
 from tests.support.paths import LIBS, ROOT, require
-from tests.support.process import ServerProcess, free_port
+from tests.support.process import free_port
 from tests.unit.connect.logs.collect import Collector
-
-NGINX = """
-user root;
-master_process off;
-daemon off;
-pid {folder}/nginx.pid;
-error_log {folder}/error.log;
-events {{}}
-http {{
-    access_log {folder}/access.log combined;
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi;
-    scgi_temp_path {folder}/scgi;
-    server {{ listen 127.0.0.1:{port}; location / {{ return 200 "ok"; }} location /no {{ return 404; }} }}
-}}
-"""
 
 
 def test_nginx(tmp_path: Path) -> None:
     port = free_port()
-    (tmp_path / "nginx.conf").write_text(NGINX.format(folder=tmp_path, port=port))
-    command = ["/usr/sbin/nginx", "-c", str(tmp_path / "nginx.conf"), "-e", str(tmp_path / "error.log")]
     log = tmp_path / "access.log"
     collector = Collector({"paths": str(log), "pattern": "nginx"})
 
@@ -54,7 +35,8 @@ def test_nginx(tmp_path: Path) -> None:
         except urllib.error.HTTPError as answer:
             answer.close()
 
-    with ServerProcess(command, port, tmp_path / "nginx.out") as server:
+    blocks = 'location / { return 200 "ok"; } location /no { return 404; }'
+    with nginx(tmp_path, port, blocks, f"access_log {log} combined;") as server:
         for path in ("/a?b=c", "/no"):
             ask(path)
         collector.run(lambda: len(collector.records) == 2)
