@@ -14,7 +14,7 @@ pid {folder}/nginx.pid;
 error_log {folder}/error.log;
 events {{}}
 http {{
-    client_body_temp_path {folder}/body;
+    client_body_temp_path {bodies}/body;
     proxy_temp_path {folder}/proxy;
     fastcgi_temp_path {folder}/fastcgi;
     uwsgi_temp_path {folder}/uwsgi;
@@ -25,10 +25,12 @@ http {{
 """
 
 
-def nginx(folder: Path, port: int, server: str, http: str = "access_log off;") -> ServerProcess:
-    """`server` and `http`: further lines of these blocks."""
+def nginx(
+    folder: Path, port: int, server: str, http: str = "access_log off;", bodies: Path | None = None
+) -> ServerProcess:
+    """`server` and `http`: further lines of these blocks; `bodies`: where it keeps what it receives."""
     file = folder / "nginx.conf"
-    file.write_text(_CONFIGURATION.format(folder=folder, port=port, server=server, http=http))
+    file.write_text(_CONFIGURATION.format(folder=folder, bodies=bodies or folder, port=port, server=server, http=http))
     return ServerProcess(
         ["/usr/sbin/nginx", "-c", str(file), "-e", str(folder / "error.log")], port, folder / "nginx.out"
     )

@@ -12,11 +12,12 @@ from typing import Any  # options as a definition has them
 import duckdb
 import obstore
 
-from tests.connect.chaos.test_messages import NGINX, StompClient
+from tests.connect.chaos.test_messages import StompClient
 from tests.support import artemis
 from tests.support.artemis import Artemis
 from tests.support.connect import all_records
 from tests.support.mosquitto import Mosquitto
+from tests.support.nginx import nginx
 from tests.support.opensearch import OpenSearchProcess, Proxy
 from tests.support.postgres import Postgres
 from tests.support.process import ServerProcess, free_port
@@ -292,13 +293,10 @@ class HttpTarget(Target):
     def __init__(self, folder: Path, disk: Path) -> None:
         super().__init__(folder, disk)
         self.port = free_port()
-        text = NGINX.format(folder=folder, port=self.port).replace(
-            f"root {folder};", f'root {disk}; auth_basic "x"; auth_basic_user_file {folder}/users;'
-        )
-        (folder / "nginx.conf").write_text(text.replace(f"{folder}/body", f"{disk}/body"))
+        blocks = f'root {disk}; auth_basic "x"; auth_basic_user_file {folder}/users;'
+        blocks += " dav_methods PUT; create_full_put_path on;"
         self._set(FIRST)
-        command = ["/usr/sbin/nginx", "-c", str(folder / "nginx.conf"), "-e", str(folder / "error.log")]
-        self.server = ServerProcess(command, self.port, folder / "nginx.out")
+        self.server = nginx(folder, self.port, blocks, bodies=disk)
         self.server.start()
 
     def _set(self, password: str) -> None:
