@@ -177,7 +177,8 @@ class SimLoop(asyncio.AbstractEventLoop):
         finally:
             self.current = None
         if owner is not None and owner.is_node:
-            self.cost.took(time.thread_time_ns() - self.cost.in_threads_ns - began, owner.name, handle._callback)
+            spent = time.thread_time_ns() - self.cost.in_threads_ns - began
+            self.cost.took(spent, self.steps, owner.name, handle._callback)
         if owner is not None and owner.crashed and not owner.dead:
             self.on_crash(owner)
 
