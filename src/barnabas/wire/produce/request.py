@@ -81,11 +81,13 @@ def parse_single(data: bytes | bytearray | memoryview, position: int, version: i
             return None
         start = after + _SINGLE_PARTITION_BYTES
         if size > 127:
-            if high < 128:
+            if 0 < high < 128:
                 size += (high << 7) - 128
                 start += 1
             else:
                 size, start = long_uvarint(data, start, size)
+                if size < 2:  # in more bytes than it takes
+                    return None
         end = start + size - 1
         if data[end] or data[end + 1] or data[end + 2]:  # tags of the partition, the topic, the request
             return None
