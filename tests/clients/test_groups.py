@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from confluent_kafka import ConsumerGroupState, ConsumerGroupType
+from confluent_kafka import Consumer, ConsumerGroupState, ConsumerGroupType
 from confluent_kafka.admin import AdminClient
 
-from tests.support.members import Member, shared, until, write
+from tests.support.members import PROTOCOLS, QUIET, Member, shared, until, write
 from tests.support.process import end
 
 pytestmark = pytest.mark.timeout(120)
@@ -186,6 +186,39 @@ def test_a_regular_expression_finds_topics_made_later(
     until(lambda: len(member.assigned) == 3, "the second topic", 60)
     write(bootstrap, f"{topic}-two", [b"found"])
     until(lambda: b"found" in member.values(), "its record")
+
+
+@pytest.mark.parametrize("polled", [0.0, 0.01, 0.1, None], ids=["at once", "10 ms", "100 ms", "assigned"])
+def test_a_member_that_unsubscribes_and_subscribes_at_once_reads_on(
+    create: Create, topic: str, group: str, bootstrap: str, polled: float | None
+) -> None:
+    """librdkafka leaves and joins again under the same id; it has stopped sending heartbeats after that when it was
+    answered sooner than by Kafka, whose coordinator makes an assignment once a second."""
+    create(topic, 1)
+    write(bootstrap, topic, [b"first"])
+    for number in range(5):
+        _subscribes_anew(bootstrap, topic, f"{group}-{number}", polled)
+
+
+def _subscribes_anew(bootstrap: str, topic: str, group: str, polled: float | None) -> None:
+    settings = {"bootstrap.servers": bootstrap, "group.id": group, "auto.offset.reset": "earliest"}
+    consumer = Consumer({**QUIET, **PROTOCOLS["consumer"], **settings})
+
+    def is_read() -> bool:
+        message = consumer.poll(0.05)
+        return message is not None and message.value() == b"first"
+
+    try:
+        consumer.subscribe([topic])
+        if polled is None:
+            until(lambda: consumer.poll(0.05) is not None or bool(consumer.assignment()), "an assignment")
+        else:
+            consumer.poll(polled)
+        consumer.unsubscribe()
+        consumer.subscribe([topic])
+        until(is_read, "the record")
+    finally:
+        consumer.close()
 
 
 @pytest.mark.timeout(180)

@@ -146,6 +146,18 @@ def test_a_missing_topic_is_made_only_when_both_sides_allow_it() -> None:
     ]
 
 
+def test_a_topic_that_is_made_by_being_asked_for_is_as_this_broker_says() -> None:
+    """The controller may be a process with settings of its own."""
+    node = FakeNode(num_partitions="5", default_replication_factor="2")
+    node.stage = Stage(3, settings=Settings({"num.partitions": "7"}))
+    (made,) = ask(node, metadata, 12, {"topics": names("new"), "allow_auto_topic_creation": True}).topics
+    assert [len(partition.replica_nodes) for partition in made.partitions] == [2] * 5
+    node.settings = Settings({})
+    assert topics(ask(node, metadata, 12, {"topics": names("other"), "allow_auto_topic_creation": True})) == [
+        ("other", 0, 7)
+    ]
+
+
 def test_names_no_topic_can_have_are_told_so_and_never_made() -> None:
     node = FakeNode()
     node.stage.create("c.d")
