@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from barnabas.pipelines import connector
+from barnabas.pipelines import connector, ivy
 from barnabas.pipelines.errors import PipelineError
 
 
 def test_the_version_of_pyspark_comes_first() -> None:
-    wanted = connector.candidates("4.9.0")
+    wanted = connector.wanted("4.9.0").versions
     assert wanted["spark-sql-kafka-0-10_2.13"] == ["4.9.0", "4.2.0"]
     assert wanted["spark-token-provider-kafka-0-10_2.13"] == ["4.9.0", "4.2.0", "4.1.0-preview1"]
-    assert connector.candidates("4.2.0")["spark-sql-kafka-0-10_2.13"] == ["4.2.0"]
+    assert connector.wanted("4.2.0").versions["spark-sql-kafka-0-10_2.13"] == ["4.2.0"]
 
 
 def test_a_mirror() -> None:
-    assert 'root="https://mirror/maven"' in connector.settings_xml("https://mirror/maven")
-    assert "root" not in connector.settings_xml(None)
+    assert 'root="https://mirror/maven"' in ivy.settings_xml("https://mirror/maven")
+    assert "root" not in ivy.settings_xml(None)
 
 
 class _Ivy:
@@ -30,7 +30,7 @@ class _Ivy:
         self.has = has
         self.asked: list[Any] = []
 
-    def __call__(self, java: Path, ivy: Path, work: Path, wanted: dict[str, str]) -> str:
+    def __call__(self, java: Path, program: Path, work: Path, jars: ivy.Jars, wanted: dict[str, str]) -> str:
         self.asked.append(dict(wanted))
         missing = [name for name, version in wanted.items() if self.has.get(name) != version]
         if missing:
@@ -45,7 +45,7 @@ class _Ivy:
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "jars").mkdir()
     (tmp_path / "jars" / "ivy-2.5.3.jar").touch()
-    monkeypatch.setattr(connector, "find_java", lambda: tmp_path)
+    monkeypatch.setattr(ivy, "find_java", lambda: tmp_path)
     return tmp_path
 
 
@@ -53,10 +53,10 @@ def test_what_is_missing_is_asked_for_in_the_next_version(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     has = {"spark-sql-kafka-0-10_2.13": "4.2.0", "spark-token-provider-kafka-0-10_2.13": "4.1.0-preview1"}
-    ivy = _Ivy({**has, "kafka-clients": "3.9.2", "commons-pool2": "2.13.1"})
-    monkeypatch.setattr(connector, "_run_ivy", ivy)
-    connector._fetch("4.3.0", home, home / "cache" / "spark-4.3.0")
-    assert len(ivy.asked) == 3
+    repository = _Ivy({**has, "kafka-clients": "3.9.2", "commons-pool2": "2.13.1"})
+    monkeypatch.setattr(ivy, "_run_ivy", repository)
+    ivy.fetch(connector.wanted("4.3.0"), home, home / "cache" / "spark-4.3.0")
+    assert len(repository.asked) == 3
     assert len(list((home / "cache" / "spark-4.3.0").glob("*.jar"))) == 4
     assert [each.name for each in (home / "cache").iterdir()] == ["spark-4.3.0"]
     told = capsys.readouterr()
@@ -66,8 +66,8 @@ def test_what_is_missing_is_asked_for_in_the_next_version(
 
 
 def test_no_network_is_one_line_and_leaves_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connector, "_run_ivy", lambda *_: "java.net.UnknownHostException: repo1\n\tat x")
+    monkeypatch.setattr(ivy, "_run_ivy", lambda *_: "java.net.UnknownHostException: repo1\n\tat x")
     with pytest.raises(PipelineError, match=r"could not be fetched \(java.net.UnknownHostException: repo1\)") as told:
-        connector._fetch("4.3.0", home, home / "cache" / "spark-4.3.0")
+        ivy.fetch(connector.wanted("4.3.0"), home, home / "cache" / "spark-4.3.0")
     assert "\n" not in str(told.value)
     assert list((home / "cache").iterdir()) == []

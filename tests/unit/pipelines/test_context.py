@@ -14,6 +14,7 @@ from barnabas.pipelines import lake
 from barnabas.pipelines.common.upserts import query_id
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.exactly_once import exactly_once
+from barnabas.pipelines.framework.checkpoints import LocalCheckpoints
 from barnabas.pipelines.framework.context import DEAD_LETTERS, RunContext
 from barnabas.pipelines.framework.pipeline import Option, Pipeline, Topic
 from barnabas.pipelines.lake import Lake
@@ -111,7 +112,7 @@ def test_a_query_has_a_name_a_checkpoint_and_a_trigger(
 
 def test_the_id_of_a_query_is_in_its_checkpoint(tmp_path: Path) -> None:
     with_metadata(tmp_path / "checkpoints" / "sums", "c3f1")
-    assert query_id(tmp_path / "checkpoints" / "sums") == "c3f1"
+    assert query_id(LocalCheckpoints(tmp_path / "checkpoints"), "sums") == "c3f1"
 
 
 def rows_of(properties: dict[str, str], saved: list[dict[str, Any]]) -> Any:

@@ -65,7 +65,7 @@ def test_everything_may_go_through_the_live_query(tmp_path: Path) -> None:
 @pytest.mark.parametrize("told", [True, False])
 def test_after_a_long_pause_it_begins_anew_and_repeats_its_last_minutes(tmp_path: Path, told: bool) -> None:
     before = backlog.History(from_ms=5, since_ms=10, write="w", told=told)
-    backlog._write(context(tmp_path).path("checkpoints", backlog._FILE), before)
+    backlog._write(context(tmp_path).checkpoints, before)
     committed(tmp_path, seconds_ago=7200)
     ended_ms = int((time.time() - 7200) * 1000)
     found = backlog.decided(context(tmp_path), EARLIER_MS)
@@ -92,23 +92,20 @@ def test_a_task_is_a_thread_on_one_machine(master: str, tasks: int, wanted: str)
 
 def test_a_folder_keeps_the_way_of_its_first_start(tmp_path: Path) -> None:
     said: list[str] = []
-    (tmp_path / "checkpoints" / "recommend").mkdir(parents=True)
     wanted = Wanted(PIPELINE, "127.0.0.1:1", tmp_path)
-    assert realtime.tasks_wanted(wanted, tmp_path, said.append) == 0
+    assert realtime.tasks_wanted(wanted, tmp_path, {"recommend"}, said.append) == 0
     assert said == [
         "no Real-Time Mode, micro-batches instead: it goes on from a run with --exactly-once (--fresh starts over)"
     ]
-    other = tmp_path / "other"
-    (other / "checkpoints" / realtime.LIVE).mkdir(parents=True)
     for asked, flag in ((replace(wanted, exactly_once=True), "--exactly-once"), (replace(wanted, once=True), "--once")):
         with pytest.raises(PipelineError, match=f"from Real-Time Mode, which has no {flag}"):
-            realtime.tasks_wanted(asked, other, said.append)
+            realtime.tasks_wanted(asked, tmp_path, {realtime.LIVE}, said.append)
 
 
 def test_what_only_librdkafka_knows_is_said(tmp_path: Path) -> None:
     said: list[str] = []
     wanted = Wanted(PIPELINE, "127.0.0.1:1", tmp_path, source={"kafka.sasl.username": "ada"})
-    assert realtime.tasks_wanted(wanted, tmp_path, said.append) == 0
+    assert realtime.tasks_wanted(wanted, tmp_path, set(), said.append) == 0
     assert len(said) == 1 and "sasl.username" in said[0] and "ada" not in said[0]
 
 
@@ -120,7 +117,7 @@ def test_missing_jars_are_one_line_and_micro_batches(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(connector, "connector_jars", cannot)
     said: list[str] = []
-    assert realtime.tasks_wanted(Wanted(PIPELINE, "127.0.0.1:1", tmp_path), tmp_path, said.append) == 0
+    assert realtime.tasks_wanted(Wanted(PIPELINE, "127.0.0.1:1", tmp_path), tmp_path, set(), said.append) == 0
     assert said == [
         "no Real-Time Mode, micro-batches instead: Spark's Kafka connector could not be fetched (no network)"
     ]

@@ -17,7 +17,7 @@ import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
-from barnabas.pipelines import connector, jvm, write_mode
+from barnabas.pipelines import connector, ivy, jvm, write_mode
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.framework import declarative
 
@@ -196,39 +196,39 @@ def program(place: Path, text: str) -> Iterator[Path]:
 
 
 def test_ivy_is_asked_for_what_is_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(connector.REPOSITORY_VARIABLE, "https://mirror/maven")
+    monkeypatch.setenv(ivy.REPOSITORY_VARIABLE, "https://mirror/maven")
     script = 'echo "$@"; mkdir -p "${10%/*}"; echo done >&2'
     with program(tmp_path / "java", script) as java:
-        told = connector._run_ivy(java, tmp_path / "ivy.jar", tmp_path, {"kafka-clients": "3.9.2"})
+        told = ivy._run_ivy(java, tmp_path / "ivy.jar", tmp_path, connector.wanted("4.3.0"), {"kafka-clients": "3.9.2"})
     assert "-jar" in told and "-retrieve" in told and told.endswith("done\n")
     wishes = (tmp_path / "ivy.xml").read_text()
     assert 'org="org.apache.kafka" name="kafka-clients" rev="3.9.2" transitive="false"' in wishes
     assert "https://mirror/maven" in (tmp_path / "ivysettings.xml").read_text()
-    monkeypatch.setattr(connector, "FETCH_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(ivy, "FETCH_TIMEOUT_S", 0.1)
     with (
         program(tmp_path / "java", "exec sleep 5") as java,
         pytest.raises(PipelineError, match="not be fetched in 0 s"),
     ):
-        connector._run_ivy(java, tmp_path / "ivy.jar", tmp_path, {})
+        ivy._run_ivy(java, tmp_path / "ivy.jar", tmp_path, connector.wanted("4.3.0"), {})
 
 
 def test_jars_come_from_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     fetched: list[str] = []
 
-    def fetch(version: str, home: Path, folder: Path) -> None:
-        fetched.append(version)
+    def fetch(jars: ivy.Jars, home: Path, folder: Path) -> None:
+        fetched.append(jars.versions["spark-sql-kafka-0-10_2.13"][0])
         folder.mkdir(parents=True)
         (folder / "b.jar").touch()
         (folder / "a.jar").touch()
 
-    monkeypatch.setattr(connector, "_fetch", fetch)
+    monkeypatch.setattr(connector, "fetch", fetch)
     for _ in range(2):
         assert [each.name for each in connector.connector_jars()] == ["a.jar", "b.jar"]
     assert fetched == [pyspark.__version__]
     monkeypatch.undo()
     with pytest.raises(PipelineError, match="there is no Ivy in"):
-        connector._fetch("4.3.0", tmp_path, tmp_path / "jars")
+        ivy.fetch(connector.wanted("4.3.0"), tmp_path, tmp_path / "jars")
 
 
 # --- declarative pipelines ------------------------------------------------------------------------------------------

@@ -145,6 +145,15 @@ def run(
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget the progress and tables of earlier runs.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No screen; only errors and the summary.")] = False,
     data: Data = None,
+    checkpoints: Annotated[
+        str | None,
+        typer.Option(
+            "--checkpoints",
+            metavar="URL",
+            envvar="BARNABAS_CHECKPOINTS",
+            help="Keep the progress and state of the stream on storage that all machines reach: s3a://bucket/path.",
+        ),
+    ] = None,
     bootstrap: Bootstrap = DEFAULT_BOOTSTRAP,
 ) -> None:
     """Run a pipeline.
@@ -158,7 +167,7 @@ def run(
       barnabas pipeline run activity --generate 200
       barnabas pipeline run activity --later --from yesterday --to today
       barnabas pipeline run lake --topic events=orders --once
-      barnabas pipeline run mine.py --master spark://host:7077
+      barnabas pipeline run mine.py --master spark://host:7077 --checkpoints s3a://bucket/pipelines
     """
     from barnabas.cli.pipeline.run import Asked, run_pipeline
 
@@ -187,6 +196,7 @@ def run(
         exactly_once=exactly_once,
         quiet=quiet,
         home=_home(data),
+        checkpoints=checkpoints or "",
         bootstrap=bootstrap,
     )
     with one_line():

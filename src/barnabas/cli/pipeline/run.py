@@ -48,6 +48,7 @@ class Asked:
     quiet: bool
     home: Path
     bootstrap: str
+    checkpoints: str = ""
 
 
 def run_pipeline(asked: Asked) -> int:
@@ -85,6 +86,7 @@ def _no_more_than(asked: Asked) -> None:
         "--seconds": asked.seconds,
     }
     given |= {"--set": asked.options, "--topic": asked.topics, "--client": asked.source}
+    given |= {"--checkpoints": asked.checkpoints}
     for flag, value in given.items():
         if value:
             raise usage(f"{flag} is not for a folder of Declarative Pipelines", "They run over what is there, once.")
@@ -139,6 +141,7 @@ def _wanted(asked: Asked) -> Wanted:
         source=asked.source,
         conf=asked.conf,
         exactly_once=asked.exactly_once,
+        checkpoints=asked.checkpoints,
     )
 
 
@@ -236,7 +239,10 @@ def _summary(run: Run, watch: Watch, fed: list[int], seconds: float) -> None:
     if fed[0]:
         told.append(f"{fed[0]:,} records written for it")
     say(paint(", ".join(told), "dim"))
-    say(f"{paint('progress and tables', 'dim')} {run.house.folder}")
+    if run.wanted.shared_url:
+        say(f"{paint('progress', 'dim')} {run.wanted.shared_url}")
+    what = "tables" if run.wanted.shared_url else "progress and tables"
+    say(f"{paint(what, 'dim')} {run.house.folder}")
     for name, why in run.troubles.items():
         say(paint(f"{name}: {why}", "yellow"))
     sys.stdout.flush()

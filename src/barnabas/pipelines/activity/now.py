@@ -37,9 +37,8 @@ def start(context: RunContext) -> None:
         searches, views, jobs = (context.stream(name) for name in (SEARCHES, VIEWS, JOBS))
         pairs = recommend(searches, views, jobs, rules_of(context))
         context.to_topic(decoding.as_json(pairs, key="member"), RECOMMENDATIONS, "recommend")
-    context.start_after(
-        realtime.LIVE if context.realtime else "recommend", lambda: _table(context), "table", TABLE_EVERY
-    )
+    before = realtime.LIVE if context.realtime else "recommend"
+    context.start_after(before, lambda: _table(context), "table", TABLE_EVERY, fills_table=True)
 
 
 def _table(context: RunContext) -> DataStreamWriter:

@@ -8,7 +8,6 @@ exactly once, as in append mode.
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from barnabas.pipelines.framework.context import FORMAT
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from barnabas.pipelines.framework import RunContext
+    from barnabas.pipelines.framework.checkpoints import Checkpoints
 
 _KEY = "_upsert_key"
 
@@ -36,10 +36,10 @@ def upsert(
     """Start a query that writes each changed row under its key."""
     shaped = keyed(frame, key)
     sink = {**context.writing(), "topic": context.topic(topic), "delivery": "exactly-once"}
-    checkpoint = context.checkpoint(query)
+    checkpoints = context.checkpoints
 
     def write(batch: DataFrame, number: int) -> None:
-        which = {"queryId": query_id(checkpoint), "batchId": str(number)}
+        which = {"queryId": query_id(checkpoints, query), "batchId": str(number)}
         batch.write.format(FORMAT).mode("append").options(**sink, **which).save()
 
     return context.start(shaped.writeStream.outputMode(mode).foreachBatch(write), query, every)
@@ -50,7 +50,7 @@ def keyed(frame: DataFrame, key: Column) -> DataFrame:
     return as_json(frame.withColumn(_KEY, key), _KEY, leave=(_KEY,))
 
 
-def query_id(checkpoint: Path) -> str:
+def query_id(checkpoints: Checkpoints, query: str) -> str:
     """Spark's own id of a query: it lies in the checkpoint and is a new one when that is."""
-    told = json.loads((checkpoint / "metadata").read_text())
+    told = json.loads(checkpoints.read(query, "metadata") or "{}")
     return str(told["id"])

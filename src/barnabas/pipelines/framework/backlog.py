@@ -12,15 +12,14 @@ The batch then also covers what the old query may have told in its last minutes,
 from __future__ import annotations
 
 import json
-import shutil
 import time
 import uuid
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from barnabas.pipelines.framework.beside import Beside
+from barnabas.pipelines.framework.checkpoints import Checkpoints
 from barnabas.pipelines.framework.context import CLOCKS_MS, FORMAT, RunContext
 from barnabas.pipelines.framework.pipeline import Option
 from barnabas.pipelines.framework.realtime import LIVE
@@ -52,20 +51,19 @@ def decided(context: RunContext, earlier_ms: int, step_ms: int = 1) -> History:
     `earlier_ms`: how far before its end a query still tells what belongs to it. `step_ms`: both ends are whole
     multiples of it.
     """
-    file = context.path("checkpoints", _FILE)
-    known = _read(file)
+    known = _read(context.checkpoints)
     now_ms = int(time.time() * 1000)
-    ended_ms = _last_commit_ms(context.checkpoint(LIVE))
+    ended_ms = context.checkpoints.last_commit_ms(LIVE)
     if known is not None and (ended_ms is None or now_ms - ended_ms < LONG_PAUSE_MS):
         return known
     from_ms = context.begin_ms or 0
     if known is not None and ended_ms is not None:
         from_ms = known.from_ms if not known.told else max(known.since_ms, ended_ms - earlier_ms - CLOCKS_MS)
-        shutil.rmtree(context.checkpoint(LIVE))
+        context.checkpoints.remove(LIVE)
     since_ms = 0 if context.option(NAME) == "live" else now_ms - SENDING_MS
     from_ms, since_ms = (each - each % step_ms for each in (from_ms, since_ms))
     made = History(min(from_ms, since_ms), since_ms, str(uuid.uuid4()), told=since_ms <= from_ms)
-    _write(file, made)
+    _write(context.checkpoints, made)
     return made
 
 
@@ -79,24 +77,15 @@ def work_through_beside(context: RunContext, history: History, rows: Callable[[]
         with active(context.spark):  # this is a thread of its own
             writer = rows().coalesce(1).write.format(FORMAT).mode("append")
             writer.options(**sink, queryId=history.write, batchId="0").save()
-        _write(context.path("checkpoints", _FILE), replace(history, told=True))
+        _write(context.checkpoints, replace(history, told=True))
 
     context.beside[NAME] = Beside(work)
 
 
-def _last_commit_ms(checkpoint: Path) -> int | None:
-    times = [each.stat().st_mtime for each in (checkpoint / "commits").glob("[0-9]*")]
-    return int(max(times) * 1000) if times else None
+def _read(checkpoints: Checkpoints) -> History | None:
+    told = checkpoints.read(_FILE)
+    return None if told is None else History(**json.loads(told))
 
 
-def _read(file: Path) -> History | None:
-    try:
-        return History(**json.loads(file.read_text()))
-    except FileNotFoundError:
-        return None
-
-
-def _write(file: Path, history: History) -> None:
-    fresh = file.with_suffix(".new")
-    fresh.write_text(json.dumps(asdict(history)))
-    fresh.replace(file)
+def _write(checkpoints: Checkpoints, history: History) -> None:
+    checkpoints.write(_FILE, json.dumps(asdict(history)))

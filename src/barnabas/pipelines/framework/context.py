@@ -18,6 +18,7 @@ from barnabas.pipelines.common.state import use_rocksdb
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.framework import decoding
 from barnabas.pipelines.framework.beside import Beside
+from barnabas.pipelines.framework.checkpoints import FOLDER, Checkpoints, LocalCheckpoints
 from barnabas.pipelines.framework.expected import Expected
 from barnabas.pipelines.framework.pipeline import DEAD_LETTER, Pipeline
 
@@ -66,6 +67,7 @@ class RunContext:
     realtime: bool = False  # in Spark's Real-Time Mode: realtime.py
     shuffles: dict[str, int] = field(default_factory=dict)  # queries with a number of shuffle partitions of their own
     beside: dict[str, Beside] = field(default_factory=dict)  # work that is done once, while the queries run
+    shared: Checkpoints | None = None  # where the queries' progress lies, when it is not in the folder
 
     # --- what was asked for ------------------------------------------------------------------------------------------
 
@@ -154,20 +156,26 @@ class RunContext:
         writer = frame.writeStream.format(FORMAT).outputMode(mode).options(**self.writing())
         return self.start(writer.option("topic", self.topic(name)), query, every)
 
-    def start(self, writer: DataStreamWriter, query: str, every: str | None = None) -> StreamingQuery:
-        """Give a query its name, its checkpoint and its trigger, and start it. `every` is a pace ("5 seconds")."""
-        self.writers[query] = self._prepared(writer, query, every)
+    def start(
+        self, writer: DataStreamWriter, query: str, every: str | None = None, *, fills_table: bool = False
+    ) -> StreamingQuery:
+        """Give a query its name, its checkpoint and its trigger, and start it. `every` is a pace ("5 seconds").
+        `fills_table`: it has no state, and writes into this folder, where its progress then lies as well."""
+        self.writers[query] = self._prepared(writer, query, every, fills_table)
         return self.start_again(query)
 
-    def start_after(self, before: str, make: MakeWriter, query: str, every: str | None = None) -> None:
+    def start_after(
+        self, before: str, make: MakeWriter, query: str, every: str | None = None, *, fills_table: bool = False
+    ) -> None:
         """The same when another query has begun to work: when its first batch is done (of a live one a moment after its
         start), or with --once when it has ended. For a query that reads the other's results, and for one that would
         only make the first result come later. `make` is called then: to make a query takes Spark a second, too."""
-        self.makers[query] = lambda: self._prepared(make(), query, every)
+        self.makers[query] = lambda: self._prepared(make(), query, every, fills_table)
         self.waiting[query] = before
 
-    def _prepared(self, writer: DataStreamWriter, query: str, every: str | None) -> DataStreamWriter:
-        writer = writer.queryName(self.query_name(query)).option("checkpointLocation", str(self.checkpoint(query)))
+    def _prepared(self, writer: DataStreamWriter, query: str, every: str | None, fills_table: bool) -> DataStreamWriter:
+        place = str(self.checkpoint(query)) if fills_table else self.checkpoints.place(query)
+        writer = writer.queryName(self.query_name(query)).option("checkpointLocation", place)
         if self.once:
             return writer.trigger(availableNow=True)
         return writer if every is None else writer.trigger(processingTime=every)
@@ -208,8 +216,13 @@ class RunContext:
         client = {name: value for name, value in self.source.items() if not name.startswith("registry")}
         return {"kafka.bootstrap.servers": self.bootstrap, **client}
 
+    @property
+    def checkpoints(self) -> Checkpoints:
+        return self.shared or LocalCheckpoints(self.folder / FOLDER)
+
     def checkpoint(self, query: str) -> Path:
-        return self.path("checkpoints", query)
+        """In this folder: of every query without --checkpoints, and of one that fills a table here."""
+        return self.path(FOLDER, query)
 
     def query_name(self, query: str) -> str:
         return f"{self.pipeline.name}.{query}"

@@ -8,9 +8,8 @@ missing the pipeline runs by micro-batches, exactly once, and one line says why.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from barnabas.pipelines.errors import PipelineError
@@ -40,18 +39,18 @@ OTHERS = 32
 _NOT_JAVAS = ("kafka.sasl.username", "kafka.sasl.password", "kafka.ssl.ca.location", "kafka.ssl.certificate.location")
 
 
-def tasks_wanted(wanted: Wanted, folder: Path, say: Callable[[str], object]) -> int:
-    """How many tasks at the same time the run needs; 0 where it runs by micro-batches."""
+def tasks_wanted(wanted: Wanted, place: object, queries: Set[str], say: Callable[[str], object]) -> int:
+    """How many tasks at the same time the run needs; 0 where it runs by micro-batches. `queries`: those that have their
+    progress in `place`."""
     if not wanted.now or not wanted.pipeline.realtime:
         return 0
-    queries = {each.name for each in (folder / "checkpoints").glob("*") if each.is_dir()}
     began_live, began_otherwise = LIVE in queries, bool(queries) and LIVE not in queries
     if wanted.exactly_once or wanted.once:
         if began_live:
             flag = "--exactly-once" if wanted.exactly_once else "--once"
             raise PipelineError(
-                f"{wanted.pipeline.name} has its progress in {folder} from Real-Time Mode, which has no {flag}."
-                " Start over with --fresh, or use another folder with --data"
+                f"{wanted.pipeline.name} has its progress in {place} from Real-Time Mode, which has no {flag}."
+                f" Start over with --fresh, or use another place with {place_flag(wanted)}"
             )
         return 0
     why = "it goes on from a run with --exactly-once (--fresh starts over)" if began_otherwise else missing(wanted)
@@ -61,6 +60,20 @@ def tasks_wanted(wanted: Wanted, folder: Path, say: Callable[[str], object]) -> 
         say(f"no Real-Time Mode, micro-batches instead: {why}")
         return 0
     return _partitions(wanted) + wanted.pipeline.realtime
+
+
+def refuse_other_mode(wanted: Wanted, queries: Set[str], tasks: int) -> None:
+    """A run that began in this mode and does not find the room for it any more, as on a cluster that has lost a worker,
+    must not begin anew by micro-batches: it would tell everything twice."""
+    if wanted.now and LIVE in queries and not tasks:
+        raise PipelineError(
+            f"{wanted.pipeline.name} began in Real-Time Mode, for which Spark at {wanted.master} has no room now."
+            " Give it the cores, or start over with --fresh"
+        )
+
+
+def place_flag(wanted: Wanted) -> str:
+    return "--checkpoints" if wanted.checkpoints else "--data"
 
 
 def missing(wanted: Wanted) -> str:
@@ -95,8 +108,8 @@ def lacks(spark: SparkSession, tasks: int) -> str:
     from barnabas.pipelines.framework.spark_start import cluster_cores
 
     context = spark.sparkContext
-    there = cluster_cores(context) if local_cores(context.master or "") is None else context.defaultParallelism
-    needed = 2 * tasks
+    needed, on_cluster = 2 * tasks, local_cores(context.master or "") is None
+    there = cluster_cores(context, enough=needed) if on_cluster else context.defaultParallelism
     if there >= needed:
         return ""
     return f"it needs {needed} cores, for {tasks} tasks and what runs beside; Spark at {context.master} has {there}"

@@ -22,6 +22,7 @@ from barnabas.model.json_values import JsonObject
 from barnabas.pipelines.errors import PipelineError
 
 CLUSTER = "cluster"
+SHARED = "checkpoints.url"  # where the progress lies, when it is not here
 PARTS = ("now", "later")
 _OURS = ("checkpoints", "tables")
 STOP_WAIT_S = 60.0
@@ -62,7 +63,8 @@ class RunDirectory:
         if fresh:
             for name in _OURS:
                 shutil.rmtree(self.folder / name, ignore_errors=True)
-            (self.folder / CLUSTER).unlink(missing_ok=True)
+            for name in (CLUSTER, SHARED):
+                (self.folder / name).unlink(missing_ok=True)
         marker = self.folder / CLUSTER
         known = marker.read_text().strip() if marker.exists() else ""
         if known and known != cluster_id:
@@ -71,6 +73,22 @@ class RunDirectory:
                 "Start over with --fresh, or use another folder with --data"
             )
         marker.write_text(cluster_id + "\n")
+
+    def has_progress_in(self, place: str) -> None:
+        """A run goes on where its progress is: elsewhere it would begin anew, and tell everything twice. `place` is an
+        address, or empty for this folder."""
+        marker = self.folder / SHARED
+        before = marker.read_text().strip() if marker.exists() else ""
+        here = (self.folder / "checkpoints").exists()
+        if before != place and (before or here):
+            there = f"--checkpoints {before.rpartition('/')[0]}"
+            where = there if before else f"{self.folder}, without --checkpoints"
+            raise PipelineError(
+                f"the progress of {self.pipeline} lies in {where}. Go on from there, start over with --fresh,"
+                " or use another folder with --data"
+            )
+        if place and not before:
+            marker.write_text(place + "\n")
 
     def tell(self, part: str, state: JsonObject) -> None:
         fresh = self.folder / f"{part}.json.new"

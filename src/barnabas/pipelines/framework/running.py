@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from barnabas.model.json_values import JsonObject
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.framework import deadletters, realtime, spark_start, topics
+from barnabas.pipelines.framework.checkpoints import FOLDER, LocalCheckpoints, RemoteCheckpoints, parse
 from barnabas.pipelines.framework.context import RunContext, renamed
 from barnabas.pipelines.framework.failures import explain
 from barnabas.pipelines.framework.outcome import Outcome
@@ -56,6 +57,12 @@ class Wanted:
     source: Mapping[str, str] = field(default_factory=dict)
     conf: Mapping[str, str] = field(default_factory=dict)
     exactly_once: bool = False  # by micro-batches, where a pipeline has Real-Time Mode too
+    checkpoints: str = ""  # shared storage for the progress; empty: in `home`
+
+    @property
+    def shared_url(self) -> str:
+        """The folder of this pipeline there."""
+        return f"{parse(self.checkpoints)}/{self.pipeline.name}" if self.checkpoints else ""
 
     def topic(self, name: str) -> str:
         return renamed(self.topics, name)
@@ -82,6 +89,8 @@ class Wanted:
                     f"--topic {name}= takes one topic, not {self.topics[name]!r}: start a run for each, with a --data"
                     " of its own where they run at the same time"
                 )
+        if self.checkpoints:
+            parse(self.checkpoints)
         if self.begin_ms is not None and self.end_ms is not None and self.begin_ms >= self.end_ms:
             raise PipelineError("--from lies behind --to: there is nothing between them")
 
@@ -202,6 +211,14 @@ def _is_final(why: str) -> bool:
     )
 
 
+def _refuse_another_begin(wanted: Wanted, place: object, queries: Set[str]) -> None:
+    if wanted.now and wanted.begin_ms is not None and queries:
+        raise PipelineError(
+            f"{wanted.pipeline.name} has its progress in {place} and goes on from there, not from --from. "
+            f"Start over with --fresh, or use another place with {realtime.place_flag(wanted)}"
+        )
+
+
 @contextmanager
 def opened(wanted: Wanted, told: Callable[[str], object] | None = None) -> Iterator[Run]:
     """Check, take the folder, start Spark; at the end stop everything."""
@@ -218,16 +235,26 @@ def opened(wanted: Wanted, told: Callable[[str], object] | None = None) -> Itera
             wanted.bootstrap, wanted.pipeline, wanted.topic, make_inputs=wanted.make_inputs, now=wanted.now
         )
         house.belongs_to(cluster_id, wanted.fresh)
-        if wanted.now and wanted.begin_ms is not None and (house.folder / "checkpoints").exists():
-            raise PipelineError(
-                f"{wanted.pipeline.name} has its progress in {house.folder} and goes on from there, not from --from. "
-                "Start over with --fresh, or use another folder with --data"
-            )
-        tasks = realtime.tasks_wanted(wanted, house.folder, say)
+        if wanted.now:
+            house.has_progress_in(wanted.shared_url)
+        here = LocalCheckpoints(house.folder / FOLDER).queries()
+        if wanted.shared_url:  # what lies there is seen when Spark has started
+            tasks = realtime.tasks_wanted(wanted, wanted.shared_url, set(), lambda _: None)
+        else:
+            _refuse_another_begin(wanted, house.folder, here)
+            tasks = realtime.tasks_wanted(wanted, house.folder, here, say)
         say("starting Spark")
         begun = time.monotonic()
         spark, ours, tasks = spark_start.start(wanted, house.folder / "spark.log", tasks, say)
         try:
+            shared = None
+            if wanted.now and wanted.shared_url:
+                shared = RemoteCheckpoints(spark, wanted.shared_url)
+                shared.belongs_to(cluster_id, wanted.fresh)
+                here = shared.queries()
+                _refuse_another_begin(wanted, shared.url, here)
+                tasks = min(tasks, realtime.tasks_wanted(wanted, shared.url, here, say))
+            realtime.refuse_other_mode(wanted, here, tasks)
             context = RunContext(
                 wanted.pipeline,
                 spark,
@@ -240,6 +267,7 @@ def opened(wanted: Wanted, told: Callable[[str], object] | None = None) -> Itera
                 wanted.options,
                 wanted.source,
                 realtime=tasks > 0,
+                shared=shared,
             )
             run = Run(wanted, context, house, time.monotonic() - begun)
             run.state = state

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from barnabas.pipelines import class_archive
+from barnabas.pipelines import class_archive, s3a
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.framework import realtime
 from barnabas.pipelines.framework.context import SHUFFLE_PARTITIONS
@@ -70,6 +70,8 @@ def start(wanted: Wanted, log: Path, tasks: int, say: Callable[[str], object]) -
     ours = running is None
     ours_here = with_archive(for_few_cores(wanted, live=tasks > 0), wanted, live=tasks > 0)
     conf = {**SPARK_CONF, **(realtime.SETTINGS if tasks else {}), **ours_here, **wanted.conf}
+    if wanted.now and wanted.shared_url.startswith(s3a.SCHEME) and ours:
+        conf |= s3a.settings(wanted.conf)
     if running is not None and tasks and not has_connector(running):
         say("no Real-Time Mode, micro-batches instead: the session that runs has no Kafka connector")
         tasks = 0
@@ -148,8 +150,9 @@ def set_shuffle_partitions(spark: SparkSession, wanted: Wanted) -> None:
     spark.conf.set(SHUFFLE_PARTITIONS, str(cluster_cores(spark.sparkContext)))
 
 
-def cluster_cores(context: SparkContext, wait_s: float = EXECUTORS_WITHIN_S) -> int:
-    """What the settings say the application gets, else the cores of the executors that have come after a moment."""
+def cluster_cores(context: SparkContext, wait_s: float = EXECUTORS_WITHIN_S, enough: int = 1) -> int:
+    """What the settings say the application gets, else the cores of the executors that have come when no more come for
+    a moment. Where more are needed (`enough`), they may take as long as the first one."""
     conf = context.getConf()
     told = conf.get("spark.cores.max") or ""
     if told.isdigit():
@@ -157,13 +160,15 @@ def cluster_cores(context: SparkContext, wait_s: float = EXECUTORS_WITHIN_S) -> 
     executors, each = conf.get("spark.executor.instances") or "", conf.get("spark.executor.cores") or "1"
     if executors.isdigit() and each.isdigit():
         return max(1, int(executors) * int(each))
-    deadline = time.monotonic() + wait_s
+    deadline, found = time.monotonic() + wait_s, UNKNOWN_CORES
     while time.monotonic() < deadline:
-        if context._jsc.sc().getExecutorMemoryStatus().size() > 1:  # the driver itself is one
-            time.sleep(SETTLE_S)  # executors of several workers come one after the other
-            return max(1, int(context.defaultParallelism))
-        time.sleep(POLL_S)
-    return UNKNOWN_CORES
+        executors = context._jsc.sc().getExecutorMemoryStatus().size() - 1  # the driver itself is one
+        time.sleep(SETTLE_S if executors else POLL_S)  # those of several workers come one after the other
+        if executors and executors == context._jsc.sc().getExecutorMemoryStatus().size() - 1:
+            found = max(1, int(context.defaultParallelism))
+            if found >= enough:
+                break
+    return found
 
 
 @contextmanager

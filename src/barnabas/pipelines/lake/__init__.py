@@ -51,7 +51,7 @@ class Lake(Pipeline):
         keep_ms, merge_at = span_ms(context.option("keep"), "keep"), whole(context, "merge", at_least=2)
         intake = Intake(table, topic, shape, context.checkpoint(query), keep_ms, merge_at)
         every_ms = span_ms(context.option("every"), "every")
-        context.start(records.writeStream.foreachBatch(intake), query, f"{every_ms} milliseconds")
+        context.start(records.writeStream.foreachBatch(intake), query, f"{every_ms} milliseconds", fills_table=True)
 
     def later(self, context: RunContext) -> Outcome:
         from barnabas.pipelines.lake.later import reload

@@ -182,7 +182,7 @@ def spark(monkeypatch: pytest.MonkeyPatch) -> Spark:
     for name, instead in (
         ("spark_start.is_there", lambda: None),
         ("spark_start.start", lambda wanted, log, tasks, say: (made, False, tasks)),
-        ("realtime.tasks_wanted", lambda wanted, folder, say: say("by micro-batches: no room") or 0),
+        ("realtime.tasks_wanted", lambda *given: given[-1]("by micro-batches: no room") or 0),
         ("realtime.missing", lambda wanted: "there is no room"),
         ("deadletters.start", lambda context: None),
     ):

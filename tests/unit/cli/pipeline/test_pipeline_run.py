@@ -30,7 +30,7 @@ def shop(barnabas_node: RunningNode, tmp_path: Path, monkeypatch: pytest.MonkeyP
     for name, instead in (
         ("spark_start.is_there", lambda: None),
         ("spark_start.start", lambda wanted, log, tasks, say: (spark, True, tasks)),
-        ("realtime.tasks_wanted", lambda wanted, folder, say: 0),
+        ("realtime.tasks_wanted", lambda wanted, place, queries, say: 0),
     ):
         monkeypatch.setattr(f"barnabas.pipelines.framework.{name}", instead)
     # The screen reads results from the end on, and this pipeline has written its one before Spark would be up.

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from barnabas.cli.common.screen import note
 from barnabas.cli.demo.bus.servers.missing import Missing
-from barnabas.pipelines.connector import REPOSITORY_VARIABLE, settings_xml
+from barnabas.pipelines.ivy import REPOSITORY_VARIABLE, settings_xml
 
 FETCH_S = 600.0
 _REASON = re.compile(r"ERROR|not found|timed out|refused", re.IGNORECASE)
