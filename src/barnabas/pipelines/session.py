@@ -7,8 +7,9 @@ the Python processes that Spark starts import the installed PySpark, not Spark's
 A `conf` of the caller wins over all of it.
 
 On a cluster (`master="spark://..."`) the workers need the same Python environment as the driver: this package and its
-dependencies (pyarrow, confluent-kafka) are native wheels that Spark cannot ship. Where it lies elsewhere there, name it
-by `conf={"spark.pyspark.python": "/path/to/python"}`.
+dependencies (pyarrow, confluent-kafka) are native wheels that Spark cannot ship. It is looked for where this Python is;
+`conf={"spark.pyspark.python": "/path/to/python"}` names another place, which has to be there on the driver's machine
+too, for that is where reads are planned.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+PYTHON = "spark.pyspark.python"
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 APP_VARIABLE = "BARNABAS_SPARK_APP"  # what a query without a group of its own is called: source/options.py
 CORES_VARIABLE = "BARNABAS_SPARK_CORES"  # how many splits use every core: source/planning.py
@@ -57,7 +59,7 @@ def session(
             refuse_without_connector(running)
         return register(running)
 
-    python_is_ours = _prepare(master)
+    python_is_ours = _prepare(master, conf or {})
     settings = _defaults(app, master, bootstrap)
     if connector:
         from barnabas.pipelines.connector import connector_jars
@@ -87,7 +89,7 @@ def context(app: str, *, master: str = DEFAULT_MASTER, conf: Mapping[str, str] |
         from pyspark import SparkConf, SparkContext
     except ImportError:
         raise PipelineError("pyspark is not installed: pip install 'barnabas[spark]'") from None
-    python_is_ours = _prepare(master)
+    python_is_ours = _prepare(master, conf or {})
     settings = {**_defaults(app, master, None), **(conf or {})}
     with quick_spark_home(master, settings, python_is_ours):
         if LOG_LEVEL not in (conf or {}):
@@ -98,8 +100,10 @@ def context(app: str, *, master: str = DEFAULT_MASTER, conf: Mapping[str, str] |
     return made
 
 
-def _prepare(master: str) -> bool:
+def _prepare(master: str, conf: Mapping[str, object]) -> bool:
     """The environment of Spark's Java; whether the Python of its workers is this one."""
+    if PYTHON in conf:  # PySpark looks only at the variable, where it is not started by spark-submit
+        os.environ["PYSPARK_PYTHON"] = str(conf[PYTHON])
     os.environ["JAVA_HOME"] = str(find_java())
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     if master.startswith("local"):

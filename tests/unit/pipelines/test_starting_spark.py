@@ -93,6 +93,11 @@ def test_what_the_caller_says_wins(builder: Builder, monkeypatch: pytest.MonkeyP
     assert "spark.driver.host" not in settings and "SPARK_LOCAL_IP" not in os.environ
 
 
+def test_another_python_for_the_workers(builder: Builder) -> None:
+    session.session(master="spark://far:7077", conf={"spark.pyspark.python": "/opt/python"})
+    assert os.environ["PYSPARK_PYTHON"] == "/opt/python" and os.environ["PYSPARK_DRIVER_PYTHON"] == sys.executable
+
+
 def test_a_session_that_runs_already_is_taken(builder: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
     running = builder.getOrCreate()
     monkeypatch.setattr(SparkSession, "getActiveSession", staticmethod(lambda: running))
