@@ -30,9 +30,9 @@ def stage(folder: Path, disk: Disk = DISK, **settings: Any) -> Stage:
     return made
 
 
-def batch(sequence: int = 0, records: int = 2, **fields: Any) -> bytearray:
+def batch(sequence: int = 0, records: int = 2, epoch: int = 0, **fields: Any) -> bytearray:
     rows = [Record(i, NOW - 1000 + i, b"k", b"v") for i in range(records)]
-    return build_batch(rows, producer_id=5, producer_epoch=0, base_sequence=sequence, **fields)
+    return build_batch(rows, producer_id=5, producer_epoch=epoch, base_sequence=sequence, **fields)
 
 
 def append(on: Stage, data: bytearray) -> int:
@@ -80,6 +80,12 @@ def test_a_batch_that_is_not_appended_stays_as_it_came(tmp_path: Path, settings:
     assert append(here, following) == 2
     repeated = bytearray(sent)
     assert append(here, repeated) == 2 and repeated == sent, "a duplicate is not changed either"
+    append(here, batch(epoch=1))
+    fenced = batch(4)
+    sent = bytes(fenced)
+    for _ in range(2):
+        assert refusal(here, fenced) is ErrorCode.INVALID_PRODUCER_EPOCH
+        assert fenced == sent
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
