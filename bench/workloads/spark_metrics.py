@@ -20,6 +20,7 @@ from ..stats import percentile
 from ..workload import RunResult, Workload
 
 SETTLE_S = 15.0  # after the first result, before the time is taken: Java compiles what is hot
+TIMED_S = 120.0  # as long as a batch, so that the pause between two is in it
 SERVICES = 10
 PROBE = "probe-"
 PROBES_OF = 20  # one request in so many
@@ -42,7 +43,7 @@ class LiveWorkload(Workload[LiveCase]):
     settle_s: ClassVar[float] = SETTLE_S
 
     def cases(self) -> Sequence[LiveCase]:
-        return [LiveCase(1_000, 60.0)]
+        return [LiveCase(1_000, TIMED_S)]
 
     def quick_cases(self) -> Sequence[LiveCase]:
         return [LiveCase(1_000, 20.0)]

@@ -120,7 +120,7 @@ class Scene:
     def driver(self, *more: str, master: str = "local[2]", live: bool = False) -> DriverProcess:
         words: tuple[str, ...] = ("pipeline", "run", "activity", "-b", self.node.bootstrap, "--data", str(self.home))
         words += ("--master", master, "--conf", "spark.driver.memory=900m", *QUICK_START, *more)
-        words += () if live else ("--exactly-once",)
+        words += ("--set", "batch=10s") if live else ("--exactly-once",)
         log = self.folder / f"driver-{len(self.drivers)}.log"
         self.drivers.append(DriverProcess("barnabas.cli.main", *words, log=log))
         return self.drivers[-1]

@@ -20,7 +20,7 @@ from barnabas.pipelines.activity.generator import Activity
 from barnabas.pipelines.activity.rules import Rules
 from barnabas.pipelines.activity.town import Town
 from barnabas.pipelines.common.disorder import Disorder, millis
-from barnabas.pipelines.framework import Record, RunContext, backlog, realtime
+from barnabas.pipelines.framework import Record, RunContext, backlog
 from barnabas.pipelines.framework.realtime import LIVE
 from barnabas.testing import RunningNode
 from tests.spark.stage import Stage
@@ -28,16 +28,11 @@ from tests.spark.stage import Stage
 HOUR = 3_600_000
 BEGIN = 1_790_000_400_000
 RULES = Rules(window_ms=HOUR, after_ms=600_000, late_ms=60_000)
-OPTIONS = {"window": "1h", "after": "10m", "late": "1m"}
+# A restart goes on from the end of a batch, and work beside a query may begin then.
+OPTIONS = {"window": "1h", "after": "10m", "late": "1m", "batch": "5s"}
 DISORDER = Disorder(network_ms=300, late=0.06, late_ms=58_000, too_late=0.02, too_late_ms=240_000, twice=0.05)
 SHOWN = ("member", "because", "interest", "job", "title", "company", "city", "score")
 WITHIN_S = 240
-
-
-@pytest.fixture(autouse=True)
-def short_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A restart goes on from the end of a batch, and work beside a query begins then."""
-    monkeypatch.setattr(realtime, "BATCH", "5 seconds")
 
 
 @contextmanager

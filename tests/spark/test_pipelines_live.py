@@ -17,7 +17,7 @@ from barnabas.pipelines.anomalies.answer import alerts
 from barnabas.pipelines.anomalies.baseline import Rule
 from barnabas.pipelines.anomalies.schema import ALERTS
 from barnabas.pipelines.common.disorder import Disorder
-from barnabas.pipelines.framework import Pipeline, Record, RunContext, backlog, realtime
+from barnabas.pipelines.framework import Pipeline, Record, RunContext, backlog
 from barnabas.pipelines.framework.realtime import LIVE
 from barnabas.pipelines.metrics import later
 from barnabas.pipelines.metrics.answer import windows
@@ -41,15 +41,10 @@ def staged(quick_spark: Any, node: RunningNode, has_connector: bool, tmp_path: P
     return lambda pipeline: Stage(pipeline, quick_spark, node.bootstrap, tmp_path, partitions=2)
 
 
-@pytest.fixture(autouse=True)
-def short_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A restart goes on from the end of a batch, and work beside a query begins then."""
-    monkeypatch.setattr(realtime, "BATCH", "5 seconds")
-
-
 @contextmanager
 def running(stage: Stage, **options: str) -> Iterator[RunContext]:
-    context = stage.context(realtime=True, options=options)
+    # A restart goes on from the end of a batch, and work beside a query may begin then.
+    context = stage.context(realtime=True, options={"batch": "5s", **options})
     stage.pipeline.now(context)
     try:
         yield context

@@ -54,6 +54,13 @@ def test_the_border_lies_between_windows(tmp_path: Path) -> None:
     assert history.from_ms == 1_700_000_000_000 and history.since_ms % 10_000 == 0
 
 
+@pytest.mark.parametrize(("given", "why"), [("4s", "5s at the least"), ("soon", "not a length of time")])
+def test_a_batch_that_spark_does_not_take_is_refused_before_spark_starts(tmp_path: Path, given: str, why: str) -> None:
+    wanted = Wanted(PIPELINE, "127.0.0.1:1", tmp_path, options={"batch": given})
+    with pytest.raises(PipelineError, match=why):
+        realtime.tasks_wanted(wanted, tmp_path, set(), lambda _: None)
+
+
 def test_everything_may_go_through_the_live_query(tmp_path: Path) -> None:
     run = context(tmp_path, options={"backlog": "live"})
     history = backlog.decided(run, EARLIER_MS)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from barnabas.pipelines.activity.generator import JOBS, MEMBERS, SEARCHES, VIEWS, Activity
 from barnabas.pipelines.framework import Option, Outcome, Pipeline, Record, RunContext, Topic, backlog
+from barnabas.pipelines.framework.realtime import BATCH
 
 RECOMMENDATIONS = "activity.recommendations"
 
@@ -47,6 +48,7 @@ class ActivityPipeline(Pipeline):
         Option("late", "1m", "how long after it happened an event may be sent and still count"),
         Option("session", "30m", "the pause that ends a member's session"),
         backlog.OPTION,
+        BATCH,
         Option("reload", "no", "with --later, yes puts the range's recommendations anew into the table"),
         Option("smtp", "", "host:port of a mail server for the digests; without it they stay in the outbox"),
     )

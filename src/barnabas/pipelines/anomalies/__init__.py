@@ -10,6 +10,7 @@ from barnabas.pipelines.anomalies.baseline import ALLOWED_MS, KEEP_MS, Rule
 from barnabas.pipelines.anomalies.schema import ALERTS, INCIDENT, READING
 from barnabas.pipelines.common.numbers import positive
 from barnabas.pipelines.framework import Option, Outcome, Pipeline, Record, Topic, backlog
+from barnabas.pipelines.framework.realtime import BATCH
 
 if TYPE_CHECKING:
     from barnabas.pipelines.framework import RunContext
@@ -29,6 +30,7 @@ class Anomalies(Pipeline):
         Option("threshold", str(Rule().threshold), "how many deviations off makes an alert"),
         Option("thresholds", "3,4,5,6,8,10", "the thresholds that the back-test tries"),
         backlog.OPTION,
+        BATCH,
     )
     realtime = 2  # one that knows readings that came before, one that keeps the sums
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from barnabas.pipelines.framework import Option, Outcome, Pipeline, Record, Topic, backlog
+from barnabas.pipelines.framework.realtime import BATCH
 from barnabas.pipelines.metrics import generator
 from barnabas.pipelines.metrics.levels import Promise
 from barnabas.pipelines.metrics.now import RESULTS, SCHEMA
@@ -25,6 +26,7 @@ class Metrics(Pipeline):
         Option("availability", str(Promise().availability), "promised share of requests without a server error, in %"),
         Option("p95", str(Promise().p95_ms), "promised latency of 95 of 100 requests, in ms"),
         backlog.OPTION,
+        BATCH,
     )
     realtime = 2  # one that knows the ids of requests, one that keeps the windows
 
