@@ -50,9 +50,10 @@ def test_the_consumer_protocol_can_be_turned_off(tmp_path: Path, way: str) -> No
                 assert (await ask(node, apis.UPDATE_FEATURES, 1, body)).error_code == 0
                 await until(lambda: node.image.features.get("group.version", 0) == 0)
             answer = await ask(node, apis.CONSUMER_GROUP_HEARTBEAT, 1, JOIN)
-            assert answer.error_code == ErrorCode.UNSUPPORTED_VERSION
+            assert (answer.error_code, answer.error_message) == (ErrorCode.UNSUPPORTED_VERSION, None)
             described = await ask(node, apis.CONSUMER_GROUP_DESCRIBE, 1, {"group_ids": ["a", "b"]})
-            assert [group.error_code for group in described.groups] == [ErrorCode.UNSUPPORTED_VERSION] * 2
+            told = [(group.group_id, group.error_code, group.error_message) for group in described.groups]
+            assert told == [(name, ErrorCode.UNSUPPORTED_VERSION, None) for name in ("a", "b")]
             if way == "feature":
                 update["max_version_level"], update["upgrade_type"] = 1, 1
                 assert (await ask(node, apis.UPDATE_FEATURES, 1, body)).error_code == 0

@@ -10,10 +10,11 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from barnabas.broker.api.permissions import DESCRIBE, GROUP_REFUSED, TOPIC, TOPIC_REFUSED, may, operations
-from barnabas.broker.coordinator.protocols import require_consumer_protocol
+from barnabas.broker.coordinator.protocols import serves_consumer_protocol
 from barnabas.broker.coordinator.several import Parts, ask_permitted
 from barnabas.broker.network.context import Answered, RequestContext
 from barnabas.model.access import AclResourceType
+from barnabas.model.errors import ErrorCode
 from barnabas.wire import messages
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 def handle(
     node: GroupsNode, request: ConsumerGroupDescribeRequest, context: RequestContext
 ) -> Answered[ConsumerGroupDescribeResponseBody]:
-    require_consumer_protocol(node)
+    if not serves_consumer_protocol(node):
+        off = int(ErrorCode.UNSUPPORTED_VERSION)
+        return {"groups": [{"group_id": group_id, "error_code": off} for group_id in request.group_ids]}
     whole = partial(_whole, node, context, request.include_authorized_operations)
     parts = Parts(str, _part, itemgetter("groups"), whole)
     return ask_permitted(node, request.group_ids, parts, context, DESCRIBE, _refused)

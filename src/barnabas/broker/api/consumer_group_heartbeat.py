@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.api.permissions import DESCRIBE, READ, TOPIC, may, refused, require_group
 from barnabas.broker.coordinator.driver import request_info
-from barnabas.broker.coordinator.protocols import require_consumer_protocol
+from barnabas.broker.coordinator.protocols import serves_consumer_protocol
 from barnabas.broker.network.context import Answered, RequestContext
 from barnabas.model.errors import ErrorCode
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 def handle(
     node: GroupsNode, request: ConsumerGroupHeartbeatRequest, context: RequestContext
 ) -> Answered[ConsumerGroupHeartbeatResponseBody]:
-    require_consumer_protocol(node)
+    if not serves_consumer_protocol(node):
+        return {"error_code": int(ErrorCode.UNSUPPORTED_VERSION)}
     require_group(node, context, READ, request.group_id)
     if not all(may(node, context, DESCRIBE, TOPIC, name) for name in request.subscribed_topic_names or ()):
         raise refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED)

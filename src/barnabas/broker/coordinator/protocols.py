@@ -1,11 +1,12 @@
-"""Whether the consumer protocol (KIP-848) is on: by the cluster's `group.version`, and by this node's settings."""
+"""Whether the consumer protocol (KIP-848) is on: by the cluster's `group.version`, and by this node's settings.
+
+Where it is off its APIs answer UNSUPPORTED_VERSION (35) without a text, as Kafka does, which makes clients fall back or
+say what is wrong.
+"""
 
 from barnabas.broker.roles import ConfiguredView
-from barnabas.model.errors import ErrorCode, KafkaError
 
 
-def require_consumer_protocol(cluster: ConfiguredView) -> None:
-    """Raises UNSUPPORTED_VERSION (35), as Kafka does, which makes clients fall back or say what is wrong."""
+def serves_consumer_protocol(cluster: ConfiguredView) -> bool:
     enabled = cluster.image.features.get("group.version", 0) >= 1
-    if not enabled or "consumer" not in cluster.settings.list("group.coordinator.rebalance.protocols"):
-        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "The version of API is not supported.")
+    return enabled and "consumer" in cluster.settings.list("group.coordinator.rebalance.protocols")
