@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.ivy import Jars, cache_folder, fetch
 
 _SQL_KAFKA = "spark-sql-kafka-0-10_2.13"
@@ -25,9 +26,12 @@ def connector_jars() -> list[Path]:
     """The jars for `spark.jars`, from the cache or fetched now; PipelineError in one line when that fails."""
     import pyspark
 
-    folder = cache_folder("connector") / f"spark-{pyspark.__version__}"
+    folder, jars = cache_folder("connector") / f"spark-{pyspark.__version__}", wanted(pyspark.__version__)
     if not folder.is_dir():
-        fetch(wanted(pyspark.__version__), Path(pyspark.__file__).parent, folder)
+        fetch(jars, Path(pyspark.__file__).parent, folder)
+    missing = [name for name in jars.versions if not any(folder.glob(f"{name}-*.jar"))]
+    if missing:  # somebody puts them there by hand
+        raise PipelineError(f"{jars.what} is not whole: there is no {' and no '.join(missing)} in {folder}")
     return sorted(folder.glob("*.jar"))
 
 

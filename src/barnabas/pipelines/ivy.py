@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,8 +27,12 @@ from barnabas.pipelines.java import find_java
 
 REPOSITORY_VARIABLE = "BARNABAS_MAVEN_REPOSITORY"  # a mirror in place of Maven Central
 FETCH_TIMEOUT_S = 300.0
+CONNECT_TIMEOUT_MS, READ_TIMEOUT_MS = 5_000, 30_000
+NAMED = 6  # a line that names more jars than these is read by nobody
 
 _NOT_FOUND = re.compile(r"::\s+[\w.]+#([\w.-]+);[\w.-]+: not found")
+# Ivy would ask for every other jar too, and wait as long for each.
+_NOT_REACHED = re.compile(r"Server access error at url \w+://(\S+?)/.*\((?:[\w.]+: )?(.+)\)|Host (\S+) not found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +68,9 @@ def fetch(jars: Jars, pyspark_home: Path, folder: Path) -> None:
             got = work / "jars"
             if got.is_dir() and len(list(got.glob("*.jar"))) == len(wanted):
                 break
-            missing = [name for name in _NOT_FOUND.findall(told) if name in wanted]
+            missing = [name for name in dict.fromkeys(_NOT_FOUND.findall(told)) if name in wanted]
             if not missing or any(len(wanted[name]) == 1 for name in missing):
-                raise PipelineError(_failure(jars, missing, told))
+                raise PipelineError(_failure(jars, folder, missing, told))
             for name in missing:
                 wanted[name].pop(0)
             shutil.rmtree(got, ignore_errors=True)
@@ -83,26 +88,50 @@ def _say(words: str) -> None:
 
 
 def _run_ivy(java: Path, ivy: Path, work: Path, jars: Jars, wanted: Mapping[str, str]) -> str:
-    """What Ivy says; the jars it found lie in `work/jars` afterwards."""
+    """What Ivy says, which is ended when it cannot reach the repository; the jars it found lie in `work/jars` then."""
     settings, wishes = work / "ivysettings.xml", work / "ivy.xml"
     settings.write_text(settings_xml(os.environ.get(REPOSITORY_VARIABLE)))
     wishes.write_text(wishes_xml(jars.groups, wanted))
     pattern = f"{work / 'jars'}/[artifact]-[revision].[ext]"
-    command = [java, "-jar", ivy, "-settings", settings, "-ivy", wishes, "-cache", work / "cache"]
-    try:
-        done = subprocess.run(
-            [*map(str, command), "-retrieve", pattern], capture_output=True, text=True, timeout=FETCH_TIMEOUT_S
-        )
-    except subprocess.TimeoutExpired:
-        raise PipelineError(f"{jars.what} could not be fetched in {FETCH_TIMEOUT_S:.0f} s") from None
-    return done.stdout + done.stderr
+    command = [java, "-jar", ivy, "-verbose", "-settings", settings, "-ivy", wishes, "-cache", work / "cache"]
+    told, late = list[str](), threading.Event()
+    with subprocess.Popen(
+        [*map(str, command), "-retrieve", pattern],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as running:
+
+        def end() -> None:
+            late.set()
+            running.kill()
+
+        timer = threading.Timer(FETCH_TIMEOUT_S, end)
+        timer.start()
+        try:
+            assert running.stdout is not None
+            for line in running.stdout:
+                told.append(line)
+                if _NOT_REACHED.search(line):
+                    running.kill()
+        except BaseException:
+            running.kill()
+            raise
+        finally:
+            timer.cancel()
+    if late.is_set():
+        raise PipelineError(f"{jars.what} could not be fetched in {FETCH_TIMEOUT_S:.0f} s")
+    return "".join(told)
 
 
 def settings_xml(repository: str | None) -> str:
     root = f' root="{repository}"' if repository else ""
     return (
-        '<ivysettings><settings defaultResolver="maven"/><resolvers>'
-        f'<ibiblio name="maven" m2compatible="true"{root}/></resolvers></ivysettings>\n'
+        '<ivysettings><settings defaultResolver="maven"/><timeout-constraints><timeout-constraint name="short"'
+        f' connectionTimeout="{CONNECT_TIMEOUT_MS}" readTimeout="{READ_TIMEOUT_MS}"/></timeout-constraints><resolvers>'
+        f'<ibiblio name="maven" m2compatible="true" timeoutConstraint="short"{root}/></resolvers></ivysettings>\n'
     )
 
 
@@ -118,12 +147,22 @@ def wishes_xml(groups: Mapping[str, str], wanted: Mapping[str, str]) -> str:
     )
 
 
-def _failure(jars: Jars, missing: list[str], told: str) -> str:
-    reason = f"no repository has {', '.join(missing)}" if missing else _last_words(told)
+def _failure(jars: Jars, folder: Path, missing: list[str], told: str) -> str:
+    if found := _NOT_REACHED.search(told):
+        reason = f"{found[1]} is not reached: {found[2]}" if found[1] else f"there is no host {found[3]} here"
+    else:
+        reason = f"no repository has {', '.join(missing)}" if missing else _last_words(told)
     return (
-        f"{jars.what} could not be fetched ({reason}): is there a network? {REPOSITORY_VARIABLE} names a"
-        f" mirror of Maven Central. {jars.otherwise}"
+        f"{jars.what} could not be fetched ({reason}). Without a network {_by_hand(jars, folder)};"
+        f" {REPOSITORY_VARIABLE} names a mirror of Maven Central. {jars.otherwise}"
     )
+
+
+def _by_hand(jars: Jars, folder: Path) -> str:
+    """What is missing, and where it belongs."""
+    if len(jars.versions) > NAMED:
+        return f"copy {folder} from a machine that has it"
+    return f"put {', '.join(f'{name}-{versions[0]}.jar' for name, versions in jars.versions.items())} into {folder}"
 
 
 def _last_words(told: str) -> str:

@@ -71,3 +71,46 @@ def test_no_network_is_one_line_and_leaves_nothing(home: Path, monkeypatch: pyte
         ivy.fetch(connector.wanted("4.3.0"), home, home / "cache" / "spark-4.3.0")
     assert "\n" not in str(told.value)
     assert list((home / "cache").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        (
+            "ERROR: Server access error at url http://mirror:81/a.pom (java.net.ConnectException: Connection refused)",
+            "(mirror:81 is not reached: Connection refused)",
+        ),
+        (
+            "WARN: Host mirror.invalid not found. url=http://mirror.invalid/a.pom",
+            "(there is no host mirror.invalid here)",
+        ),
+    ],
+)
+def test_offline_says_what_is_missing_and_where_it_belongs(
+    home: Path, monkeypatch: pytest.MonkeyPatch, told: str, why: str
+) -> None:
+    monkeypatch.setattr(ivy, "_run_ivy", lambda *_: f"{told}\n\t\t:: org.apache#kafka-clients;3.9.2: not found")
+    folder = home / "cache" / "spark-4.3.0"
+    with pytest.raises(PipelineError) as raised:
+        ivy.fetch(connector.wanted("4.3.0"), home, folder)
+    line = str(raised.value)
+    assert why in line and "\n" not in line
+    assert "put spark-sql-kafka-0-10_2.13-4.3.0.jar, spark-token-provider-kafka-0-10_2.13-4.3.0.jar," in line
+    assert f"commons-pool2-2.13.1.jar into {folder}; BARNABAS_MAVEN_REPOSITORY names a mirror" in line
+    many = ivy.Jars("S3", 1, "", {}, {f"jar{number}": ["1"] for number in range(9)})
+    assert f"copy {folder} from a machine that has it" in ivy._failure(many, folder, [], told)
+
+
+def test_jars_that_were_put_there_by_hand_must_be_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import pyspark
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = tmp_path / "barnabas" / "connector" / f"spark-{pyspark.__version__}"
+    folder.mkdir(parents=True)
+    for name in ("spark-sql-kafka-0-10_2.13-4.2.0", "kafka-clients-3.9.2"):
+        (folder / f"{name}.jar").touch()
+    with pytest.raises(PipelineError, match=r"no spark-token-provider-kafka-0-10_2.13 and no commons-pool2 in /"):
+        connector.connector_jars()
+    for name in ("spark-token-provider-kafka-0-10_2.13-4.2.0", "commons-pool2-2.13.1"):
+        (folder / f"{name}.jar").touch()
+    assert len(connector.connector_jars()) == 4

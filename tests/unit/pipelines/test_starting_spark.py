@@ -224,12 +224,13 @@ def test_jars_come_from_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     def fetch(jars: ivy.Jars, home: Path, folder: Path) -> None:
         fetched.append(jars.versions["spark-sql-kafka-0-10_2.13"][0])
         folder.mkdir(parents=True)
-        (folder / "b.jar").touch()
-        (folder / "a.jar").touch()
+        for name in jars.versions:
+            (folder / f"{name}-1.jar").touch()
 
     monkeypatch.setattr(connector, "fetch", fetch)
+    names = [f"{name}-1.jar" for name in sorted(connector.wanted("4.3.0").versions)]
     for _ in range(2):
-        assert [each.name for each in connector.connector_jars()] == ["a.jar", "b.jar"]
+        assert [each.name for each in connector.connector_jars()] == names
     assert fetched == [pyspark.__version__]
     monkeypatch.undo()
     with pytest.raises(PipelineError, match="there is no Ivy in"):
