@@ -31,6 +31,8 @@ from barnabas.pipelines.session import DEFAULT_MASTER, local_cores
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pyspark.sql import SparkSession
+
 RETRIES = 6
 RETRY_S = 1.0
 RETRY_MAX_S = 15.0
@@ -211,6 +213,18 @@ def _is_final(why: str) -> bool:
     )
 
 
+def _reached(wanted: Wanted, spark: SparkSession, cluster_id: str) -> tuple[RemoteCheckpoints, set[str]]:
+    """The shared storage, and the queries that have their progress there."""
+    try:
+        shared = RemoteCheckpoints(spark, wanted.shared_url)
+        shared.belongs_to(cluster_id, wanted.fresh)
+        return shared, shared.queries()
+    except PipelineError:
+        raise
+    except Exception as error:  # Java's, of the file system
+        raise PipelineError(f"--checkpoints {wanted.checkpoints}: {explain(error)}") from error
+
+
 def _refuse_another_begin(wanted: Wanted, place: object, queries: Set[str]) -> None:
     if wanted.now and wanted.begin_ms is not None and queries:
         raise PipelineError(
@@ -249,9 +263,7 @@ def opened(wanted: Wanted, told: Callable[[str], object] | None = None) -> Itera
         try:
             shared = None
             if wanted.now and wanted.shared_url:
-                shared = RemoteCheckpoints(spark, wanted.shared_url)
-                shared.belongs_to(cluster_id, wanted.fresh)
-                here = shared.queries()
+                shared, here = _reached(wanted, spark, cluster_id)
                 _refuse_another_begin(wanted, shared.url, here)
                 tasks = min(tasks, realtime.tasks_wanted(wanted, shared.url, here, say))
             realtime.refuse_other_mode(wanted, here, tasks)
