@@ -70,4 +70,5 @@ def row(verdict: Verdict, day: date) -> str:
 def reasons(verdict: Verdict) -> str:
     failed = {run.method for run in verdict.runs if run.state == "failed"}
     found = {verdict.test_class.expected_failure(method) or f"{method}: not expected" for method in failed}
-    return "; ".join([*sorted(found), *verdict.skips]).replace("|", "\\|").replace("\n", " ")
+    again = [f"{method}: failed beside other work, passed alone" for method in verdict.passed_again]
+    return "; ".join([*sorted(found), *again, *verdict.skips]).replace("|", "\\|").replace("\n", " ")

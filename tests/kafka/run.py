@@ -6,6 +6,9 @@
     .venv/bin/python -m tests.kafka.run TopicCommandTest [METHOD-PATTERN]
                                                     one class; its row of the table has the last run of each test
 
+Most tests have a time limit of their own, which a busy machine does not always keep: one that fails and is not expected
+to is tried once more alone at the end (not in the short slice), and its row of the table says so.
+
 Exit code 1 when a test fails that is not expected to, or passes that was expected to fail.
 """
 
@@ -21,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import asdict, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -36,7 +40,7 @@ CLASS_TIMEOUT_SECONDS = 1800
 JAVA = ("java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
-def run_class(test_class: KafkaClass, methods: str, *, whole: bool, quick: bool) -> Verdict:
+def run_class(test_class: KafkaClass, methods: str, *, whole: bool, quick: bool, again: bool = False) -> Verdict:
     name = test_class.simple_name + ("" if whole else ".part")
     results, log = (RESULTS / f"{name}{suffix}" for suffix in (".running", ".log"))
     results.unlink(missing_ok=True)
@@ -65,17 +69,31 @@ def run_class(test_class: KafkaClass, methods: str, *, whole: bool, quick: bool)
             shutil.rmtree(data, ignore_errors=True)
     runs = read_runs(results)
     if code == 0 and runs:  # a run that was broken off leaves the record of the one before
-        record(RESULTS / f"{test_class.simple_name}.jsonl", results.read_text(), runs, whole=whole)
+        record(RESULTS / f"{test_class.simple_name}.jsonl", runs, whole=whole, again=again)
     return judge(test_class, runs, code, whole=whole)
 
 
-def record(kept: Path, lines: str, runs: list[Outcome], *, whole: bool) -> None:
+def record(kept: Path, runs: list[Outcome], *, whole: bool, again: bool = False) -> None:
     """The last run of each test. Some methods alone replace theirs in the record of a class that was run whole."""
     if not whole and not kept.exists():
         return
-    again = {run.method for run in runs}
-    before = [] if whole else kept.read_text().splitlines(keepends=True)
-    kept.write_text("".join(line for line in before if json.loads(line)["method"] not in again) + lines)
+    now = {run.method for run in runs}
+    before = [] if whole else [run for run in read_runs(kept) if run.method not in now]
+    lines = [json.dumps(asdict(run)) + "\n" for run in (*before, *(replace(run, again=again) for run in runs))]
+    kept.write_text("".join(lines))
+
+
+def run_again(verdict: Verdict, *, whole: bool, quick: bool) -> Verdict:
+    """What failed without a reason, once more, alone."""
+    methods = verdict.unexpected
+    alone = run_class(verdict.test_class, "|".join(methods), whole=False, quick=quick, again=True)
+    print(f"kafka-tests {verdict.test_class.simple_name}, again: {', '.join(methods)}", flush=True)
+    for problem in alone.problems:
+        print(f"    {problem}", flush=True)
+    if alone.problems:
+        return verdict
+    others = [run for run in verdict.runs if run.method not in methods]
+    return judge(verdict.test_class, others + [replace(run, again=True) for run in alone.runs], 0, whole=whole)
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
@@ -142,6 +160,10 @@ def main() -> int:
         print(f"kafka-tests {number}/{len(work)} {test_class.simple_name}: {counts} ({seconds:.0f} s)", flush=True)
         for problem in verdict.problems:
             print(f"    {problem}", flush=True)
+    for number, (verdict, (test_class, methods)) in enumerate(zip(verdicts, work, strict=True)):
+        if verdict.unexpected and verdict.exit_code == 0 and not arguments.short:
+            whole = methods == test_class.methods
+            verdicts[number] = run_again(verdict, whole=whole, quick=arguments.quick)
     if not arguments.short:
         write_page(recorded(), read_table(), recorded_days())
     failed = sum(1 for verdict in verdicts if verdict.problems)

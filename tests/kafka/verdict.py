@@ -23,6 +23,7 @@ class Outcome:
     seconds: float
     reason: str
     trace: str
+    again: bool = False  # it had failed in the run of its class
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,17 @@ class Verdict:
     test_class: KafkaClass
     runs: list[Outcome]
     problems: list[str]
+    exit_code: int = 0
+
+    @property
+    def unexpected(self) -> list[str]:
+        """Methods that failed without a reason in the table."""
+        failed = {run.method for run in self.runs if run.state == "failed"}
+        return sorted(method for method in failed if self.test_class.expected_failure(method) is None)
+
+    @property
+    def passed_again(self) -> list[str]:
+        return sorted({run.method for run in self.runs if run.again and run.state == "passed"})
 
     @property
     def counts(self) -> Counter[str]:
@@ -69,4 +81,4 @@ def judge(test_class: KafkaClass, runs: list[Outcome], exit_code: int, *, whole:
         for pattern, why in test_class.fails.items():
             if not any(test_class.expected_failure(method) == why for method in failed):
                 problems.append(f"{pattern} was expected to fail ({why}) and did not: remove the row")
-    return Verdict(test_class, runs, problems)
+    return Verdict(test_class, runs, problems, exit_code)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
-from dataclasses import asdict
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
+import pytest
+
+from tests.kafka import run as runner
 from tests.kafka.page import made
 from tests.kafka.run import record
 from tests.kafka.table import KafkaClass, read_table
-from tests.kafka.verdict import LEFT_OUT, Outcome, judge, read_runs
+from tests.kafka.verdict import LEFT_OUT, Outcome, Verdict, judge, read_runs
 
 CLASS = KafkaClass("a.b.SomeTest", fails={"testQuota*": "quotas are not served"}, skips={"testTier*": "no tiers"})
 
@@ -62,17 +64,37 @@ def test_an_unsteady_test_may_pass_or_fail() -> None:
 
 
 def test_a_method_run_alone_replaces_its_part_of_the_record(tmp_path: Path) -> None:
-    def lines(*runs: Outcome) -> str:
-        return "".join(json.dumps(asdict(each)) + "\n" for each in runs)
-
     kept = tmp_path / "SomeTest.jsonl"
     alone = [run("testB", "passed")]
-    record(kept, lines(*alone), alone, whole=False)
+    record(kept, alone, whole=False)
     assert not kept.exists()  # one method is not the class
-    first = [run("testA", "passed"), run("testB", "failed")]
-    record(kept, lines(*first), first, whole=True)
-    record(kept, lines(*alone), alone, whole=False)
+    record(kept, [run("testA", "passed"), run("testB", "failed")], whole=True)
+    record(kept, alone, whole=False)
     assert read_runs(kept) == [run("testA", "passed"), run("testB", "passed")]
+    record(kept, alone, whole=False, again=True)
+    assert read_runs(kept) == [run("testA", "passed"), replace(run("testB", "passed"), again=True)]
+
+
+@pytest.mark.parametrize("second", ["passed", "failed"])
+def test_what_fails_is_tried_again_alone_and_the_page_says_so(monkeypatch: pytest.MonkeyPatch, second: str) -> None:
+    asked: list[tuple[str, bool]] = []
+
+    def run_class(test_class: KafkaClass, methods: str, *, whole: bool, quick: bool, again: bool) -> Verdict:
+        asked.append((methods, again))
+        return judge(test_class, [run("testB", second)], 0, whole=whole)
+
+    monkeypatch.setattr(runner, "run_class", run_class)
+    runs = [run("testA", "passed"), run("testB", "failed", "timed out"), run("testQuotaC", "failed")]
+    first = judge(CLASS, runs, 0)
+    assert first.unexpected == ["testB"] and len(first.problems) == 1
+    verdict = runner.run_again(first, whole=True, quick=False)
+    assert asked == [("testB", True)]
+    if second == "failed":
+        assert verdict.problems == first.problems
+        return
+    assert verdict.problems == []
+    page = made([verdict], [CLASS], {"SomeTest": date(2026, 3, 1)})
+    assert "| quotas are not served; testB: failed beside other work, passed alone; testTier*: no tiers |" in page
 
 
 def test_skipped_methods_are_left_out() -> None:
