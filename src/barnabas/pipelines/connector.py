@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from barnabas.pipelines.errors import PipelineError
-from barnabas.pipelines.ivy import Jars, cache_folder, fetch
+from barnabas.pipelines.ivy import Jars, all_of, cache_folder, fetch
 
 _SQL_KAFKA = "spark-sql-kafka-0-10_2.13"
 _TOKENS = "spark-token-provider-kafka-0-10_2.13"
@@ -29,10 +28,7 @@ def connector_jars() -> list[Path]:
     folder, jars = cache_folder("connector") / f"spark-{pyspark.__version__}", wanted(pyspark.__version__)
     if not folder.is_dir():
         fetch(jars, Path(pyspark.__file__).parent, folder)
-    missing = [name for name in jars.versions if not any(folder.glob(f"{name}-*.jar"))]
-    if missing:  # somebody puts them there by hand
-        raise PipelineError(f"{jars.what} is not whole: there is no {' and no '.join(missing)} in {folder}")
-    return sorted(folder.glob("*.jar"))
+    return all_of(jars, folder)
 
 
 def wanted(spark_version: str) -> Jars:

@@ -82,6 +82,14 @@ def fetch(jars: Jars, pyspark_home: Path, folder: Path) -> None:
                 raise
 
 
+def all_of(jars: Jars, folder: Path) -> list[Path]:
+    """The jars of a folder that somebody may have filled by hand."""
+    missing = [name for name in jars.versions if not any(folder.glob(f"{name}-[0-9]*.jar"))]
+    if missing:
+        raise PipelineError(f"{jars.what} is not whole: there is no {' and no '.join(missing[:NAMED])} in {folder}")
+    return sorted(folder.glob("*.jar"))
+
+
 def _say(words: str) -> None:
     """To the person who waits; nothing of it belongs into a program's output."""
     print(words, file=sys.stderr, flush=True)

@@ -1,7 +1,7 @@
 """Spark's way to S3: Hadoop's S3A and those modules of Amazon's SDK that it needs, fetched once and kept (ivy.py).
 
 The SDK as Hadoop asks for it, in one jar of all services, is more than half a gigabyte; S3A uses S3, its transfer
-manager and STS (roles), which with all they need are 11 MB. Netty, Apache's HTTP client and the rest lie in PySpark.
+manager and STS (roles), which with all they need are 9 MB. Netty, Apache's HTTP client and the rest lie in PySpark.
 Workers need nothing: Spark hands them the jars.
 
 Credentials are those that AWS's tools use: AWS_ACCESS_KEY_ID and its like in the environment of the driver, which Spark
@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from barnabas.pipelines.ivy import Jars, cache_folder, fetch
+from barnabas.pipelines.ivy import Jars, all_of, cache_folder, fetch
 
 SCHEME = "s3a://"
 _SDK_OF = {"3.5.0": "2.35.4"}  # what Hadoop was made with; Hadoop and its SDK fit each other exactly
@@ -76,9 +76,10 @@ def s3a_jars(conf: Mapping[str, str]) -> list[Path]:
         return []
     hadoop = next(_versions(home / "jars"), next(iter(_SDK_OF)))
     folder = cache_folder("s3a") / f"hadoop-{hadoop}"
+    jars = wanted(hadoop)
     if not folder.is_dir():
-        fetch(wanted(hadoop), Path(pyspark.__file__).parent, folder)
-    return sorted(folder.glob("*.jar"))
+        fetch(jars, Path(pyspark.__file__).parent, folder)
+    return all_of(jars, folder)
 
 
 def wanted(hadoop: str) -> Jars:
@@ -87,7 +88,7 @@ def wanted(hadoop: str) -> Jars:
     artifacts |= dict.fromkeys(_SDK, ("software.amazon.awssdk", sdk))
     return Jars(
         "what Spark needs for S3",
-        14,
+        13,
         "Without it leave --checkpoints away, or bring Hadoop's S3A yourself (--conf spark.jars=...)",
         groups={name: group for name, (group, _) in artifacts.items()},
         versions={name: [version] for name, (_, version) in artifacts.items()},

@@ -120,12 +120,14 @@ def test_jars_for_s3_are_those_of_sparks_hadoop_and_fetched_once(
     def fetch(jars: Jars, pyspark_home: Path, folder: Path) -> None:
         fetched.append(jars)
         folder.mkdir(parents=True)
-        (folder / "hadoop-aws-3.5.0.jar").touch()
+        for name, (version,) in jars.versions.items():
+            (folder / f"{name}-{version}.jar").touch()
 
     monkeypatch.setattr(s3a, "fetch", fetch)
     for _ in range(2):
-        (jar,) = s3a.s3a_jars({})
-        assert jar == tmp_path / "cache" / "barnabas" / "s3a" / "hadoop-3.5.0" / "hadoop-aws-3.5.0.jar"
+        found = s3a.s3a_jars({})
+        cache = tmp_path / "cache" / "barnabas" / "s3a" / "hadoop-3.5.0"
+        assert cache / "hadoop-aws-3.5.0.jar" in found and len(found) == 36
     (jars,) = fetched
     assert jars.versions["hadoop-aws"] == ["3.5.0"] and jars.groups["hadoop-aws"] == "org.apache.hadoop"
     assert {
@@ -135,6 +137,9 @@ def test_jars_for_s3_are_those_of_sparks_hadoop_and_fetched_once(
         for version in jars.versions[name]
     } == {"2.35.4"}
     assert "bundle" not in jars.groups
+    (cache / "s3-2.35.4.jar").unlink()  # s3-transfer-manager is still there
+    with pytest.raises(PipelineError, match=r"is not whole: there is no s3 in "):
+        s3a.s3a_jars({})
 
     assert s3a.s3a_jars({"spark.jars.packages": "org.apache.hadoop:hadoop-aws:3.5.0"}) == []
     (home / "jars" / "hadoop-aws-3.5.0.jar").touch()
