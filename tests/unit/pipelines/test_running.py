@@ -114,12 +114,12 @@ def test_few_cores_are_spared(
     assert spark_start.for_few_cores(asked) == wanted
 
 
-def test_real_time_mode_has_the_quick_compiler_unless_somebody_chose(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_real_time_mode_compiles_thoroughly_later_unless_somebody_chose(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"):
         monkeypatch.delenv(name, raising=False)
     name = "spark.driver.defaultJavaOptions"
     asked: Any = SimpleNamespace(master="local[2]", now=True, conf={})
-    assert spark_start.for_few_cores(asked, live=True)[name] == "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+    assert spark_start.for_few_cores(asked, live=True)[name] == f"-XX:+UseSerialGC {spark_start.LATE_COMPILER}"
     asked.conf = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=4"}
     assert spark_start.for_few_cores(asked, live=True)[name] == "-XX:+UseSerialGC"
 
