@@ -11,6 +11,8 @@ from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.framework import running, spark_start
 from barnabas.pipelines.framework.running import RETRIES, Run
 
+NAME = "BARNABAS_SPARK_CORES"
+
 
 class Queries:
     """A context with one query that fails each time, with or without a batch done before."""
@@ -144,3 +146,28 @@ def test_a_cluster_has_as_many_shuffle_partitions_as_cores(
         getConf=lambda: conf, defaultParallelism=parallelism, _jsc=SimpleNamespace(sc=lambda: status)
     )
     assert spark_start.cluster_cores(context, wait_s=0.01) == cores
+
+
+@pytest.mark.parametrize(
+    ("conf", "shuffles", "cores"),
+    [({}, "12", "12"), ({"spark.sql.shuffle.partitions": "3"}, None, "12"),
+     ({"spark.executorEnv.BARNABAS_SPARK_CORES": "4"}, "12", None)],
+)  # fmt: skip
+def test_reads_are_cut_for_the_cores_of_the_cluster(
+    monkeypatch: pytest.MonkeyPatch, conf: dict[str, str], shuffles: str | None, cores: str | None
+) -> None:
+    """The driver's machine may have two, and a read of a day was in as many splits."""
+    monkeypatch.setattr(spark_start, "cluster_cores", lambda context: 12)
+    registered: list[str | None] = []
+    monkeypatch.setattr(
+        spark_start, "register", lambda spark: registered.append(spark.sparkContext.environment.get(NAME))
+    )
+    made: dict[str, str] = {}
+    spark: Any = SimpleNamespace(
+        conf=SimpleNamespace(set=made.__setitem__), sparkContext=SimpleNamespace(environment={})
+    )
+    spark_start.use_all_cores(spark, SimpleNamespace(master="spark://far:7077", conf=conf))  # type: ignore[arg-type]
+    assert made.get("spark.sql.shuffle.partitions") == shuffles
+    assert registered == ([cores] if cores else [])
+    spark_start.use_all_cores(spark, SimpleNamespace(master="local[2]", conf={}))  # type: ignore[arg-type]
+    assert len(registered) == bool(cores)

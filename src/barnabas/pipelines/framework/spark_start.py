@@ -15,7 +15,7 @@ from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.framework import realtime
 from barnabas.pipelines.framework.context import SHUFFLE_PARTITIONS
 from barnabas.pipelines.framework.failures import explain
-from barnabas.pipelines.session import CORES_VARIABLE, has_connector, local_cores
+from barnabas.pipelines.session import CORES_VARIABLE, has_connector, local_cores, register
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -93,7 +93,7 @@ def start(wanted: Wanted, log: Path, tasks: int, say: Callable[[str], object]) -
             )
         if ours:
             write_no_checksums(made)
-            set_shuffle_partitions(made, wanted)
+            use_all_cores(made, wanted)
         too_few = realtime.lacks(made, tasks) if tasks else ""
         if too_few:
             say(f"no Real-Time Mode, micro-batches instead: {too_few}")
@@ -148,12 +148,18 @@ def _chosen(wanted: Wanted) -> tuple[str, ...]:
     return (*wanted.conf.values(), os.environ.get("JAVA_TOOL_OPTIONS", ""), os.environ.get("JDK_JAVA_OPTIONS", ""))
 
 
-def set_shuffle_partitions(spark: SparkSession, wanted: Wanted) -> None:
-    """On a cluster as many as it has cores, in place of Spark's 200: each costs a task and a state store with every
-    micro-batch. A query keeps the number of its first start in its checkpoint."""
-    if local_cores(wanted.master) is not None or SHUFFLE_PARTITIONS in wanted.conf:
+def use_all_cores(spark: SparkSession, wanted: Wanted) -> None:
+    """On a cluster as many shuffle partitions as it has cores, in place of Spark's 200: each costs a task and a state
+    store with every micro-batch. A query keeps the number of its first start in its checkpoint. And our source cuts
+    what it reads for the cluster's cores, in place of those of the machine that plans it."""
+    if local_cores(wanted.master) is not None:
         return
-    spark.conf.set(SHUFFLE_PARTITIONS, str(cluster_cores(spark.sparkContext)))
+    cores = str(cluster_cores(spark.sparkContext))
+    if SHUFFLE_PARTITIONS not in wanted.conf:
+        spark.conf.set(SHUFFLE_PARTITIONS, cores)
+    if f"spark.executorEnv.{CORES_VARIABLE}" not in wanted.conf:
+        spark.sparkContext.environment[CORES_VARIABLE] = cores
+        register(spark)  # Spark keeps the environment of the moment
 
 
 def cluster_cores(context: SparkContext, wait_s: float = EXECUTORS_WITHIN_S, enough: int = 1) -> int:
