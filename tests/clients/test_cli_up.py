@@ -252,3 +252,21 @@ def test_the_demo_ends_by_itself_and_takes_another_port_when_its_own_is_taken(tm
     assert f"port {port} is taken" in done.stdout
     assert "events written" in done.stdout and "stops now" in done.stdout and "from another terminal:" in done.stdout
     assert list(tmp_path.iterdir()) == [], "the demo left something behind"
+
+
+def test_the_demo_goes_on_with_its_stream_when_spark_cannot_be_fetched(tmp_path: Path) -> None:
+    pins = tmp_path / "pins"
+    pins.mkdir()
+    (pins / "run.txt").write_text(f"a-package-that-is-nowhere==1 --hash=sha256:{'0' * 64}\n")
+    with socket.create_server(("127.0.0.1", 0)) as nobody:
+        index = f"http://127.0.0.1:{nobody.getsockname()[1]}/simple"
+    env = {**os.environ, "PIP_INDEX_URL": index, "PIP_RETRIES": "1", "XDG_DATA_HOME": str(tmp_path), "NO_COLOR": "1"}
+    words: list[str | Path] = [EXECUTABLE, "demo", "--seconds", "36", "--port", "0", "--requirements", pins]
+    done = subprocess.run(words, capture_output=True, text=True, env=env, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    seen = done.stdout.splitlines()
+    told = "without the pipelines: Spark could not be fetched: the package index cannot be reached. "
+    at = [number for number, line in enumerate(seen) if line.startswith(told)]
+    assert len(at) == 2, "once when it failed, and in the summary"
+    assert any(line.startswith("written ") for line in seen[at[0] : at[1]]), "the stream went on"
+    assert (tmp_path / "barnabas" / "demo" / "fetching.log").read_text()

@@ -217,14 +217,15 @@ class Installation:
             wheels.mkdir()
             rest = [each for each in missing if each not in largest]
             shares = [each for each in (largest, *(rest[n::_AT_A_TIME] for n in range(_AT_A_TIME))) if each]
-            with ThreadPoolExecutor(len(shares)) as threads:
+            with ThreadPoolExecutor(len(shares)) as threads, self._stopped_at_an_end():
                 found = list(threads.map(lambda share: self._fetch(share, folder, wheels, on_line), shares))
             if problems := [each for each in found if each]:
                 return next((each for each in problems if each != _STOPPED), _STOPPED)
             words = ["install", "--no-index", "--no-deps", "--find-links", str(wheels)]
             if not sys.dont_write_bytecode:
                 words.append("--no-compile")  # Python compiles what it uses when it uses it, a small part of all
-            return self._pip(words, [each.partition(" --hash")[0] for each in missing], folder, on_line)
+            with self._stopped_at_an_end():
+                return self._pip(words, [each.partition(" --hash")[0] for each in missing], folder, on_line)
 
     def bar(self, seconds: float) -> str:
         pip = self._shown()
@@ -245,6 +246,15 @@ class Installation:
             pip.interrupt()
         for pip in begun:
             pip.end()
+
+    @contextmanager
+    def _stopped_at_an_end(self) -> Iterator[None]:
+        """Ctrl-C and the like: before anybody waits for what is under way."""
+        try:
+            yield
+        except BaseException:
+            self.stop()
+            raise
 
     def _shown(self) -> _Pip | None:
         """The one with the largest download, else the one that began first: Spark's."""

@@ -156,6 +156,9 @@ def _activity(asked: Asked) -> None:
         node = stack.enter_context(DemoNode(asked.port, asked.data))
         console = DemoConsole(node.bootstrap, _results(asked.data))
         stack.callback(console.stop)
+        if spark is not None:
+            stack.callback(spark.close)  # before the node goes, too: its queries would wait for it
+        stack.push(_say_that_it_ends)
         _make_topics(node.bootstrap)
         with open_view(node, spark, console.wait()) as view:
             stream = stack.enter_context(Stream(node.bootstrap, asked.rate))
@@ -171,6 +174,13 @@ def _activity(asked: Asked) -> None:
             _stay(node, clock.ends())
         except KeyboardInterrupt:  # here it is the way to end, not a way to break off
             say("\nstopped")
+
+
+def _say_that_it_ends(kind: type[BaseException] | None, *_: object) -> None:
+    """Spark takes seconds to end."""
+    if kind is KeyboardInterrupt:
+        say("stopping ...")
+        sys.stdout.flush()
 
 
 def _make_topics(bootstrap: str) -> None:

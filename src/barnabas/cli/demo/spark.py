@@ -13,6 +13,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 CHECK_S = 0.2
 CATCH_UP_S = 8.0
+CLOSE_S = 60.0
 
 
 class SparkStory:
@@ -52,6 +54,7 @@ class SparkStory:
         self.sent_ms: Callable[[str], int | None] = lambda _: None  # when an event of the stream was sent, by its id
         self.recent: deque[tuple[int, str, float | None]] = deque(maxlen=50)
         self._bootstrap, self._home = "", home
+        self._spark: SparkSession | None = None
         shutil.rmtree(self.folder, ignore_errors=True)  # of the last demo
         self._node_is_up = threading.Event()
         self._later, self._ends = threading.Event(), threading.Event()
@@ -72,7 +75,17 @@ class SparkStory:
             self.fetch.stop()
         self._node_is_up.set()
         self._later.set()
-        self._thread.join(60)
+        deadline = time.monotonic() + CLOSE_S
+        while self.alive() and time.monotonic() < deadline:
+            if self.phase == "later":
+                self._cancel()
+            self._thread.join(CHECK_S)
+
+    def _cancel(self) -> None:
+        """The work that is under way, which nobody waits for any more."""
+        if self._spark is not None:
+            with suppress(Exception):  # Spark may be ending
+                self._spark.sparkContext.cancelAllJobs()
 
     def alive(self) -> bool:
         return self._thread.is_alive()
@@ -87,7 +100,8 @@ class SparkStory:
         try:
             if self.fetch is not None:
                 self._fetch(self.fetch)
-            self._run()
+            if not self._ends.is_set():
+                self._run()
         except (PipelineError, BarnabasError) as error:
             self._is_missing(str(error))
         except Exception as error:  # Spark's own: the demo goes on without the pipeline and says why
@@ -110,11 +124,13 @@ class SparkStory:
         from barnabas.pipelines.framework import realtime
         from barnabas.pipelines.framework.running import Wanted
 
-        wanted = Wanted(PIPELINE, "", self._home, make_inputs=True, fresh=True)
+        # The stream adds to the table once a minute; the later half brings it up to its own end.
+        options = {"reload": "yes"}
+        wanted = Wanted(PIPELINE, "", self._home, make_inputs=True, fresh=True, options=options)
         if why := realtime.missing(wanted):
             self.notice = f"no Real-Time Mode, micro-batches instead: {why}"
             wanted = replace(wanted, exactly_once=True)  # it is known now, and need not be asked again
-        spark = self._start_spark(wanted)
+        self._spark = spark = self._start_spark(wanted)
         try:
             self._node_is_up.wait()
             if not self._ends.is_set():

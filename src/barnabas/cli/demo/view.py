@@ -302,5 +302,6 @@ def _tell_spark(spark: SparkStory | None, missing: str, seconds: float | None) -
         say(f"  {line}")
     say()
     for what, path in outcome.files.items():
-        say(f"{paint(what.ljust(9), 'dim')} {path}")
-    say(f"{paint('table'.ljust(9), 'dim')} {spark.folder / 'tables' / 'recommendations'}")
+        say(f"{paint(what.ljust(9), 'dim')} {path.as_uri() if path.suffix == '.html' else path}")
+    table = spark.folder / "tables" / "recommendations"
+    say(f"{paint('table'.ljust(9), 'dim')} {table}  (Parquet, {human.plural(int(numbers['reloaded']), 'row')})")

@@ -4,6 +4,7 @@ Spark replaced."""
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -180,14 +181,15 @@ def test_the_farewell_says_why_there_are_no_results(
 
 
 def test_the_farewell_has_the_results_and_where_they_are(live: Stream, capsys: pytest.CaptureFixture[str]) -> None:
-    numbers = {"members": 1200, "sessions": 3, "digests": 1}
+    numbers = {"members": 1200, "sessions": 3, "digests": 1, "reloaded": 5000}
     outcome = Outcome(["most wanted: baker"], {"report": Path("/d/report.html")}, numbers)
     view.farewell(NODE, live, story(outcome=outcome, notice="by micro-batches"), "", None, "")
     told = capsys.readouterr().out
     for words in (
         "1 recommendation made; the first of a live event 9 s after the start, then p50 120 ms and p99 120 ms after",
         "by micro-batches", "1,200 members in 3 sessions; 1 digest written", "most wanted: baker",
-        "report    /d/report.html", "barnabas pipeline new mine", "Its records go with it",
+        "report    file:///d/report.html", "/d/activity/tables/recommendations  (Parquet, 5,000 rows)",
+        "barnabas pipeline new mine", "Its records go with it",
     ):  # fmt: skip
         assert words in told, words
 
@@ -197,7 +199,8 @@ class Spark:
 
     def __init__(self) -> None:
         self.stopped = False
-        self.sparkContext = SimpleNamespace(uiWebUrl=None)
+        self.cancelled = threading.Event()
+        self.sparkContext = SimpleNamespace(uiWebUrl=None, cancelAllJobs=self.cancelled.set)
 
     def stop(self) -> None:
         self.stopped = True
@@ -256,6 +259,31 @@ def test_sparks_part_goes_through_its_phases(
     finally:
         made.close()
     assert not made.alive()
+
+
+def test_the_bulk_half_is_broken_off_when_the_demo_ends(
+    bootstrap: str, spark: Spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def later(self: object, context: RunContext) -> Outcome:
+        assert spark.cancelled.wait(30)
+        raise ValueError("Job 1 cancelled")
+
+    monkeypatch.setattr(type(PIPELINE), "now", lambda self, context: None)
+    monkeypatch.setattr(type(PIPELINE), "later", later)
+    monkeypatch.setattr("barnabas.cli.demo.spark.CATCH_UP_S", 0.0)
+    made = SparkStory(tmp_path)
+    made.go_on_with(bootstrap)
+    made.go_on_to_later()
+    until(lambda: made.phase == "later", "the bulk half has begun")
+    made.close()
+    assert not made.alive() and spark.cancelled.is_set() and spark.stopped
+
+
+def test_ending_takes_a_while_and_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    command._say_that_it_ends(None)
+    assert capsys.readouterr().out == ""
+    command._say_that_it_ends(KeyboardInterrupt)
+    assert capsys.readouterr().out == "stopping ...\n"
 
 
 @pytest.mark.parametrize("error", [PipelineError("no memory"), ValueError("no memory")])
