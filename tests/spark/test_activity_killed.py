@@ -148,11 +148,11 @@ class Scene:
         check(self.flow, told(self.node.bootstrap, RECOMMENDATIONS))
         check_table(self.flow, self.home)
 
-    def finish_live(self) -> None:
+    def finish_live(self, *words: str, **more: Any) -> None:
         """The same in Real-Time Mode, which has no end of its own: until the topic and the table have everything."""
         self.flow.stop()
         want = self.flow.want().keys()
-        last = self.driver(live=True)
+        last = self.driver(*words, live=True, **more)
         deadline = time.monotonic() + 600
         while time.monotonic() < deadline:
             assert last.process.poll() is None, f"the driver ended\n{last.tail()}\n{self.spark_log()}"
