@@ -110,8 +110,8 @@ def test_times_are_read_as_text_at_any_depth_and_nothing_is_required() -> None:
 
 
 def test_the_event_time_that_may_not_lie_ahead() -> None:
-    assert fitting._event_times(ORDER, Expected("")) == ["at", "until"]
-    assert fitting._event_times(ORDER, Expected("", event_time="at")) == ["at"]
+    assert fitting.event_times(ORDER, Expected("")) == ["at", "until"]
+    assert fitting.event_times(ORDER, Expected("", event_time="at")) == ["at"]
     assert [fitting._span(each) for each in (3_600_000, 5_400_000, 90_000, 500)] == ["1 h", "1.5 h", "90 s", "0.5 s"]
 
 

@@ -13,10 +13,11 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from barnabas.pipelines.activity import counting, digest, report, table
+from barnabas.pipelines.activity import counting, day, digest, report, table
 from barnabas.pipelines.activity.generator import JOBS, MEMBERS, SEARCHES, VIEWS
 from barnabas.pipelines.activity.matching import recommend
 from barnabas.pipelines.activity.options import rules_of
+from barnabas.pipelines.activity.rules import Rules
 from barnabas.pipelines.framework import Outcome, RunContext
 from barnabas.pipelines.framework.spans import span_ms
 
@@ -34,12 +35,9 @@ def work_through(context: RunContext) -> Outcome:
     context.begin_ms = context.begin_ms if context.begin_ms is not None else context.end_ms - DAY_MS
     begin_ms, end_ms = context.begin_ms, context.end_ms
     rules = rules_of(context)
-    earlier_ms = rules.window_ms + rules.late_ms
-    searches, views, jobs = (context.batch(name, earlier_ms) for name in (SEARCHES, VIEWS, JOBS))
-    pairs = context.within(recommend(searches, views, jobs, rules), "time").persist()
-    events = context.within(counting.events(searches, views, jobs), "time").persist()
-    try:
-        found = counting.insights(events, pairs, begin_ms, end_ms, span_ms(context.option("session"), "session"))
+    with day.opened(context, rules) as held:
+        gap_ms = span_ms(context.option("session"), "session")
+        found = counting.insights(held, rules, begin_ms, end_ms, gap_ms)
         page = context.path("report.html")
         page.write_text(report.page(found, now_ms), encoding="utf-8")
         context.path("insights.json").write_text(json.dumps(asdict(found), indent=1), encoding="utf-8")
@@ -51,27 +49,28 @@ def work_through(context: RunContext) -> Outcome:
             "sessions": found.sessions.count,
             "recommendations": found.recommendations,
         }
-        lines = report.sentences(found)
         if context.option("reload") == "yes":
-            numbers["reloaded"] = table.reload(context.path("tables", table.NAME), pairs, begin_ms, end_ms)
-        files = {"report": page, "figures": context.path("insights.json")}
-        written, sent = _digests(context, events, end_ms, now_ms)
-        numbers["digests"] = written
-        if context.option("smtp"):
-            numbers["sent"] = sent
-        files["digests"] = context.path("outbox")
-        return Outcome(lines, files, numbers)
-    finally:
-        pairs.unpersist()
-        events.unpersist()
+            numbers["reloaded"] = _reload(context, rules, begin_ms, end_ms)
+        written, sent = _digests(context, held.jobs, end_ms, now_ms)
+    numbers["digests"] = written
+    if context.option("smtp"):
+        numbers["sent"] = sent
+    files = {"report": page, "figures": context.path("insights.json"), "digests": context.path("outbox")}
+    return Outcome(report.sentences(found), files, numbers)
 
 
-def _digests(context: RunContext, events: DataFrame, end_ms: int, now_ms: int) -> tuple[int, int]:
+def _reload(context: RunContext, rules: Rules, begin_ms: int, end_ms: int) -> int:
+    earlier_ms = rules.window_ms + rules.late_ms
+    searches, views, jobs = (context.batch(name, earlier_ms) for name in (SEARCHES, VIEWS, JOBS))
+    pairs = context.within(recommend(searches, views, jobs, rules), "time")
+    return table.reload(context.path("tables", table.NAME), pairs, begin_ms, end_ms)
+
+
+def _digests(context: RunContext, posted: DataFrame, end_ms: int, now_ms: int) -> tuple[int, int]:
     """How many were written, and how many of them a mail server took."""
     from pyspark.sql import functions as f
 
-    day = datetime.fromtimestamp((end_ms - 1) / 1000, UTC).strftime("%Y-%m-%d")
-    posted = events.where(f.col("kind") == "job")
+    date = datetime.fromtimestamp((end_ms - 1) / 1000, UTC).strftime("%Y-%m-%d")
     job = f.struct(f.unix_millis("time").alias("time_ms"), "title", "city")
     by_company = posted.groupBy("company").agg(f.sort_array(f.collect_list(job)).alias("jobs"))
     newest = f.struct("_timestamp", "_partition", "_offset")
@@ -80,14 +79,14 @@ def _digests(context: RunContext, events: DataFrame, end_ms: int, now_ms: int) -
         .groupBy("member")
         .agg(*[f.max_by(name, newest).alias(name) for name in ("name", "email", "company")])
     )
-    rendered = members.join(by_company, "company").mapInPandas(_rendering(day, now_ms), RENDERED)
+    rendered = members.join(by_company, "company").mapInPandas(_rendering(date, now_ms), RENDERED)
     outbox = context.path("outbox")
     written = digest.leave(outbox, ((row[0], bytes(row[1])) for row in rendered.toLocalIterator()))
     server = context.option("smtp")
     return written, digest.send(outbox, server) if server else 0
 
 
-def _rendering(day: str, now_ms: int) -> Callable[[Iterator[pandas.DataFrame]], Iterator[pandas.DataFrame]]:
+def _rendering(date: str, now_ms: int) -> Callable[[Iterator[pandas.DataFrame]], Iterator[pandas.DataFrame]]:
     """What runs in the workers: rows of members with their company's jobs to messages."""
 
     def render(frames: Iterator[pandas.DataFrame]) -> Iterator[pandas.DataFrame]:
@@ -100,7 +99,7 @@ def _rendering(day: str, now_ms: int) -> Callable[[Iterator[pandas.DataFrame]], 
             ):
                 postings = [(job["title"], job["city"], int(job["time_ms"])) for job in jobs]
                 made = digest.to_render(int(member), name, email, company, postings)
-                rows.append((digest.file_name(day, int(member)), digest.render(made, day, now_ms)))
+                rows.append((digest.file_name(date, int(member)), digest.render(made, date, now_ms)))
             yield pandas.DataFrame(rows, columns=["name", "message"])
 
     return render

@@ -145,7 +145,7 @@ def _misfits(
         some = reduce(lambda one, other: one | other, (fields[name].isNull() for name in required))
         missing = [f.when(fields[name].isNull(), f.lit(name)) for name in required]
         yield some, lambda: f.concat(f.lit("missing: "), f.concat_ws(", ", *missing))
-    for name in _event_times(schema, expected):
+    for name in event_times(schema, expected):
         limit = f.unix_millis(sent) + f.lit(expected.ahead_ms)
         told = f" is more than {_span(expected.ahead_ms)} after the record's own timestamp"
         yield (
@@ -230,7 +230,8 @@ def _is_no_text(text: Column, name: str) -> Column:
     return ~f.schema_of_variant(found).isin("STRING", "VOID")
 
 
-def _event_times(schema: StructType, expected: Expected) -> list[str]:
+def event_times(schema: StructType, expected: Expected) -> list[str]:
+    """The columns whose times must not lie ahead of the record's own."""
     times = [each.name for each in schema.fields if each.dataType.typeName() == "timestamp"]
     return [name for name in times if expected.event_time in (None, name)]
 
