@@ -17,7 +17,7 @@ from typing import Any
 from . import chart, environment, jars, report
 from .measures import Verdict
 from .options import Options
-from .runner import Patience, Progress, cases_of, run_row
+from .runner import Patience, Progress, run_row
 from .servers import ApacheKafka, Barnabas, Server, ServerFailed
 from .warmup import warm_up
 from .workload import Workload
@@ -42,6 +42,9 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, help="runs of each case on each server (default 3)")
     parser.add_argument("--scale", type=float, help="multiplies counts and durations (default 1)")
     parser.add_argument("--big", type=float, metavar="GB", help="size of the large partition (default 2)")
+    parser.add_argument(
+        "--millions", type=int, action="append", metavar="N", help="size of spark-later: 1 (default), 10 or 100"
+    )
     parser.add_argument("--quiet", type=float, default=0.25, metavar="CORES", help="repeat a run while others use more")
     parser.add_argument("--libs", type=Path, default=jars.DEFAULT, help="folder of Apache Kafka's jars")
     parser.add_argument("--work", type=Path, default=jars.ROOT / ".kafka" / "bench", help="where the servers keep data")
@@ -60,11 +63,14 @@ def options_of(arguments: argparse.Namespace) -> Options:
         quick=quick,
         big_gb=arguments.big or (0.3 if quick else 2.0),
         quiet_cores=arguments.quiet,
+        millions=tuple(arguments.millions or ()),
         patience_s=10.0 if quick else 300.0,
     )
 
 
-def start_servers(arguments: argparse.Namespace, options: Options, stack: contextlib.ExitStack) -> list[Server]:
+def start_servers(
+    arguments: argparse.Namespace, options: Options, stack: contextlib.ExitStack, ours_alone: bool
+) -> list[Server]:
     work = arguments.work.resolve()
     shutil.rmtree(work, ignore_errors=True)
     ours: Server = Barnabas(work / "barnabas")
@@ -73,7 +79,7 @@ def start_servers(arguments: argparse.Namespace, options: Options, stack: contex
     beside: Server = ApacheKafka(work / "kafka", options.libs)
     if arguments.before is not None:
         beside = Barnabas(work / "before", arguments.before.resolve(), BEFORE)
-    servers = [beside, ours]
+    servers = [ours] if ours_alone else [beside, ours]
     for server in servers:
         stack.callback(server.remove)
         server.start()
@@ -82,13 +88,25 @@ def start_servers(arguments: argparse.Namespace, options: Options, stack: contex
     return servers
 
 
-def merged(fresh: dict[str, Any], kept: Path) -> dict[str, Any]:
-    """The rows of this run over those measured before (a run of one row must not lose the others)."""
+def merged(fresh: dict[str, Any], kept: Path, workloads: Sequence[Workload[Any]]) -> dict[str, Any]:
+    """The rows of this run over those measured before: a run of one row must not lose the others, and one of some of
+    its cases not the other cases. What the page says of the machine is that of the rows that were there."""
     with contextlib.suppress(OSError, ValueError, KeyError):
         before = json.loads(kept.read_text())
         if before["ours"] == fresh["ours"]:
-            return fresh | {"rows": before["rows"] | fresh["rows"]}
+            rows = dict(before["rows"])
+            for workload in workloads:
+                if workload.name in fresh["rows"]:
+                    row, known = fresh["rows"][workload.name], rows.get(workload.name, {"cases": []})
+                    rows[workload.name] = row | {"cases": _all_cases(workload, row["cases"], known["cases"])}
+            whole = before["rows"].keys() <= fresh["rows"].keys()
+            return (fresh if whole else before) | {"rows": rows}
     return fresh
+
+
+def _all_cases(workload: Workload[Any], fresh: list[Any], before: list[Any]) -> list[Any]:
+    found = {case["case"]: case for case in (*before, *fresh)}
+    return [found[case.label] for case in workload.cases() if case.label in found]
 
 
 def keep(results: dict[str, Any], arguments: argparse.Namespace, workloads: Sequence[Workload[Any]]) -> None:
@@ -97,7 +115,7 @@ def keep(results: dict[str, Any], arguments: argparse.Namespace, workloads: Sequ
     if arguments.quick or arguments.twin or arguments.before or arguments.no_docs:
         return
     latest = RESULTS / "latest.json"
-    everything = merged(results, latest)
+    everything = merged(results, latest, workloads)
     latest.write_text(json.dumps(everything, indent=1) + "\n")
     previous = DOCUMENT.read_text() if DOCUMENT.exists() else ""
     DOCUMENT.write_text(report.write(everything, workloads, previous))
@@ -118,15 +136,16 @@ def run_rows(
 ) -> None:
     """Both servers up and warm, then row after row into `rows`."""
     with contextlib.ExitStack() as stack:
-        servers = start_servers(arguments, options, stack)
-        progress = Progress(sum(len(cases_of(workload, options)) for workload in chosen) * 2 * options.rounds)
+        servers = start_servers(arguments, options, stack, all(workload.ours_alone for workload in chosen))
+        progress = Progress(sum(len(workload.chosen(options)) for workload in chosen) * 2 * options.rounds)
         patience = Patience(options)
         for server in servers:
             progress.say(f"warming up {server.name}")
             warm_up(server, options)
         for workload in chosen:
             cases = run_row(workload, servers, options, progress, patience)
-            rows[workload.name] = {"when": environment.today(), "scale": options.scale, "cases": cases}
+            on = environment.machine() | environment.versions(options.libs)
+            rows[workload.name] = {"when": environment.today(), "scale": options.scale, "on": on, "cases": cases}
 
 
 def main() -> int:

@@ -15,6 +15,7 @@ class Options:
     big_gb: float = 2.0  # the large partition of the rows about data size
     quiet_cores: float = 0.25  # repeat a run while strangers use more than this; 0 never repeats
     tries: int = 3
+    millions: tuple[int, ...] = ()  # sizes of the rows that grow; their smallest without
     patience_s: float = 300.0  # for all waiting and repeating together, so that a busy machine still gets its figures
 
     def count(self, full: int) -> int:

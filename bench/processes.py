@@ -92,3 +92,17 @@ def memory_mb(root: int) -> dict[str, float]:
             if name in total:
                 total[name] += int(value[0])
     return {"rss_mb": round(total["VmRSS:"] / 1024, 1), "rss_anon_mb": round(total["RssAnon:"] / 1024, 1)}
+
+
+def pss_mb(pid: int) -> float:
+    """Memory of one process, with its share of what it has in common with others; 0 when it has ended."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("Pss:")), 0.0)
+
+
+def name_of(pid: int) -> str:
+    stat = _stat(Path(f"/proc/{pid}/stat"))
+    return stat[0] if stat else ""

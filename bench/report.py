@@ -74,9 +74,13 @@ def table_lines(
 
 
 def row_section(
-    workload: Workload[Any], row: Mapping[str, Any], ours_name: str, note: str, beside: str = "Kafka"
+    workload: Workload[Any], row: Mapping[str, Any], ours_name: str, note: str, beside: str = "Kafka", page_on: str = ""
 ) -> list[str]:
+    """`page_on`: what the page says of the machine; a row of another one says so itself."""
     out = [f"## {workload.title}", ""]
+    on = _facts(row.get("on", {}))
+    if page_on and on and on != page_on:
+        out += [f"Measured on: {on}", ""]
     out += [f"| case | measure | {beside} | {ours_name} | ratio | to reach | |", "|---|---|--:|--:|--:|--:|---|"]
     failed = []
     for case in row["cases"]:
@@ -89,6 +93,10 @@ def row_section(
     if failed:
         out += ["", "Runs that failed:", "", *failed]
     return [*out, "", *_note_lines(workload, note)]
+
+
+def _facts(facts: Mapping[str, str]) -> str:
+    return " · ".join(f"{name}: {value}" for name, value in facts.items())
 
 
 def _note_lines(workload: Workload[Any], note: str) -> list[str]:
@@ -125,8 +133,8 @@ def write(results: Mapping[str, Any], workloads: Sequence[Workload[Any]], previo
         overview.append(f"| {link} | {good} of {len(judged)} | {disturbance(row):.2f} | {row['when']} |")
     quiet = results["quiet_cores"]
     out = [HEAD.format(rounds=results["rounds"], repeated=REPEATED.format(quiet=quiet) if quiet else "")]
-    facts = {**results["machine"], **results["versions"]}
-    out += [" · ".join(f"{name}: {value}" for name, value in facts.items()), ""]
+    facts = _facts({**results["machine"], **results["versions"]})
+    out += [facts, ""]
     out += [
         f"**{reached} of {total} goals reached.**",
         "",
@@ -138,7 +146,7 @@ def write(results: Mapping[str, Any], workloads: Sequence[Workload[Any]], previo
     for workload in workloads:
         note = notes.get(workload.name, NO_NOTE)
         if workload in shown:
-            out += row_section(workload, results["rows"][workload.name], ours_name, note)
+            out += row_section(workload, results["rows"][workload.name], ours_name, note, page_on=facts)
         elif workload.name in notes:
             out += [f"## {workload.title}", "", "Not measured yet.", "", *_note_lines(workload, note)]
     for name, title in BESIDE.items():

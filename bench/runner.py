@@ -70,19 +70,17 @@ class Progress:
         self.say(text)
 
 
-def cases_of(workload: Workload[Any], options: Options) -> Sequence[Any]:
-    return workload.quick_cases() if options.quick else workload.cases()
-
-
 def run_row(
     workload: Workload[Any], servers: Sequence[Server], options: Options, progress: Progress, patience: Patience
 ) -> list[dict[str, Any]]:
     results = []
+    if workload.ours_alone:
+        servers = servers[-1:]
     try:
-        for case in cases_of(workload, options):
+        for case in workload.chosen(options):
             outcomes = {server.name: Outcome() for server in servers}
             usable = [server for server in servers if _ready(workload, server, case, options, outcomes, progress)]
-            for number in range(options.rounds):
+            for number in range(min(options.rounds, workload.rounds or options.rounds)):
                 for server in servers if number % 2 == 0 else reversed(servers):
                     label = f"{workload.name:12} {case.label:38} {server.name:9}"
                     if server not in usable:
@@ -136,7 +134,7 @@ def _run(
             outcome.errors.append(_describe(problem))
             _revive(server)
             return f"FAILED {_describe(problem)}"
-        if not patience.again(tries, time.monotonic() - begin):
+        if workload.rounds == 1 or not patience.again(tries, time.monotonic() - begin):
             break
     calmest = min(tries, key=_others)
     outcome.runs.append(calmest | {"tries": len(tries)})

@@ -30,6 +30,8 @@ class Workload(ABC, Generic[C]):
     title: ClassVar[str]
     measures: ClassVar[tuple[Measure, ...]]
     warm_up: ClassVar[float] = 0.2  # a run at this share of the scale before each case; 0 for none
+    ours_alone: ClassVar[bool] = False  # measured on our node only
+    rounds: ClassVar[int | None] = None  # runs of each case at most; None for as many as were asked for
 
     def __init__(self) -> None:
         self.state: dict[tuple[str, str], Any] = {}
@@ -39,6 +41,9 @@ class Workload(ABC, Generic[C]):
 
     def quick_cases(self) -> Sequence[C]:
         return self.cases()
+
+    def chosen(self, options: Options) -> Sequence[C]:
+        return self.quick_cases() if options.quick else self.cases()
 
     def prepare(self, server: Server, case: C, options: Options) -> None:
         """Once per server and case, before its first run."""

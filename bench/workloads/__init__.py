@@ -25,6 +25,7 @@ from .security import Security
 from .spark_activity import SparkActivity
 from .spark_anomalies import SparkAnomalies
 from .spark_connector import SparkConnector
+from .spark_later import SparkLater
 from .spark_metrics import SparkMetrics
 from .spark_read import SparkRead
 from .spark_sink import SparkSink
@@ -57,4 +58,5 @@ ALL: tuple[type[Workload[Any]], ...] = (
     SparkActivity,
     SparkMetrics,
     SparkAnomalies,
+    SparkLater,
 )
