@@ -52,7 +52,7 @@ class OnCluster:
         before = self.executors()
         for _ in range(BUSY_TIMES):
             driver = self.driver(pipeline, *words)
-            code, said = driver.wait(400), driver.log.read_text()
+            code, said = driver.wait(), driver.log.read_text()
             if code == 0 or SLOW_START not in said:
                 break
         assert code == 0, f"{driver.tail()}\n{self.spark_log(pipeline)}"
