@@ -62,17 +62,20 @@ def on_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OnCluster]:
             made.close()
 
 
-def test_metrics_now(on_cluster: OnCluster) -> None:
+@pytest.fixture(scope="module")
+def requests(on_cluster: OnCluster) -> list[Record]:
+    return on_cluster.write(metrics.PIPELINE, islice(metrics.generator.generate(7, BEGIN, 100, DISORDER), 4000))
+
+
+def test_metrics_now(on_cluster: OnCluster, requests: list[Record]) -> None:
     """The short slice."""
-    requests = on_cluster.write(metrics.PIPELINE, islice(metrics.generator.generate(7, BEGIN, 100, DISORDER), 4000))
     on_cluster.run("metrics", "--once")
     told = map(metrics_later.window_of, on_cluster.newest(RESULTS).values())
     assert sorted(told, key=lambda each: (each.service, each.begin_ms)) == metrics_answer.windows(requests)
 
 
 @pytest.mark.long
-def test_metrics_later(on_cluster: OnCluster) -> None:
-    requests = list(islice(metrics.generator.generate(7, BEGIN, 100, DISORDER), 4000))  # what the first half wrote
+def test_metrics_later(on_cluster: OnCluster, requests: list[Record]) -> None:
     on_cluster.run("metrics", "--later")
     promise = Promise()
     late = sum(not counts(millis(each.value["time"]), each.time_ms, metrics_answer.ALLOWED_MS) for each in requests)
