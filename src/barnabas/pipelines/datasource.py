@@ -13,6 +13,7 @@ from pyspark.sql.datasource import (
     DataSourceWriter,
 )
 
+from barnabas.pipelines.common.garbage import exempt_imports
 from barnabas.pipelines.errors import PipelineError, reason_first
 from barnabas.pipelines.source.options import parse_options
 
@@ -29,6 +30,7 @@ class BarnabasDataSource(DataSource):
     def schema(self) -> StructType | str:
         from barnabas.pipelines.source.columns import schema_of
 
+        exempt_imports()
         _refuse_table(self.options)
         options = parse_options(self.options, streaming=None)  # what is wrong is said here, before a stream starts
         return schema_of(options.include_headers, options.value)
@@ -38,6 +40,7 @@ class BarnabasDataSource(DataSource):
         from barnabas.pipelines.source.batch import BarnabasBatchReader
         from barnabas.pipelines.source.columns import check_wanted
 
+        exempt_imports()
         options = parse_options(self.options, streaming=False)
         check_wanted(schema, options)
         return BarnabasBatchReader(options, schema)

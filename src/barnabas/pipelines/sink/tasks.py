@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql.datasource import WriterCommitMessage
 
+from barnabas.pipelines.common.garbage import exempt_imports
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.sink.cluster import Cluster
 from barnabas.pipelines.sink.columns import Rows, headers_of, rows_of
@@ -92,6 +93,7 @@ def write_rows(
     value: SinkValue | None = None,
 ) -> TaskCommit:
     """`identity` is None when the rows are to be written at least once; `value` says how values are made of rows."""
+    exempt_imports()
     here = process()
     cluster = here.cluster(options)
     if identity is not None and _is_decided(here, cluster, identity):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from barnabas.pipelines.common.garbage import exempt_imports
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.source.arrow import ColumnMaker
 from barnabas.pipelines.source.decoding import Records, chunks, decode
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 def read_split(
     split: Range, options: SourceOptions, schema: StructType, tests: tuple[Test, ...] = ()
 ) -> Iterator[pa.RecordBatch]:
+    exempt_imports()
     maker = ColumnMaker(schema, split.topic, split.partition, options.value, options.as_json)
     for records in read_records(split, options, tests):
         if len(records):
