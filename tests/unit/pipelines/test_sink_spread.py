@@ -35,6 +35,13 @@ def test_rows_without_a_key_are_even_and_stay_together() -> None:
     assert (np.diff(chosen) != 0).sum() == 11
 
 
+@pytest.mark.parametrize("rows", [1, RUN_ROWS, RUN_ROWS + 1, 10_000, 4 * RUN_ROWS + 7])
+def test_rows_without_a_key_stand_together_by_partition(rows: int) -> None:
+    chosen = Spread(seed=1).partitions("t", 4, rows, None, None)
+    runs = 1 + int((chosen[1:] != chosen[:-1]).sum())
+    assert runs == len(set(chosen.tolist())) == min(4, -(-rows // RUN_ROWS))
+
+
 def test_a_partition_that_a_row_names_wins() -> None:
     keys = pa.array([b"a", None, b"c", None], pa.binary())
     named = pa.array([2, None, None, 0], pa.int32())

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from barnabas.pipelines.common.arrays import Bytes
 from barnabas.pipelines.errors import PipelineError
 
-RUN_ROWS = 1_000  # rows without a key that stay together
+RUN_ROWS = 1_000  # rows without a key that stay together, at least
 
 _SEED = np.uint32(0x9747B28C)
 _MULTIPLIER = np.uint32(0x5BD1E995)
@@ -97,6 +97,7 @@ class Spread:
         turn = self._turns.get(topic)
         if turn is None:
             turn = self._random.randrange(partition_count)
-        runs = -(-rows // RUN_ROWS)
+        run_rows = max(RUN_ROWS, -(-rows // partition_count))  # one run a partition: nothing has to be put together
+        runs = -(-rows // run_rows)
         self._turns[topic] = (turn + runs) % partition_count
-        return (turn + np.arange(rows, dtype=np.int64) // RUN_ROWS) % partition_count
+        return (turn + np.arange(rows, dtype=np.int64) // run_rows) % partition_count

@@ -11,7 +11,6 @@ Spark keeps Python workers between tasks, and this module keeps their connection
 
 from __future__ import annotations
 
-import itertools
 import os
 import uuid
 from collections.abc import Iterator
@@ -159,8 +158,12 @@ class _Task:
             yield names[0], None
             return
         order, spans = _together(np.asarray(rows.topic.indices))
+        if len(spans) == 1:
+            yield names[spans[0][0]], None
+            return
+        rows_in_order = pa.array(np.arange(rows.count)) if order is None else order
         for index, begin, end in spans:
-            yield names[index], None if order is None else order.slice(begin, end - begin)
+            yield names[index], rows_in_order.slice(begin, end - begin)
 
     def _new_producer(self) -> RecordProducer:
         identity = self._identity
@@ -179,12 +182,18 @@ class _Task:
 
 
 def _together(numbers: Numbers) -> tuple[pa.Array | None, list[Span]]:
-    """An order in which the rows of each number stand together, as they came; None when it is one number for all.
-    Then each number with its rows in that order."""
-    first = int(numbers[0])
-    if (numbers == first).all():
-        return None, [(first, 0, len(numbers))]
-    order = np.argsort(numbers, kind="stable")
-    ordered = numbers[order]
-    starts = [0, *(np.nonzero(np.diff(ordered))[0] + 1).tolist(), len(ordered)]
-    return pa.array(order), [(int(ordered[start]), start, end) for start, end in itertools.pairwise(starts)]
+    """An order in which the rows of each number stand together, as they came; None when they do already. Then each
+    number with its rows in that order."""
+    order, starts = None, _starts(numbers)
+    if len(np.unique(numbers[starts])) < len(starts):
+        order = np.argsort(numbers, kind="stable")
+        numbers = numbers[order]
+        starts = _starts(numbers)
+    ends = [*starts[1:].tolist(), len(numbers)]
+    spans = list(zip(numbers[starts].tolist(), starts.tolist(), ends, strict=True))
+    return None if order is None else pa.array(order), spans
+
+
+def _starts(numbers: Numbers) -> Numbers:
+    """Where each run of one number begins."""
+    return np.concatenate(([0], np.flatnonzero(np.diff(numbers)) + 1))
