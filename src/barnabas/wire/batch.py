@@ -5,7 +5,7 @@ The CRC covers everything from `attributes` on, so base offset and leader epoch 
 log-append timestamp cannot (record_validation.py computes the CRC anew). Layout: Kafka's "Record Batch" (KIP-98).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from struct import Struct
 from struct import error as StructError
 from typing import NamedTuple
@@ -128,6 +128,15 @@ def write_crc(buffer: bytearray | memoryview, position: int = 0) -> None:
     view = memoryview(buffer)
     size = _OFFSET_AND_LENGTH.unpack_from(view, position)[1] + LENGTH_OVERHEAD_BYTES
     _CRC.pack_into(view, position + CRC_POSITION, crc32c(view[position + ATTRIBUTES_POSITION : position + size]))
+
+
+def with_crc(header: bytearray, records: Sequence[Buffer]) -> bytes:
+    """The whole batch of a header and the pieces of its records, which are copied once; `header` gets its CRC."""
+    crc = crc32c(memoryview(header)[ATTRIBUTES_POSITION:])
+    for piece in records:
+        crc = crc32c(piece, crc)
+    _CRC.pack_into(header, CRC_POSITION, crc)
+    return b"".join((header, *records))
 
 
 def iter_batches(buffer: Buffer, start: int = 0, end: int | None = None) -> Iterator[tuple[int, BatchHeader]]:

@@ -17,7 +17,7 @@ from barnabas.wire.batch import (
     MAGIC,
     TRANSACTIONAL_BIT,
     Buffer,
-    write_crc,
+    with_crc,
 )
 from barnabas.wire.compression import Codec, compress
 from barnabas.wire.varints import varint
@@ -167,15 +167,14 @@ class OpenBatch:
             begin, first = begin + count, first + count
 
     def closed(self, codec: int, producer: tuple[int, int], sequence: int, transactional: bool) -> bytes:
-        payload = b"".join(self._parts)
+        records, size = self._parts, self.size
         if codec:
-            payload = compress(Codec(codec), payload)
-        batch = bytearray(HEADER_BYTES)
+            records = [compress(Codec(codec), b"".join(records))]
+            size = HEADER_BYTES + len(records[0])
+        header = bytearray(HEADER_BYTES)
         HEADER.pack_into(
-            batch, 0, 0, HEADER_BYTES - LENGTH_OVERHEAD_BYTES + len(payload), -1, MAGIC, 0,
+            header, 0, 0, size - LENGTH_OVERHEAD_BYTES, -1, MAGIC, 0,
             codec | (TRANSACTIONAL_BIT if transactional else 0), self.count - 1, self.timestamp_ms, self.newest_ms,
             *producer, sequence, self.count,
         )  # fmt: skip
-        batch += payload
-        write_crc(batch)
-        return bytes(batch)
+        return with_crc(header, records)
