@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 from barnabas.pipelines.source.admission import Patience, at_most, waiting
 from barnabas.pipelines.source.filters import Test as Comparison
 from barnabas.pipelines.source.filters import accept, earliest_ms, narrow, row_tests
-from barnabas.pipelines.source.planning import ENOUGH, WORTH_A_TASK, Range, bundled, ranges_between, split_ranges
+from barnabas.pipelines.source.planning import (
+    ENOUGH,
+    SLACK,
+    WORTH_A_TASK,
+    Range,
+    bundled,
+    equal_shares,
+    ranges_between,
+    split_ranges,
+)
 
 sizes = st.lists(st.integers(1, 10**7), min_size=1, max_size=8)
 
@@ -42,6 +51,39 @@ def test_one_partition_is_cut_for_every_core_when_it_is_worth_it() -> None:
     assert len(split_ranges([Range("t", 0, 0, WORTH_A_TASK)], cores=4)) == 1
     assert split_ranges(whole, cores=4, min_partitions=1) == whole
     assert split_ranges([], cores=4) == []
+
+
+@given(sizes, st.integers(1, 64))
+def test_shares_are_equal_and_cover_every_offset_once_and_in_order(lengths: list[int], cores: int) -> None:
+    ranges = [Range("t", at, 100 * at, 100 * at + size) for at, size in enumerate(lengths)]
+    shares = equal_shares(ranges, cores)
+    parts = [part for share in shares for part in share]
+    for whole in ranges:
+        of_range = [part for part in parts if part.partition == whole.partition]
+        assert of_range[0].start == whole.start and of_range[-1].end == whole.end
+        assert all(one.end == two.start for one, two in pairwise(of_range))
+    assert all(part.size > 0 for part in parts)
+    assert [part.partition for part in parts] == sorted(part.partition for part in parts)
+    found, fair = [sum(part.size for part in share) for share in shares], sum(lengths) / len(shares)
+    assert max(found) - fair <= 2 * fair / SLACK + 1 and fair - min(found) <= 2 * fair / SLACK + 1
+    assert len(shares) == 1 or (fair >= WORTH_A_TASK and len(shares) <= cores * len(ranges))
+
+
+def test_no_core_waits_for_the_largest_partition() -> None:
+    uneven = [Range("t", at, 0, size * WORTH_A_TASK) for at, size in enumerate((10, 12, 8, 18))]
+    shares = equal_shares(uneven, cores=2)
+    assert [sum(part.size for part in share) // WORTH_A_TASK for share in shares] == [12, 12, 12, 12]
+    assert len(equal_shares(uneven[:3], cores=2)) == 4
+    assert len(equal_shares(uneven[:1], cores=4)) == 4
+    assert equal_shares([Range("t", at, 0, 10) for at in range(3)], cores=2) == [
+        tuple(Range("t", at, 0, 10) for at in range(3))
+    ]
+    assert equal_shares([], cores=4) == []
+
+
+def test_a_partition_stays_whole_where_shares_are_nearly_equal() -> None:
+    nearly = [Range("t", at, 0, 100 * WORTH_A_TASK + more) for at, more in enumerate((5, 0, -9, 3))]
+    assert equal_shares(nearly, cores=4) == [(each,) for each in nearly]
 
 
 def test_ranges_without_records_are_left_out() -> None:

@@ -1,8 +1,10 @@
-"""A batch read: the offsets are looked up once, when Spark plans the query, and every task reads one split."""
+"""A batch read: the offsets are looked up once, when Spark plans the query, and every task reads one split, which is
+one range of offsets or several."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
@@ -12,7 +14,7 @@ from barnabas.pipelines.source.bounds import LATEST
 from barnabas.pipelines.source.cluster import Cluster
 from barnabas.pipelines.source.filters import Test, accept, earliest_ms, narrow, row_tests
 from barnabas.pipelines.source.options import SourceOptions
-from barnabas.pipelines.source.planning import Range, ranges_between, split_ranges
+from barnabas.pipelines.source.planning import Range, equal_shares, ranges_between, split_ranges
 from barnabas.pipelines.source.reading import read_split
 
 if TYPE_CHECKING:
@@ -42,14 +44,17 @@ class BarnabasBatchReader(DataSourceReader):
             ranges = self._ranges(cluster)
         finally:
             cluster.close()
+        if options.min_partitions is None and options.max_records_per_partition is None:
+            return [InputPartition(share) for share in equal_shares(ranges, options.cores)]
         splits = split_ranges(ranges, options.cores, options.min_partitions, options.max_records_per_partition)
-        return [InputPartition(split) for split in splits]
+        return [InputPartition((split,)) for split in splits]
 
     @reason_first
     def read(self, partition: InputPartition) -> Iterator[object]:
         if partition.value is None:  # what Spark makes of no splits at all
             return iter(())
-        return read_split(partition.value, self.options, self.schema, row_tests(self.tests))
+        tests = row_tests(self.tests)
+        return chain.from_iterable(read_split(each, self.options, self.schema, tests) for each in partition.value)
 
     def _ranges(self, cluster: Cluster) -> list[Range]:
         options = self.options
