@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 PATIENCE_S = 60.0
 APPEARS_WITHIN_S = 3.0  # a topic that has just been made may not be known everywhere
 RETRY_S = 0.1
-FETCH_BYTES = 8 << 20
+FETCH_BYTES = 4 << 20  # larger ones do not fit into a processor's cache while they are worked on
 FETCH_WAIT_MS = 500
 FETCH_VERSION, METADATA_VERSION, LIST_OFFSETS_VERSION = 12, 9, 6  # the newest with topics by name; Kafka 2.7 and later
 CLIENT_ID = "barnabas-spark"
