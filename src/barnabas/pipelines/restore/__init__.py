@@ -10,6 +10,8 @@ from barnabas.pipelines.framework import Option, Outcome, Pipeline, Record, Topi
 from barnabas.pipelines.restore import generator
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
     from barnabas.pipelines.framework import RunContext
     from barnabas.pipelines.restore.answer import ShardCheck
     from barnabas.pipelines.restore.checksum import Checksum
@@ -23,21 +25,25 @@ class Restore(Pipeline):
     options = (Option("checksum", "", "what the state's checksum must be, when the log itself carries none"),)
 
     def later(self, context: RunContext) -> Outcome:
+        from pyspark.storagelevel import StorageLevel
+
+        from barnabas.pipelines.common import bulk
         from barnabas.pipelines.restore import files, rebuild
 
         if context.begin_ms is not None:
             raise PipelineError("restore needs the whole log: leave --from away (--to is the moment to restore)")
-        log = context.raw_batch(generator.TOPIC, includeHeaders="true")
-        changed = rebuild.changes(context.within(log, "timestamp"))
-        held = rebuild.state(changed).cache()
+        log = context.raw_batch(generator.TOPIC, 0, includeHeaders="true", **bulk.READING)
+        newest = rebuild.by_key(rebuild.changes(context.within(log, "timestamp"))).persist(StorageLevel.DISK_ONLY)
         try:
-            shards, total = rebuild.checked(changed, held), rebuild.whole(held)
+            with bulk.many_parts(context.spark):
+                held = rebuild.state(newest)
+                shards, total = rebuild.checked(newest), rebuild.whole(held)
             trouble = wrong(shards, total, context.option("checksum").strip().lower())
             place = context.path("state.unverified.db" if trouble else "state.db")
-            rows = held.select("key", "value").toLocalIterator(prefetchPartitions=True)
-            count = files.write_state(((bytes(row["key"]), bytes(row["value"])) for row in rows), place)
+            with bulk.many_parts(context.spark):
+                count = files.write_state(_in_order(held), place)
         finally:
-            held.unpersist()
+            newest.unpersist()
         if trouble:
             raise PipelineError(f"{trouble}. What could be rebuilt is in {place}; do not trust it")
         lines = [f"{count:,} keys rebuilt, checksum {total.text}", _checked_by(shards, context.option("checksum"))]
@@ -45,6 +51,12 @@ class Restore(Pipeline):
 
     def generate(self, seed: int, begin_ms: int, rate: float) -> Iterator[Record]:
         return generator.generate(seed, begin_ms, rate)
+
+
+def _in_order(held: DataFrame) -> Iterator[tuple[bytes, bytes]]:
+    """By key, so that each row goes to the end of the file's tree, however large it is; a part at a time in memory."""
+    for row in held.select("key", "value").orderBy("key").toLocalIterator(prefetchPartitions=True):
+        yield bytes(row["key"]), bytes(row["value"])
 
 
 def wrong(shards: Sequence[ShardCheck], total: Checksum, wanted: str) -> str:

@@ -8,11 +8,6 @@ from pyspark.sql import functions as f
 from barnabas.pipelines.restore.answer import ShardCheck
 from barnabas.pipelines.restore.checksum import DIGITS, MODULUS, Checksum
 
-# What is read of the log: without a schema Spark would be given every column.
-COLUMNS = (
-    "key BINARY, value BINARY, offset BIGINT, timestamp TIMESTAMP, headers ARRAY<STRUCT<key: STRING, value: BINARY>>"
-)
-
 
 def changes(log: DataFrame) -> DataFrame:
     """key, value, offset and what the headers say: shard, seq, keys, sum (null where a record has none)."""
@@ -22,11 +17,20 @@ def changes(log: DataFrame) -> DataFrame:
     return log.where(f.col("key").isNotNull()).select("key", "value", "offset", *numbers, total)
 
 
-def state(changed: DataFrame) -> DataFrame:
-    """key, value, shard of what is there after all changes."""
+def by_key(changed: DataFrame) -> DataFrame:
+    """key, value, shard after all changes, value null where the key is deleted; and `told`: what the newest change of
+    the key says of its shard. The newest change of a shard is the newest of some key, so one pass over the log tells
+    the state and what it has to be."""
     order = f.struct(f.coalesce("seq", f.lit(-1)), "offset")
-    newest = changed.groupBy("key").agg(f.max_by(f.struct("value", "shard"), order).alias("newest"))
-    return newest.where(f.col("newest.value").isNotNull()).select("key", "newest.value", "newest.shard")
+    tells = f.col("shard").isNotNull() & f.col("sum").rlike(f"^[0-9a-f]{{{2 * DIGITS}}}$")
+    told = f.max_by(f.struct("shard", "seq", "keys", "sum"), f.when(tells, f.col("seq")))
+    newest = changed.groupBy("key").agg(f.max_by(f.struct("value", "shard"), order).alias("newest"), told.alias("told"))
+    return newest.select("key", "newest.value", "newest.shard", "told")
+
+
+def state(newest: DataFrame) -> DataFrame:
+    """key, value, shard of what is there."""
+    return newest.where(f.col("value").isNotNull()).select("key", "value", "shard")
 
 
 def whole(held: DataFrame) -> Checksum:
@@ -35,14 +39,14 @@ def whole(held: DataFrame) -> Checksum:
     return _checksum(row)
 
 
-def checked(changed: DataFrame, held: DataFrame) -> list[ShardCheck]:
+def checked(newest: DataFrame) -> list[ShardCheck]:
     """Each shard: what its newest record says, and what was rebuilt."""
     expected = (
-        changed.where(f.col("shard").isNotNull() & f.col("sum").rlike(f"^[0-9a-f]{{{2 * DIGITS}}}$"))
-        .groupBy("shard")
-        .agg(f.max_by(f.struct("keys", "sum"), "seq").alias("told"))
+        newest.where(f.col("told").isNotNull())
+        .groupBy(f.col("told.shard").alias("shard"))
+        .agg(f.max_by(f.struct("told.keys", "told.sum"), "told.seq").alias("told"))
     )
-    found = held.where(f.col("shard").isNotNull()).groupBy("shard").agg(*_sums())
+    found = state(newest).where(f.col("shard").isNotNull()).groupBy("shard").agg(*_sums())
     rows = expected.join(found, "shard", "left").orderBy("shard").collect()
     return [
         ShardCheck(row["shard"], Checksum.of(row["told"]["keys"], row["told"]["sum"]), _checksum(row)) for row in rows
