@@ -40,7 +40,7 @@ FOUND_BY: dict[str, int] = {
     "waiter-leaks": 1,
     "ack-before-isr": 38,
     "one-follower-is-enough": 79,
-    "new-leader-commits-all": 243,
+    "new-leader-commits-all": 1,
     "joins-too-early": 38,
     "isr-before-answer": 38,
     "follower-before-fsync": 1,

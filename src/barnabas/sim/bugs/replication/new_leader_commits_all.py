@@ -22,4 +22,5 @@ BUG = Bug(
     "_begin_epoch",
     _make,
     nodes=3,
+    scenario="late-leaders",
 )
