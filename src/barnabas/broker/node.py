@@ -382,12 +382,13 @@ class Node:
         self.read_threads.shutdown(wait=True)
         self.batch_preparation.close()
         clean = clean and self.failure is None
+        epoch = self.broker_epoch if self.has_broker else -1
         if clean:
             if self.platform.writes_status:
                 self.platform.disk.unlink(str(self.data_dir / STATUS_FILE))
-            self.partitions.close()
+            self.partitions.close(epoch)
             self.metadata_log.close()
-        self.data.close(clean=clean, broker_epoch=self.broker_epoch if self.has_broker else -1)
+        self.data.close(clean=clean, broker_epoch=epoch)
         self.stopped.set()
 
     async def _hand_over(self) -> None:

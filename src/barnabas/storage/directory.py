@@ -12,14 +12,16 @@ from functools import lru_cache
 from pathlib import Path
 
 from barnabas.model.ids import METADATA_TOPIC, TopicPartition, new_uuid, parse_uuid, uuid_text
-from barnabas.storage import checkpoints
+from barnabas.storage import checkpoints, stop_snapshots
 from barnabas.storage.disk import DISK, Disk, OpenFile
+from barnabas.storage.stop_snapshots import AtStop
 
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 LOG_STARTS = "log-start-offset-checkpoint"
 HIGH_WATERMARKS = "replication-offset-checkpoint"
 CLEANER_OFFSETS = "cleaner-offset-checkpoint"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+PRODUCERS_AT_STOP = "producers-at-clean-stop"  # our own (stop_snapshots.py)
 LAST_LIFE = "last-life.json"  # our own: of this boot of the machine, or of another?
 META = "meta.properties"
 PARTITION_METADATA = "partition.metadata"
@@ -175,6 +177,22 @@ class DataDirectory:
     def write_checkpoint(self, name: str, offsets: Mapping[TopicPartition, int], *, sync: bool = True) -> None:
         """Replaced in one step. An OSError (a full disk) leaves the old one, which is always safe."""
         checkpoints.write_offsets(str(self.path / name), offsets, sync=sync, disk=self.disk)
+
+    def read_producers_at_stop(self) -> dict[TopicPartition, AtStop]:
+        """What the last owner knew of the producers of many logs, if it stopped cleanly."""
+        data = self.disk.read_whole(str(self.path / PRODUCERS_AT_STOP)) if self.clean else None
+        found = stop_snapshots.decode(data, self.clean_epoch) if data is not None else {}
+        named = ((_PARTITION_FOLDER.fullmatch(folder), at_stop) for folder, at_stop in found.items())
+        return {TopicPartition(match[1], int(match[2])): at_stop for match, at_stop in named if match}
+
+    def write_producers_at_stop(self, logs: Mapping[TopicPartition, AtStop], broker_epoch: int, *, sync: bool) -> None:
+        """For the clean stop of this broker epoch. An OSError (a full disk) leaves the old one, which is not used."""
+        path = str(self.path / PRODUCERS_AT_STOP)
+        if not logs:
+            self.disk.unlink(path)
+            return
+        named = {f"{partition.topic}-{partition.partition}": at_stop for partition, at_stop in logs.items()}
+        self.disk.write_whole(path, stop_snapshots.encode(broker_epoch, named), sync=sync)
 
     # --- partitions ---------------------------------------------------------------------------------------------------
 

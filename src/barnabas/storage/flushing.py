@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from barnabas.storage.disk import FULL, SHORTAGE, StorageFatal
+from barnabas.storage.snapshots import encode
+from barnabas.storage.stop_snapshots import LITTLE_BYTES, AtStop
 
 if TYPE_CHECKING:
     from barnabas.storage.log import Log
@@ -115,13 +117,28 @@ def is_small(log: "Log") -> bool:
     return log.size_bytes <= SMALL_BYTES and len(log.segments) == 1 and not log.bases[0] and not log.log_start_offset
 
 
-def close(log: "Log", *, sync: bool) -> None:
+def close_together(log: "Log") -> AtStop | None:
+    """As `close` without a flush, and without a snapshot of its own where little was written since the last one: gives
+    what it would say."""
+    at_stop = None
+    if log.failure is None and not log.closed and log.snapshot_source is not None:
+        end, offsets = log.log_end_offset, log.snapshots.offsets
+        since = offsets[-1] if offsets else 0
+        # Records may have been deleted since; then a crash would leave nobody who knows who wrote them.
+        if log.log_start_offset <= since < end and log.bytes_from(since) <= LITTLE_BYTES:
+            at_stop = end, encode(log.snapshot_source())
+    close(log, sync=False, has_snapshot=at_stop is not None)
+    return at_stop
+
+
+def close(log: "Log", *, sync: bool, has_snapshot: bool = False) -> None:
     """Bring the folder to a state that a clean opening can trust."""
     if log.closed:
         return
     assert log.log_start_offset <= log.log_end_offset and log.recovery_point <= log.log_end_offset
     if log.failure is None:
-        take_snapshot(log)  # of a small log too: one with a damaged batch can be opened all the same
+        if not has_snapshot:
+            take_snapshot(log)  # of a small log too: one with a damaged batch can be opened all the same
         small = is_small(log)
         active = log.active_segment
         if active.on_disk and not (small and active.has_no_index_entry):

@@ -29,6 +29,7 @@ from barnabas.storage.indexes.offset_index import ENTRY_BYTES as INDEX_ENTRY_BYT
 from barnabas.storage.log_state import LogState
 from barnabas.storage.segment import Segment
 from barnabas.storage.slice import Slice
+from barnabas.storage.stop_snapshots import AtStop
 from barnabas.wire.batch import BatchHeader
 
 logger = logging.getLogger(__name__)
@@ -48,12 +49,14 @@ class Log(LogState):
         clean: bool,
         recovery_point: int = 0,
         log_start_offset: int = 0,
+        at_stop: AtStop | None = None,
         on_batch: recovery.OnBatch | None = None,
         disk: Disk = DISK,
         files: FilePool = FILES,
     ) -> "Log":
         """Open the folder of a partition, or make it. `clean`: the last owner closed it; else what follows
-        `recovery_point` is read (`on_batch` sees each header) and a torn tail is cut."""
+        `recovery_point` is read (`on_batch` sees each header) and a torn tail is cut. `at_stop`: its producers, if the
+        clean stop wrote them beside those of other logs."""
         log = cls(str(directory), disk, files)
         opening.load(
             log,
@@ -61,6 +64,7 @@ class Log(LogState):
             clean=clean,
             recovery_point=recovery_point,
             log_start_offset=log_start_offset,
+            at_stop=at_stop,
             on_batch=on_batch,
         )
         return log
@@ -295,9 +299,13 @@ class Log(LogState):
         return swapping.swap(self, result)
 
     def close(self, *, sync: bool = True) -> None:
-        """The next opening may be a clean one. With sync=False the caller flushes the file system once for many logs
-        (`Disk.sync_filesystem`) before it says that it stopped cleanly, and then calls `unlink_removed`."""
+        """The next opening may be a clean one."""
         flushing.close(self, sync=sync)
+
+    def close_together(self) -> AtStop | None:
+        """The same for one of many logs. The caller writes what this gives (stop_snapshots.py), flushes the file system
+        once (`Disk.sync_filesystem`) before it says that it stopped cleanly, and then calls `unlink_removed`."""
+        return flushing.close_together(self)
 
     def unlink_removed(self) -> None:
         flushing.unlink_removed(self)

@@ -19,6 +19,7 @@ from barnabas.storage.retention import Doomed
 from barnabas.storage.segment import Segment
 from barnabas.storage.slice import Slice
 from barnabas.storage.snapshots import Snapshots
+from barnabas.storage.stop_snapshots import AtStop
 
 if TYPE_CHECKING:
     from barnabas.storage.log import Log
@@ -35,6 +36,7 @@ def load(
     clean: bool,
     recovery_point: int,
     log_start_offset: int,
+    at_stop: AtStop | None,
     on_batch: recovery.OnBatch | None,
 ) -> None:
     """Fill in a log that knows its folder, its disk and its file pool."""
@@ -80,6 +82,8 @@ def load(
     log.epochs.truncate_from_start(log.log_start_offset)
     # After a power loss a snapshot may be there while what it counts on (the index of aborted transactions) is not.
     log.snapshots.drop_above(end_offset if clean else min(recovery_point, end_offset))
+    if clean and at_stop is not None and at_stop[0] == end_offset:
+        log.snapshots.use(at_stop)
 
 
 def _find_end(

@@ -2,7 +2,8 @@
 
 Version 1: int16 version, uint32 CRC-32C of all that follows, int32 count, then 46 bytes for each producer. Storage
 writes and finds them; the content belongs to the owner of the log, who replays the headers after the offset. The two
-newest are kept: the newest may be torn by a crash, which its CRC tells.
+newest are kept: the newest may be torn by a crash, which its CRC tells. What a clean stop wrote of this log among
+others (stop_snapshots.py) counts as a snapshot at its end.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,6 +12,7 @@ from struct import error as StructError
 
 from barnabas.model.producers import ProducerEntry
 from barnabas.storage.disk import Disk
+from barnabas.storage.stop_snapshots import AtStop
 from barnabas.wire.checksum import crc32c
 
 VERSION = 1
@@ -53,12 +55,24 @@ def offsets_in(names: Iterable[str]) -> list[int]:
 class Snapshots:
     """The snapshots of one log."""
 
-    __slots__ = ("_directory", "_disk", "offsets")
+    __slots__ = ("_at_stop", "_directory", "_disk", "offsets")
 
     def __init__(self, disk: Disk, directory: str, names: Iterable[str] = ()) -> None:
         self._disk = disk
         self._directory = directory
         self.offsets = offsets_in(names)
+        self._at_stop: AtStop | None = None
+
+    @property
+    def newest_offset(self) -> int | None:
+        """Of the newest one that may be whole."""
+        if self._at_stop is not None:
+            return self._at_stop[0]
+        return self.offsets[-1] if self.offsets else None
+
+    def use(self, at_stop: AtStop) -> None:
+        """The log was closed cleanly, ends at this offset, and this is what its last owner knew there."""
+        self._at_stop = at_stop
 
     def write(
         self, offset: int, producers: Sequence[ProducerEntry], *, recovery_point: int, sync: bool = False
@@ -72,6 +86,7 @@ class Snapshots:
             self._disk.write_whole(path, encode(producers), sync=sync)
         else:
             self._disk.write_new(path, encode(producers))
+        self._at_stop = None
         self.offsets = [kept for kept in self.offsets if kept < offset] + [offset]
         anchor = max((kept for kept in self.offsets if kept <= recovery_point), default=-1)
         for old in self.offsets[:-KEPT]:
@@ -81,6 +96,8 @@ class Snapshots:
 
     def newest(self) -> tuple[int, list[ProducerEntry]] | None:
         """The newest one that is whole; torn ones are removed."""
+        if (known := self._known_at_stop()) is not None:
+            return known
         while self.offsets:
             offset = self.offsets[-1]
             producers = decode(self._disk.read_whole(path_of(self._directory, offset)) or b"")
@@ -91,14 +108,24 @@ class Snapshots:
 
     def peek(self) -> tuple[int, list[ProducerEntry]] | None:
         """As `newest`, in any thread: nothing is removed."""
+        if (known := self._known_at_stop()) is not None:
+            return known
         for offset in reversed(list(self.offsets)):
             producers = decode(self._disk.read_whole(path_of(self._directory, offset)) or b"")
             if producers is not None:
                 return offset, producers
         return None
 
+    def _known_at_stop(self) -> tuple[int, list[ProducerEntry]] | None:
+        at_stop = self._at_stop
+        if at_stop is None or (producers := decode(at_stop[1])) is None:
+            return None
+        return at_stop[0], producers
+
     def drop_above(self, offset: int) -> None:
         """Remove those that speak of offsets the log does not have."""
+        if self._at_stop is not None and self._at_stop[0] > offset:
+            self._at_stop = None
         while self.offsets and self.offsets[-1] > offset:
             self._remove(self.offsets[-1])
 

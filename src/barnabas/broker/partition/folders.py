@@ -11,7 +11,7 @@ that topic. Then its owner is unknown, and it is renamed (Kafka's `-stray`), not
 """
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 
 from barnabas.broker.metrics.repair_log import RepairLog
@@ -26,6 +26,7 @@ from barnabas.storage.directory import (
     write_partition_metadata,
 )
 from barnabas.storage.log import Log
+from barnabas.storage.stop_snapshots import AtStop
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +49,7 @@ class PartitionFolders:
         self._data.remove_doomed()
         self.checkpoints = PartitionCheckpoints(self._data)
         self.existing.update(self._data.partition_directories())
+        self._at_stop = self._data.read_producers_at_stop()
 
     @property
     def sync_filesystem(self) -> Callable[[], None] | None:
@@ -80,6 +82,7 @@ class PartitionFolders:
         except OSError as error:
             log.error("cannot open %s: %s", directory, error.strerror or error)
             raise KafkaError(ErrorCode.KAFKA_STORAGE_ERROR, f"{partition.id}: {error.strerror or error}") from error
+        self._at_stop.pop(partition.id, None)
         opened.first_dirty_offset = known.cleaned_to.get(partition.id, 0)
         self.repairs.opened(partition.id, opened.report)
         return opened, known.high_watermarks.get(partition.id, 0)
@@ -102,8 +105,19 @@ class PartitionFolders:
             clean=self._data.clean,
             recovery_point=known.recovery_points.get(partition.id, 0),
             log_start_offset=known.log_starts.get(partition.id, 0),
+            at_stop=self._at_stop.get(partition.id),
             disk=self._data.disk,
         )
+
+    def write_producers_at_stop(
+        self, closed: Mapping[TopicPartition, AtStop], broker_epoch: int, *, sync: bool
+    ) -> None:
+        """Of logs that were closed together, and of those that nobody has opened since the last clean stop."""
+        unopened = {partition: known for partition, known in self._at_stop.items() if partition in self.existing}
+        try:
+            self._data.write_producers_at_stop({**unopened, **closed}, broker_epoch, sync=sync)
+        except OSError as error:  # the next start reads more
+            log.error("cannot write what is known of producers: %s", error.strerror or error)
 
     # --- removing and renaming ----------------------------------------------------------------------------------------
 
@@ -129,6 +143,7 @@ class PartitionFolders:
 
     def forget(self, partition: TopicPartition) -> None:
         """This node's replica is deleted: its folder waits to be removed."""
+        self._at_stop.pop(partition, None)
         if partition in self.existing:
             self.to_remove[partition] = None
         self.checkpoints.forget(partition)

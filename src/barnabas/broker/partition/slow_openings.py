@@ -44,7 +44,8 @@ def read_state(log: Log, high_watermark: int) -> Reading:
 
 
 def takes_long(log: Log) -> bool:
-    snapshot = log.snapshots.offsets[-1] if log.snapshots.offsets else log.log_start_offset
+    newest = log.snapshots.newest_offset
+    snapshot = log.log_start_offset if newest is None else newest
     indexes = sum(log.report.transaction_indexes.values())
     return indexes + log.bytes_from(snapshot) > OPENED_AT_ONCE_BYTES
 

@@ -7,7 +7,7 @@ unclean stop the folders that exist are opened before the node serves clients, s
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor
 from functools import partial
 from itertools import islice
@@ -25,11 +25,13 @@ from barnabas.core.cluster.image import MetadataImage, TopicImage
 from barnabas.model.errors import KafkaError
 from barnabas.model.ids import METADATA_TOPIC, TopicPartition
 from barnabas.model.settings import Settings
+from barnabas.storage.stop_snapshots import AtStop
 
 log = logging.getLogger(__name__)
 
 _RECOVERY_THREADS = 4
 _CLOSING_THREADS = 4
+_CLOSED_AT_ONCE = 64  # by a thread
 _SYNC_TOGETHER_FROM = 32  # logs; as in upkeep/background_flush.py
 _FOLDERS_AT_ONCE = 32  # renamed before others get their turn; one takes 0.05 to 0.5 ms
 
@@ -309,8 +311,8 @@ class PartitionTable:
         """How far this one is compacted; call the result to write it down."""
         return self.checkpoints.collect_cleaned(partition)
 
-    def close(self) -> None:
-        """All that the logs hold is on disk when this returns: the stop is clean."""
+    def close(self, broker_epoch: int = -1) -> None:
+        """All that the logs hold is on disk when this returns: the stop of this broker epoch is clean."""
         self._applying.waiting.clear()
         for deleted in self._deleting.remove_all():
             deleted.delete()
@@ -322,10 +324,14 @@ class PartitionTable:
             sync_filesystem = self.sync_filesystem
             if len(opened) < _SYNC_TOGETHER_FROM or sync_filesystem is None:
                 list(threads.map(_close, opened))
+                self._folders.write_producers_at_stop({}, broker_epoch, sync=True)
             else:
-                list(threads.map(_close_unflushed, opened))
+                parts = [opened[at : at + _CLOSED_AT_ONCE] for at in range(0, len(opened), _CLOSED_AT_ONCE)]
+                at_stop = {known: found for part in threads.map(_close_together, parts) for known, found in part}
+                self._folders.write_producers_at_stop(at_stop, broker_epoch, sync=False)
                 sync_filesystem()
-                list(threads.map(_unlink_removed, opened))
+                for closed in opened:
+                    closed.log.unlink_removed()
         self.collect_checkpoint()()
         if (write := self.collect_watermarks()) is not None:
             write()
@@ -335,10 +341,6 @@ def _close(partition: OpenPartition) -> None:
     partition.log.close(sync=True)
 
 
-def _close_unflushed(partition: OpenPartition) -> None:
-    partition.log.close(sync=False)
-
-
-def _unlink_removed(partition: OpenPartition) -> None:
-    if partition.log.doomed:
-        partition.log.unlink_removed()
+def _close_together(partitions: Iterable[OpenPartition]) -> list[tuple[TopicPartition, AtStop]]:
+    closed = ((partition.id, partition.log.close_together()) for partition in partitions)
+    return [(partition, at_stop) for partition, at_stop in closed if at_stop is not None]

@@ -129,6 +129,7 @@ async def _serve(make: type[Node], settings: Settings, options: UpOptions, data:
         from barnabas.cli.up.screen import stopped
 
         stopped(time.monotonic() - begun)
+    gc.freeze()  # the process ends: to look for garbage among thousands of partitions would take 0.7 s
     return 0
 
 
