@@ -15,7 +15,7 @@ from typing import Any
 import cramjam
 import pytest
 
-from barnabas.model.limits import NAMED_ELEMENTS_MAX
+from barnabas.model.limits import LOOKED_UP_ELEMENTS_MAX, NAMED_ELEMENTS_MAX
 from tests.support import kio_codec
 from tests.support.members import until
 from tests.support.servers import BarnabasNode
@@ -139,6 +139,38 @@ def test_half_sent_requests_share_a_budget(make_node: Callable[..., BarnabasNode
         for client in clients:
             client.close()
     assert answers(node)
+
+
+@pytest.mark.parametrize("connections", [1, 24])
+def test_large_requests_share_a_budget_for_what_is_decoded(
+    make_node: Callable[..., BarnabasNode], connections: int
+) -> None:
+    """Each names as many topics as one may, which takes 125 MB until it is answered: together they take little more
+    than one, and all are answered. 24 took 480 MiB."""
+    node = make_node({"queued.max.request.bytes": str(64 * MIB)})
+    names = b"".join(struct.pack(">h6s", 6, b"%06d" % number) for number in range(LOOKED_UP_ELEMENTS_MAX - 10))
+    body = struct.pack(">i", LOOKED_UP_ELEMENTS_MAX - 10) + names + b"\0"
+    with WireClient(node.bootstrap) as client:
+        client.call(METADATA, 1, {"topics": [{"name": "nobody"}]})
+        before = settled_rss(node)
+        reset_peak(node)
+        with contextlib.ExitStack() as stack:
+            clients = [stack.enter_context(WireClient(node.bootstrap, 90)) for _ in range(connections)]
+            for each in clients:
+                each.send(METADATA, 4, body)
+            for each in clients:
+                assert len(each.receive_frame()) > LOOKED_UP_ELEMENTS_MAX
+                assert client.call(API_VERSIONS, 0, {})["error_code"] == 0
+    assert peak_rss(node) - before < 200 * MIB
+
+
+def reset_peak(node: BarnabasNode) -> None:
+    Path(f"/proc/{node.pid}/clear_refs").write_text("5")
+
+
+def peak_rss(node: BarnabasNode) -> int:
+    lines = Path(f"/proc/{node.pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
 
 
 def test_connections_of_one_address(make_node: Callable[..., BarnabasNode]) -> None:

@@ -175,7 +175,7 @@ class Node:
     def _make_listener(self, plan: membership.Plan) -> None:
         self.memory = memory_budget(self.settings, self.platform.memory_bytes())
         log.info("%s", self.memory.summary())
-        self.dispatcher = Dispatcher(self)
+        self.dispatcher = Dispatcher(self, self.memory.decoded_bytes)
         self.listener = Listener(
             self.dispatcher,
             self.settings,

@@ -14,6 +14,7 @@ DELETED_TOPICS_MAX = 10_000  # in one DeleteTopics, 4 us each; Kafka's controlle
 LARGE_REQUEST_BYTES = 8 * 1024  # above it a request is worked off in parts; it may name a thousand things
 LARGE_REQUEST_THREAD_BYTES = 64 * 1024  # above it a thread decodes the request: from here on it takes milliseconds
 OPENED_AT_ONCE_BYTES = 2 * 1024 * 1024  # of a log and its indexes, read on the loop at opening: up to 30 ms
+DECODED_ELEMENT_BYTES = 1_000  # of a large request while it is worked off: decoded, looked up, an item of the answer
 TAGGED_FIELDS_MAX = 10_000  # tags of one struct; a known client sends a handful
 
 # --- decompression --------------------------------------------------------------------------------------------------

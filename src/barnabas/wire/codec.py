@@ -23,6 +23,7 @@ __all__ = [
     "STRICT",
     "Decoded",
     "ProtocolError",
+    "decode_counted",
     "decode_request",
     "decode_response",
     "decode_struct",
@@ -50,6 +51,19 @@ def decode_request(api_key: int, version: int, data: bytes | bytearray | memoryv
         return reader(data, position)
     except _BAD_BYTES as problem:
         raise _bad_bytes("request", api_key, version, problem) from None
+
+
+def decode_counted(
+    api_key: int, version: int, data: bytes | bytearray | memoryview, position: int = 0
+) -> tuple[Decoded, int]:
+    """As `decode_request`, and how many elements the arrays of the request have: what is decoded takes memory for
+    each."""
+    reader = _readers.get(("counted", api_key, version)) or _new_reader("request", api_key, version, counts=True)
+    try:
+        found: tuple[Decoded, int] = reader(data, position)
+    except _BAD_BYTES as problem:
+        raise _bad_bytes("request", api_key, version, problem) from None
+    return found
 
 
 def decode_response(api_key: int, version: int, data: bytes | bytearray | memoryview, position: int = 0) -> Decoded:
@@ -118,15 +132,17 @@ def _encode(kind: str, which: int | str, version: int, body: Mapping[str, object
         raise TypeError(f"{_label(kind, which, version)}: {reason}") from problem
 
 
-def _new_reader(kind: str, which: int | str, version: int) -> Reader:
+def _new_reader(kind: str, which: int | str, version: int, *, counts: bool = False) -> Reader:
+    known_as = "counted" if counts else kind
     name = which if isinstance(which, str) else api_name(which)
     shape = load(name).shape(kind, version)
     struct = class_of(kind, which)
-    reader = _readers.get((kind, which, shape.first))
+    reader = _readers.get((known_as, which, shape.first))
     if reader is None:
         most = elements_max(which) if kind == "request" and isinstance(which, int) else ARRAY_MAX_ELEMENTS
-        reader = _readers[kind, which, shape.first] = compile_reader(shape, struct, f"<read {name} {kind}>", most)
-    _readers[kind, which, version] = reader
+        reader = compile_reader(shape, struct, f"<read {name} {kind}>", most, counts=counts)
+        _readers[known_as, which, shape.first] = reader
+    _readers[known_as, which, version] = reader
     return reader
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from barnabas.broker.network import large_requests
 from barnabas.broker.network.context import RequestContext
+from barnabas.broker.network.decoded_memory import DecodedMemory
 from barnabas.broker.network.session import Session
 from barnabas.broker.replication.fetching import _FORGOTTEN_AT_ONCE, _NAMED_AT_ONCE
 from barnabas.model.limits import LARGE_REQUEST_THREAD_BYTES, REQUEST_ELEMENTS_MAX
@@ -109,22 +110,23 @@ def test_one_large_request_is_decoded_at_a_time(monkeypatch: pytest.MonkeyPatch)
     """Several threads of Python code would hold the loop up, each for as long as the other."""
     running, most = 0, 0
 
-    def decode(*_: object) -> str:
+    def decode(*_: object) -> tuple[str, int]:
         nonlocal running, most
         running += 1
         most = max(most, running)
         time.sleep(0.01)
         running -= 1
-        return "decoded"
+        return "decoded", 1
 
     async def run() -> list[Any]:
         with ThreadPoolExecutor(4) as threads:
             frame = bytes(LARGE_REQUEST_THREAD_BYTES)
-            asked = [large_requests.decode(threads, frame, 0, context(apis.METADATA, 9)) for _ in range(8)]
+            memory = DecodedMemory(1 << 30)
+            asked = [large_requests.decode(threads, frame, 0, context(apis.METADATA, 9), memory) for _ in range(8)]
             return await asyncio.gather(*asked)
 
-    monkeypatch.setattr(large_requests, "decode_request", decode)
-    assert asyncio.run(run()) == ["decoded"] * 8
+    monkeypatch.setattr(large_requests, "decode_counted", decode)
+    assert asyncio.run(run()) == [("decoded", 1)] * 8
     assert most == 1
 
 

@@ -11,6 +11,9 @@ def test_the_sum_is_that_of_all_that_is_bounded() -> None:
     held = (
         2 * (64 << 20)
         + 3 * settings.int("socket.request.max.bytes")
+        + (16 << 20)
+        + limits.REQUEST_ELEMENTS_MAX * limits.DECODED_ELEMENT_BYTES
+        + limits.GROUP_METADATA_NODE_MAX_BYTES
         + limits.NODE_QUEUED_MAX_BYTES
         + 2 * limits.FETCH_SESSION_PARTITIONS_MAX * limits.SESSION_PARTITION_BYTES
         + limits.GROUP_METADATA_NODE_MAX_BYTES

@@ -33,6 +33,7 @@ from barnabas.broker.metrics.counts import ApiCounts, Errors
 from barnabas.broker.network import large_requests
 from barnabas.broker.network.connection import Connection, Reply
 from barnabas.broker.network.context import B, RequestContext
+from barnabas.broker.network.decoded_memory import DecodedMemory
 from barnabas.broker.network.large_requests import Body
 from barnabas.broker.network.session import Session
 from barnabas.broker.quorum.answering import is_quorum_fetch
@@ -71,8 +72,9 @@ _CONFIGS = frozenset({apis.ALTER_CONFIGS, apis.INCREMENTAL_ALTER_CONFIGS})
 
 
 class Dispatcher:
-    def __init__(self, node: ServingNode) -> None:
+    def __init__(self, node: ServingNode, decoded_max_bytes: int) -> None:
         self._node = node
+        self._decoded = DecodedMemory(decoded_max_bytes)
         self._handlers: dict[int, Handler] = {}
         self.errors = Errors()
         self.counts = {key: ApiCounts(api) for key, api in SERVED.items()}
@@ -208,11 +210,18 @@ class Dispatcher:
 
     async def _serve_large(self, frame: bytes, position: int, context: RequestContext) -> Reply:
         """The same for a request that may name many things: in parts, and with threads (network/large_requests.py)."""
-        request = await large_requests.decode(self._node.read_threads, frame, position, context)
+        request, elements = await large_requests.decode(
+            self._node.read_threads, frame, position, context, self._decoded
+        )
+        counted_bytes = 0 if context.api_key == apis.ENVELOPE else len(frame)  # what it encloses is counted by itself
         audit = self._node.audit
-        if audit is not None and audit.tells(context.api_key, request):
-            return await self._audited(audit, self._large_reply(frame, request, context), request, context)
-        return await self._large_reply(frame, request, context)
+        try:
+            with self._decoded.held(context.api_key, counted_bytes, elements):
+                if audit is not None and audit.tells(context.api_key, request):
+                    return await self._audited(audit, self._large_reply(frame, request, context), request, context)
+                return await self._large_reply(frame, request, context)
+        except KafkaError as error:  # there was no room
+            return _encode(self._failure(request, context, error), context)
 
     async def _large_reply(self, frame: bytes, request: Request[object], context: RequestContext) -> Reply:
         if self._is_forwarded(context, request):
@@ -297,7 +306,15 @@ class Dispatcher:
         if api is None or not api.serves(version) or not api.enveloped:
             raise ProtocolError(f"an envelope with api key {api_key}, version {version}")
         context = RequestContext(api_key, version, correlation_id, client_id, session)
-        request = decode_request(api_key, version, frame, position)
+        if len(frame) <= LARGE_REQUEST_BYTES:
+            return await self._controller_frame(decode_request(api_key, version, frame, position), context)
+        request, elements = await large_requests.decode(
+            self._node.read_threads, bytes(frame), position, context, self._decoded
+        )
+        with self._decoded.held(api_key, len(frame), elements):
+            return await self._controller_frame(request, context)
+
+    async def _controller_frame(self, request: Request[object], context: RequestContext) -> bytes:
         body = await self._controller_body(request, context)
         return _framed(await large_requests.encode(self._node.read_threads, body, context), context)[4:]
 

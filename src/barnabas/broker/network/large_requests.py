@@ -23,10 +23,11 @@ from msgspec import Struct
 
 from barnabas.broker import clock
 from barnabas.broker.network.context import RequestContext
+from barnabas.broker.network.decoded_memory import DecodedMemory
 from barnabas.broker.network.loop_budget import LoopBudget
 from barnabas.model.limits import LARGE_REQUEST_THREAD_BYTES
 from barnabas.wire import apis
-from barnabas.wire.codec import Decoded, decode_request, encode_response
+from barnabas.wire.codec import Decoded, decode_counted, encode_response
 
 Body = Mapping[str, object] | bytes
 """What a handler answers: a dict to encode, or bytes already encoded."""
@@ -73,11 +74,18 @@ PARTS: dict[int, Parts] = {
 }  # fmt: skip
 
 
-async def decode(threads: Executor, frame: bytes, position: int, context: RequestContext) -> Decoded:
+async def decode(
+    threads: Executor, frame: bytes, position: int, context: RequestContext, memory: DecodedMemory
+) -> tuple[Decoded, int]:
+    """When there is room for it, which the caller has then to count at once (`memory.held`); and how many elements its
+    arrays have."""
+    work = partial(decode_counted, context.api_key, context.api_version, frame, position)
     if len(frame) < LARGE_REQUEST_THREAD_BYTES:
-        return decode_request(context.api_key, context.api_version, frame, position)
-    work = partial(decode_request, context.api_key, context.api_version, frame, position)
-    return await _one_at_a_time(threads, work)
+        await memory.room(context.api_key)
+        return work()
+    async with memory.decoding:
+        await memory.room(context.api_key)
+        return await _one_at_a_time(threads, work)
 
 
 async def handle(request: Struct, context: RequestContext, answer: Callable[[Struct], Awaitable[Body]]) -> Body:

@@ -104,8 +104,11 @@ def class_name(message: Message, kind: str) -> str:
     return title if kind == "data" else title + kind.capitalize()
 
 
-def compile_reader(shape: Shape, top: StructClass, label: str, elements_max: int = ARRAY_MAX_ELEMENTS) -> Reader:
-    """`elements_max`: of all arrays of the message together."""
+def compile_reader(
+    shape: Shape, top: StructClass, label: str, elements_max: int = ARRAY_MAX_ELEMENTS, *, counts: bool = False
+) -> Reader:
+    """`elements_max`: of all arrays of the message together. `counts`: the reader gives (message, how many there
+    are)."""
     reader = _ReaderSource(shape.flexible)
     source = reader.source
     source.constants.update(
@@ -120,7 +123,7 @@ def compile_reader(shape: Shape, top: StructClass, label: str, elements_max: int
     source.line("end = len(data)")
     source.line(f"left = {elements_max}")
     result = reader.read_struct(shape.fields, top)
-    source.line(f"return {result}")
+    source.line(f"return {result}, {elements_max} - left" if counts else f"return {result}")
     return source.compile("read(data, p)", label)
 
 
