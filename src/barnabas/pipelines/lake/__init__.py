@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from barnabas.pipelines.common import bulk
 from barnabas.pipelines.common.numbers import whole
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.framework import Option, Outcome, Pipeline, Record, Topic
@@ -45,7 +46,8 @@ class Lake(Pipeline):
         topic, table = context.topic(generator.TOPIC), table_of(context)
         query = f"intake.{topic}"  # a checkpoint for each topic: offsets of one mean nothing to another
         refuse_another_log(table, topic, bounds(context, topic))
-        records = context.raw_stream(generator.TOPIC, includeHeaders="true")
+        at_once = bulk.READING if context.once else {}  # a batch of a stream is small, and its splits are put together
+        records = context.raw_stream(generator.TOPIC, includeHeaders="true", **at_once)
         shape = shape_of(context)
         shape.applied(records)  # what is wrong with it is said now, not by the first batch
         keep_ms, merge_at = span_ms(context.option("keep"), "keep"), whole(context, "merge", at_least=2)
@@ -113,11 +115,12 @@ def reader(context: RunContext, wanted: Range, log: Mapping[int, tuple[int, int]
     }
     asked = {part: (first, last) for part, (first, last) in asked.items() if first < last}
     if not asked:
-        return lambda: context.raw_batch(generator.TOPIC, includeHeaders="true")
+        return lambda: context.raw_batch(generator.TOPIC, 0, includeHeaders="true", **bulk.READING)
     topic = context.topic(generator.TOPIC)
     options = {
         **context.writing(),
         "includeHeaders": "true",
+        **bulk.READING,
         "assign": json.dumps({topic: sorted(asked)}),
         "startingOffsets": json.dumps({topic: {str(part): first for part, (first, _) in asked.items()}}),
         "endingOffsets": json.dumps({topic: {str(part): last for part, (_, last) in asked.items()}}),
