@@ -46,9 +46,11 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
 def test_an_executor_and_a_worker_die(scene: Scene, cluster: Standalone) -> None:
     driver = scene.driver(*WORDS, master=cluster.url, live=True)
     scene.await_more(driver, 0)
-    for kill in (lambda: kill_executor(cluster, 0), lambda: kill_executor(cluster, 1), lambda: cluster.kill_worker(0)):
-        kill()
+    for worker in (0, 1):
+        kill_executor(cluster, worker)
         scene.await_more(driver, scene.results())
+    cluster.kill_worker(0)
+    scene.await_more(driver, scene.results())
     driver.process.send_signal(signal.SIGTERM)
     assert driver.wait(120) == 0, driver.tail()
     scene.finish_live(*WORDS, master=cluster.url)
