@@ -19,7 +19,7 @@ def write(bootstrap: str, names: dict[str, str], events: int, end_ms: int) -> in
     """Write so many visits, about, of the day that ends then. Returns how many records they are."""
     shops = max(1, round(events / SHOP_EVENTS))
     each = min(events, SHOP_EVENTS)
-    records = generator.generate(_SEED, end_ms - DAY_MS, 0.98 * each / (DAY_MS / 1000))  # some are sent twice
+    records = generator.generate(_SEED, end_ms - DAY_MS, 1.02 * each / (DAY_MS / 1000))  # all in the day
     made = []
     for record in islice(records, each):
         value = {**record.value, "id": f"{PLACE}{record.value['id']}", "member": f"{PLACE}{record.key}"}
