@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import runpy
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -54,6 +56,16 @@ def test_a_callback_that_computes() -> None:
 def test_a_callback_that_waits() -> None:
     (hold,) = watched(lambda _: time.sleep(0.25))
     assert 50 <= hold.milliseconds <= 400  # it is seen from the first look on, which is late on a busy machine
+
+
+def test_a_request_to_another_node_is_no_request_that_is_served(tmp_path: Path) -> None:
+    """What asks other nodes has an `api_key` and a `connection` too, which knows no client."""
+    file = tmp_path / "barnabas" / "asking.py"
+    file.parent.mkdir()
+    file.write_text("def ask(api_key, connection, work): work()\n")
+    ask = runpy.run_path(str(file))["ask"]
+    (hold,) = watched(lambda _: ask(3, object(), lambda: spin(0.25)))
+    assert "ask" in hold.where and hold.request == ""
 
 
 def test_calls_into_c_that_keep_the_interpreter() -> None:

@@ -249,8 +249,9 @@ def _request_of(frame: FrameType) -> str:
             if isinstance(context, RequestContext):
                 client = f" (client id {context.client_id})" if context.client_id else ""
                 return f"{_api_name(context.api_key)} from {context.session.client_host}{client}"
-            if "api_key" in values and "connection" in values:
-                return f"{_api_name(values['api_key'])} from {values['connection'].client_host}"
+            host = getattr(values.get("connection"), "client_host", None)
+            if "api_key" in values and host is not None:  # a connection to another node has none
+                return f"{_api_name(values['api_key'])} from {host}"
         at = at.f_back
     return ""
 
