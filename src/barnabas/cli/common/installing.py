@@ -28,7 +28,7 @@ from contextlib import contextmanager, suppress
 from importlib import metadata
 from pathlib import Path
 
-from barnabas.model.processes import ends_with_parent
+from barnabas.model.processes import ends_with_parent, python_module
 
 LARGE_BYTES = 20_000_000
 _SHOWN_BYTES = 1_000_000
@@ -144,7 +144,7 @@ class _Pip:
             environment = {name: each for name, each in environment.items() if not name.startswith("PIP_")}
             environment["PIP_CONFIG_FILE"] = os.devnull
         with subprocess.Popen(
-            [sys.executable, "-m", "pip", *words, "--disable-pip-version-check"],
+            [*python_module("pip"), *words, "--disable-pip-version-check"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
