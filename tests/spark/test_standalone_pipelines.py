@@ -211,4 +211,4 @@ def test_the_records_are_of_two_kinds() -> None:
     requests: list[Record] = list(islice(metrics.generator.generate(7, BEGIN, 100, DISORDER), 4000))
     late = [each.time_ms - millis(each.value["time"]) for each in requests]
     assert sum(5_000 < each <= metrics_answer.ALLOWED_MS for each in late) > 10
-    assert sum(each > metrics_answer.ALLOWED_MS for each in late) > 10
+    assert sum(each > metrics_answer.ALLOWED_MS for each in late) > 0
