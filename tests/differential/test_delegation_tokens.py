@@ -219,6 +219,7 @@ def test_renewing_and_expiring(sides: list[Side]) -> None:
     create(sides, "soon", "alice")
     same(sides, "alice", EXPIRE, 2, {"expiry_time_period_ms": 0}, hmac="soon")
     time.sleep(0.01)  # time has to pass for it to have expired
+    same(sides, "alice", DESCRIBE, 3, {"owners": None})  # as above: until Kafka knows of it
     assert same(sides, "alice", RENEW, 2, {"renew_period_ms": -1}, hmac="soon")["error_code"] == 66
     assert same(sides, "alice", EXPIRE, 2, {"expiry_time_period_ms": 5}, hmac="soon")["error_code"] == 66
 
