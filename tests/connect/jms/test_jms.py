@@ -202,7 +202,8 @@ def test_topics(broker: Artemis) -> None:
         assert other.read(1, 0.2) is None
     send(broker, numbers(2, 3), topic="news")  # while nobody is there
     with reading(broker, **durable) as reader:
-        assert counted(take(reader, 2)[0]) == [1, 2]
+        # The first one is given back when the broker sees that its reader has gone, perhaps after the second has come.
+        assert sorted(counted(take(reader, 2)[0])) == [1, 2]
 
 
 def test_a_window_of_messages_that_are_not_confirmed(broker: Artemis, monkeypatch: pytest.MonkeyPatch) -> None:
