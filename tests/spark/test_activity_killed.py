@@ -17,6 +17,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -175,11 +176,8 @@ class Scene:
 
 @pytest.fixture
 def scene(tmp_path: Path) -> Iterator[Scene]:
-    made = Scene(tmp_path)
-    try:
+    with closing(Scene(tmp_path)) as made:
         yield made
-    finally:
-        made.close()
 
 
 def python_processes(driver: DriverProcess) -> list[int]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -36,11 +37,8 @@ def cluster(tmp_path: Path) -> Iterator[Standalone]:
 
 @pytest.fixture
 def scene(tmp_path: Path) -> Iterator[Scene]:
-    made = Scene(tmp_path)
-    try:
+    with closing(Scene(tmp_path)) as made:
         yield made
-    finally:
-        made.close()
 
 
 def test_an_executor_and_a_worker_die(scene: Scene, cluster: Standalone) -> None:
